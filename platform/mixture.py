@@ -1,0 +1,65 @@
+"""What a round draws from: sources, and how many tokens of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Literal, TypeVar
+
+from ticlm.platform.settings import Settings
+
+K = TypeVar("K")
+Split = Literal["train", "eval", "tune"]
+
+
+class Source(Settings):
+    """One split of one period of one corpus (`name@version`; where it lies is not its identity)."""
+
+    corpus: str
+    period: str
+    split: Split = "train"
+
+    def __str__(self) -> str:
+        return f"{self.corpus}/{self.period}/{self.split}"
+
+
+class Share(Settings):
+    source: Source
+    tokens: int
+
+
+class Mixture(Settings):
+    """Tokens to draw from each source, in a fixed order (oldest first, the current period last)."""
+
+    shares: tuple[Share, ...]
+
+    @staticmethod
+    def of(tokens: Mapping[Source, int]) -> Mixture:
+        return Mixture(shares=tuple(Share(source=s, tokens=t) for s, t in tokens.items() if t > 0))
+
+    @property
+    def tokens(self) -> int:
+        return sum(share.tokens for share in self.shares)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(share.source for share in self.shares)
+
+    def rows(self, total: int) -> dict[Source, int]:
+        """`total` rows in the proportions of this mixture, each source within one of exact, the sum exact."""
+        return allot(total, {s.source: s.tokens for s in self.shares})
+
+
+def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, int]:
+    """`total` in whole parts proportional to `weights`: each within one of exact, the sum exact (largest remainder;
+    ties go to the first). Floats are read as the decimals they print as, so that 0.1 means one tenth."""
+    exact = {key: Fraction(str(w)) if isinstance(w, float) else Fraction(w) for key, w in weights.items()}
+    whole = sum(exact.values())
+    if whole <= 0 or min(exact.values()) < 0:
+        raise ValueError(f"weights must not be negative and must sum to more than 0, got {list(weights.values())}")
+    parts = {key: int(total * w / whole) for key, w in exact.items()}
+    short = total - sum(parts.values())
+    by_remainder = sorted(exact, key=lambda key: total * exact[key] / whole - parts[key], reverse=True)
+    for key in by_remainder[:short]:
+        parts[key] += 1
+    return parts
