@@ -1,0 +1,281 @@
+"""The command line. Heavy libraries load inside the commands that use them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticlm.platform.errors import InputError, TiclmError
+
+if TYPE_CHECKING:
+    from ticlm.platform.evaluation import Unit
+    from ticlm.platform.plan import Plan
+    from ticlm.platform.shards import Corpus
+
+app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
+data = typer.Typer(help="Build and look at corpora.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
+Names = Annotated[list[str], typer.Argument(metavar="STUDY…", help="One or several studies.")]
+RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe: a YAML file, a URI, or a packaged name.")]
+Root = Annotated[str, typer.Option("--root", envvar="TICLM_ROOT", help="Where everything is kept: a folder or a URI.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.KEY=VALUE", help="Change a setting.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@data.command("build")
+def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
+    """Turn dated documents into a corpus; goes on where it stopped, appends what is new."""
+    from ticlm.datasets import show
+    from ticlm.platform.display import console
+
+    console().print(show.table(_build(recipe, root, set_)))
+
+
+@data.command("show")
+def data_show(name: Annotated[str, typer.Argument(metavar="CORPUS")], root: Root = "runs") -> None:
+    """What a corpus holds, period by period."""
+    from ticlm.datasets import show
+    from ticlm.platform.display import console
+    from ticlm.platform.plan import corpus_uri
+    from ticlm.platform.shards import Corpus
+    from ticlm.platform.store import Store
+
+    console().print(show.table(Corpus.open(corpus_uri(name, Store(_root(root))))))
+
+
+@app.command()
+def plan(study: Name, root: Root = "runs", set_: Sets = None, as_json: Json = False) -> None:
+    """What a study would do: rounds, chains, what is done, and what the rest costs."""
+    from ticlm.platform import planview
+    from ticlm.platform.display import console
+
+    made = _plan(study, root, set_)
+    if as_json:
+        print(planview.as_json(made))
+    else:
+        console().print(planview.view(made))
+
+
+@app.command()
+def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
+    """Do all of it: build the corpus where a packaged recipe has its name, train, evaluate, report."""
+    from contextlib import ExitStack
+
+    from ticlm.platform import driver
+    from ticlm.platform.display import bars
+    from ticlm.platform.store import Store, lease
+
+    made = _plan(study, root, set_)
+    with ExitStack() as stack:
+        recipe = _missing_recipe(made)
+        if recipe is not None:
+            stack.enter_context(driver.connected(made))
+            _build(recipe, root)
+            made = _plan(study, root, set_)
+        if made.pending() or _units(made):
+            store = Store(_root(root))
+            store.check_writable()
+            stack.enter_context(lease(store, f"run {made.study.name}"))
+            stack.enter_context(driver.connected(made))
+            show = stack.enter_context(bars())
+            driver.train(made, show)
+            driver.evaluate(made, show)
+    _report([made], root)
+
+
+@app.command()
+def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
+    """Train every round that is not done."""
+    from ticlm.platform import driver
+    from ticlm.platform.display import bars
+    from ticlm.platform.store import Store, lease
+
+    made = _plan(study, root, set_)
+    with lease(Store(_root(root)), f"train {made.study.name}"), bars() as show:
+        driver.train(made, show)
+
+
+@app.command("eval")
+def eval_(study: Name, root: Root = "runs", set_: Sets = None) -> None:
+    """Score every cell whose checkpoint is there and that has no value yet."""
+    from ticlm.platform import driver
+    from ticlm.platform.display import bars
+    from ticlm.platform.store import Store, lease
+
+    made = _plan(study, root, set_)
+    if made.corpus is None:
+        raise InputError(f"corpus {made.study.corpus}: not there; build it with: ticlm data build RECIPE")
+    with lease(Store(_root(root)), f"eval {made.study.name}"), bars() as show:
+        driver.evaluate(made, show)
+
+
+@app.command()
+def report(studies: Names, root: Root = "runs", set_: Sets = None) -> None:
+    """The table and the page of one or several studies."""
+    _report([_plan(name, root, set_) for name in studies], root)
+
+
+@app.command()
+def clean(
+    studies: Names,
+    root: Root = "runs",
+    remove: Annotated[bool, typer.Option("--remove", help="Really remove; without it, only list.")] = False,
+) -> None:
+    """List (and with --remove, delete) finished rounds, cells and leftovers that none of these studies uses."""
+    from ticlm.platform import upkeep
+    from ticlm.platform.display import console
+    from ticlm.platform.store import Store, lease
+
+    plans = [_plan(name, root, None) for name in studies]
+    store = Store(_root(root))
+    with lease(store, "clean"):
+        unused = upkeep.unused(store, plans)
+        for path, size in unused:
+            console().print(f"{size:>15,}  {path}")
+            if remove:
+                store.remove(path)
+    total = sum(size for _, size in unused)
+    what = "removed" if remove else "not used by " + ", ".join(p.study.name for p in plans) + "; --remove deletes them"
+    console().print(f"{len(unused)} folders, {total:,} bytes: {what}")
+
+
+@app.command()
+def check(root: Annotated[str, typer.Argument(metavar="ROOT")]) -> None:
+    """Verify every record of a root against the bytes it names."""
+    from ticlm.platform import upkeep
+    from ticlm.platform.display import console
+    from ticlm.platform.store import Store
+
+    store = Store(_root(root))
+    if not store.exists():
+        raise InputError(f"root {root}: there is nothing")
+    records, problems = upkeep.check(store)
+    for problem in problems:
+        console().print(problem)
+    console().print(f"{records} records, {len(problems)} problems")
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def generate(
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT", help="A model folder, or how a round's id begins.")
+    ],
+    prompt: str,
+    root: Root = "runs",
+    tokens: Annotated[int, typer.Option(help="How many to generate.")] = 60,
+    temperature: Annotated[float, typer.Option(help="0: always the likeliest.")] = 0.0,
+    seed: int = 0,
+) -> None:
+    """Let a model go on from a prompt."""
+    from ticlm.platform import generation
+
+    print(generation.generate(_root(root), checkpoint, prompt, tokens, temperature, seed))
+
+
+def _plan(study: str, root: str, sets: list[str] | None) -> Plan:
+    from ticlm.platform import plan
+    from ticlm.platform import study as studies
+
+    return plan.make(studies.load(study, sets or ()), _root(root))
+
+
+def _missing_recipe(made: Plan) -> str | None:
+    """The packaged recipe that can build what the study's corpus lacks, if there is one."""
+    from ticlm.platform import plan, settings
+
+    name = made.study.corpus.partition("@")[0]
+    return name if plan.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
+
+
+def _build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus:
+    from ticlm.datasets import corpus
+    from ticlm.datasets.recipe import FOLDER, Recipe
+    from ticlm.platform import settings
+    from ticlm.platform.display import console
+
+    return corpus.build(settings.load(Recipe, recipe, FOLDER, sets or ()), _root(root), console().print)
+
+
+def _units(made: Plan) -> list[Unit]:
+    from ticlm.platform import evaluation
+
+    return evaluation.units(made) if made.corpus is not None else []
+
+
+def _report(plans: Sequence[Plan], root: str) -> None:
+    import tempfile
+
+    from ticlm.platform import report
+    from ticlm.platform.display import console
+    from ticlm.platform.outcome import study_result
+    from ticlm.platform.store import Store
+
+    results = [study_result(p) for p in plans]
+    store = Store(_root(root))
+    folder = "reports/" + "+".join(p.study.name for p in plans)
+    if store.is_local:
+        report.write(results, Path(store.path(folder)))
+    else:
+        with tempfile.TemporaryDirectory() as local:
+            report.write(results, Path(local))
+            store.upload(Path(local), folder)
+    console().print(report.table(report.summarize(results)))
+    for line in [*(w for r in results for w in r.outside), *(f"missing: {m}" for r in results for m in r.missing)]:
+        console().print(line)
+    console().print(f"page: {store.uri(folder)}/index.html", soft_wrap=True)
+
+
+def _root(root: str) -> str:
+    """An absolute root; a relative one inside a Ray job would vanish with the job's working directory."""
+    if "://" in root:
+        return root
+    path = Path(root).expanduser()
+    if not path.is_absolute() and os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR"):
+        raise InputError(f"root {root} is relative, inside a Ray job: give --root an absolute path or a URI")
+    return str(path.resolve())
+
+
+def main() -> None:
+    """Entry point: one line for every user's error, exit code 2 for bad input, 1 for a failed run."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except typer.Exit as error:
+        sys.exit(error.exit_code)
+    except TiclmError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("stopped; the same command goes on from here", 130)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        where = error.filename or "the root"
+        hint = "free some space, then run the same command again" if full else "use another --root"
+        _fail(f"{where}: {error.strerror}; {hint}", 1 if full else 2)
+    except Exception as error:
+        import click
+
+        if isinstance(error, click.ClickException):
+            _fail(error.format_message(), 2)
+        if isinstance(error, click.Abort):
+            _fail("stopped; the same command goes on from here", 130)
+        raise
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"ticlm: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -101,7 +101,7 @@ class Calendar(Settings):
             return Timeline(periods=tuple(_period(*span(label)) for label in labels))
         if self.initial is None or self.last is None:
             raise InputError("periods: give initial and last (or only), so that the timeline has a start and an end")
-        last_start, last_end = span(self.last)
+        _, last_end = span(self.last)
         periods = []
         for period in self._walk():
             if period.start >= last_end:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -53,7 +53,7 @@ def dtype_for(vocab_size: int) -> Literal["uint16", "uint32"]:
 
 
 class TokenizerInfo(Settings):
-    """The tokenizer a corpus was cut with. `as_of` is the last period it has seen; None: made by this corpus's first."""
+    """The tokenizer a corpus was cut with. `as_of` is the last period it has seen; None: made by the corpus's first."""
 
     name: str
     vocab_size: int
@@ -109,7 +109,7 @@ class PeriodManifest(Settings):
 
     period: Period
     splits: dict[Split, SplitManifest]
-    dropped: dict[str, int] = {}
+    dropped: dict[str, int] = Field(default_factory=dict)
     read: int = 0
 
 
@@ -225,6 +225,11 @@ class RowReader:
             for name, values in out.items():
                 values[where] = rows[name][positions[where] - self.starts[group]]
         return out
+
+    def all(self, size: int) -> Iterator[dict[str, Tokens]]:
+        """Every row in order, in blocks of `size`."""
+        for start in range(0, len(self), size):
+            yield self.take(np.arange(start, min(start + size, len(self))))
 
     def group(self, group: int) -> dict[str, Tokens]:
         """All rows of one row group."""

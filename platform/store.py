@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -132,10 +132,8 @@ class Store:
 
     def remove(self, path: str) -> None:
         """Remove a file or a folder with all it holds; no error where it is absent."""
-        try:
+        with suppress(FileNotFoundError):
             self.fs.rm(self.path(path), recursive=True)
-        except FileNotFoundError:
-            pass
 
     def sha256(self, path: str) -> str:
         digest = hashlib.sha256()
@@ -298,10 +296,8 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-        try:
+        with suppress(OSError):
             store.write(mine, json.dumps(state | {"released": True}).encode())
-        except OSError:
-            pass
 
 
 def _alive(held: Mapping[str, Any]) -> bool:

@@ -1,0 +1,166 @@
+"""Rolling document log-likelihood: ours against lm-evaluation-harness, same weights, documents, windows and prefix.
+
+    python benchmarks/rivals.py lm-eval
+    python -m benchmarks.evaluation [--quick] [--threads 2]
+
+Numbers must agree per document; the rival runs at the best batch size of those it is tried with, ours at its default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from benchmarks.rivals import python
+from benchmarks.sides import Side, report
+
+TEXT = Path(__file__).resolve().parents[2] / "shared" / "data" / "monthly"
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    layers: int
+    width: int
+    vocab: int
+    window: int
+    tokens: int
+    """Documents are taken until they hold so many."""
+
+
+CASES = (
+    Case("tutorial model: 2 x 128, vocabulary 4,096, windows of 256", 2, 128, 4096, 256, 200_000),
+    Case("papers' vocabulary: 4 x 256, vocabulary 50,432, windows of 1,024", 4, 256, 50_432, 1024, 60_000),
+)
+QUICK = (Case("smoke: 2 x 64, vocabulary 1,024, windows of 128", 2, 64, 1024, 128, 20_000),)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a smoke run of half a minute")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--text", type=Path, default=TEXT, help="folder of *.jsonl.gz with a `text` field")
+    parser.add_argument("--side", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.side:
+        ours(arguments.side, arguments.threads)
+        return
+    for case in QUICK if arguments.quick else CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            tokens = prepare(case, Path(folder), arguments.text)
+            compare(case, Path(folder), tokens, arguments.threads, 2 if arguments.quick else arguments.runs)
+
+
+def compare(case: Case, folder: Path, tokens: list[int], threads: int, runs: int) -> None:
+    us = (sys.executable, "-m", "benchmarks.evaluation", "--side", folder, "--threads", threads)
+    them = (python("lm-eval"), Path(__file__).with_name("evaluation_rival.py"), folder, threads)
+    with Side("ours", us, threads) as mine, Side("lm-eval", them, threads) as rival:
+        print(f"\n{case.name}; {len(tokens)} documents, {sum(tokens):,} tokens, {threads} thread(s), {runs} runs each")
+        batch = best_batch(rival, documents=max(4, len(tokens) // 4))
+        mine.ask()
+        for _ in range(runs):
+            rival.time(batch=batch, documents=len(tokens))
+            mine.time()
+        theirs, values = np.array(rival.runs[-1]["values"]), np.array(mine.runs[-1]["values"])
+        np.testing.assert_allclose(values, theirs, rtol=1e-4, atol=1e-3)
+        print(
+            f"largest difference of a document: {np.abs(values - theirs).max():.1e} in {np.abs(theirs).max():,.0f} nats"
+        )
+        report(sum(tokens), "tokens", mine, {f"lm-eval, its best batch ({batch})": rival})
+
+
+def best_batch(rival: Side, documents: int) -> int:
+    """The batch size at which the rival is quickest, by the better of two runs each."""
+    rival.ask(batch=1, documents=documents)
+    took = {
+        batch: min(rival.ask(batch=batch, documents=documents)["cpu_s"] for _ in range(2))
+        for batch in (1, 2, 4, 8, 16, 32)
+    }
+    print("lm-eval by batch size, CPU s: " + ", ".join(f"{batch}: {s:.2f}" for batch, s in took.items()))
+    return min(took, key=lambda batch: took[batch])
+
+
+def ours(folder: Path, threads: int) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from ticlm.platform.likelihood import rolling
+
+    torch.set_num_threads(threads)
+    job = json.loads((folder / "job.json").read_text())
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
+    for _ in sys.stdin:
+        wall, cpu = time.perf_counter(), time.process_time()
+        values = rolling(model, job["documents"], job["window"], job["prefix"])
+        answer = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "values": values}
+        print(json.dumps(answer), flush=True)
+
+
+def prepare(case: Case, folder: Path, text: Path) -> list[int]:
+    """Put a tokenizer trained on the text, a model of random weights and the documents as tokens into `folder`; the
+    lengths of the documents."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(texts(text), vocab_size=case.vocab, special_tokens=["<|endoftext|>"], show_progress=False)
+    (folder / "model").mkdir()
+    PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token="<|endoftext|>").save_pretrained(
+        folder / "model"
+    )
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=case.vocab,
+        hidden_size=case.width,
+        intermediate_size=case.width * 3,
+        num_hidden_layers=case.layers,
+        num_attention_heads=case.width // 32,
+        max_position_embeddings=2 * case.window,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder / "model")
+    documents: list[list[int]] = []
+    for document in texts(text, every=7):
+        documents.append(bpe.encode(document).ids)
+        if sum(map(len, documents)) >= case.tokens:
+            break
+    job = {"documents": documents, "window": case.window, "prefix": 0}
+    (folder / "job.json").write_text(json.dumps(job))
+    return [len(document) for document in documents]
+
+
+def texts(folder: Path, every: int = 1) -> Iterator[str]:
+    """Every so many-th document of a folder, or invented ones of like lengths where there is no such folder."""
+    files = sorted(folder.glob("*.jsonl.gz"))
+    return islice(_read(files) if files else _invented(), 0, None, every)
+
+
+def _read(files: list[Path]) -> Iterator[str]:
+    for file in files:
+        with gzip.open(file, "rt") as lines:
+            for line in lines:
+                yield json.loads(line)["text"]
+
+
+def _invented() -> Iterator[str]:
+    random = np.random.default_rng(0)
+    letters = np.array(list("etaoinshrdlu"))
+    words = ["".join(random.choice(letters, random.integers(2, 9))) for _ in range(20_000)]
+    for length in random.lognormal(6.3, 1.1, 3_000).astype(int):
+        yield " ".join(words[min(rank, len(words)) - 1] for rank in random.zipf(1.3, max(1, length)))
+
+
+if __name__ == "__main__":
+    main()

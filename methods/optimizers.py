@@ -1,0 +1,29 @@
+"""Optimizers. Their state starts fresh in every round: only weights carry over (TiC-LM, appendix C.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ticlm.methods.seams import Context, Optimizer
+
+if TYPE_CHECKING:
+    import torch
+
+
+class AdamW(Optimizer):
+    """AdamW with decoupled weight decay on every parameter, norms and embeddings included (TiC-LM, appendix C.1)."""
+
+    kind: Literal["adamw"] = "adamw"
+    betas: tuple[float, float] = (0.9, 0.95)
+    eps: float = Field(1e-8, gt=0)
+    weight_decay: float = Field(0.033, ge=0)
+
+    def start(self, context: Context) -> torch.optim.Optimizer:
+        import torch
+
+        trained = [p for p in context.module.parameters() if p.requires_grad]
+        return torch.optim.AdamW(
+            trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
+        )

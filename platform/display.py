@@ -1,0 +1,67 @@
+"""What a person sees while work goes on: bars on a terminal, a line per finished piece elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+_CONSOLE: list[Console] = []
+
+
+def console() -> Console:
+    """The one console; wide where nobody looks, so that lines in a log are not broken."""
+    if not _CONSOLE:
+        probe = Console(highlight=False)
+        _CONSOLE.append(probe if probe.is_terminal else Console(highlight=False, width=160))
+    return _CONSOLE[0]
+
+
+class Bars:
+    """A bar per piece of work with its rate and time left; updates may come from any thread."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.live = console().is_terminal
+        self._tasks: dict[str, TaskID] = {}
+        self._state: dict[str, tuple[float, int, int, str]] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, name: str, total: int, unit: str) -> None:
+        with self._lock:
+            self._tasks[name] = self.progress.add_task(name, total=total, rate="", note="")
+            self._state[name] = (time.monotonic(), 0, total, unit)
+
+    def update(self, name: str, done: int, note: str = "") -> None:
+        with self._lock:
+            began, _, total, unit = self._state[name]
+            self._state[name] = (began, _, total, unit)
+            rate = done / max(1e-9, time.monotonic() - began)
+            self.progress.update(self._tasks[name], completed=done, rate=f"{rate:,.0f} {unit}/s", note=note)
+
+    def end(self, name: str, note: str = "") -> None:
+        with self._lock:
+            began, _, total, unit = self._state[name]
+            self.progress.update(self._tasks[name], completed=total, note=note or "done")
+            if not self.live:
+                seconds = time.monotonic() - began
+                console().print(f"{name}: {total:,} {unit} in {seconds:.0f} s ({total / max(1e-9, seconds):,.0f}/s)")
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Bars for the time of the block."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console(), disable=not console().is_terminal) as progress:
+        yield Bars(progress)

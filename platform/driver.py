@@ -1,0 +1,202 @@
+"""The driver: takes a plan and does what is left of it. It alone decides what is skipped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ticlm.platform import evaluation
+from ticlm.platform.errors import InputError
+from ticlm.platform.plan import Chain, Plan, corpus_uri, missing_periods
+from ticlm.platform.store import read_record
+from ticlm.platform.work import ChainWork, folder_of
+
+
+class Show(Protocol):
+    """How progress is shown: a bar per piece of work, in tokens or cells."""
+
+    def begin(self, name: str, total: int, unit: str) -> None: ...
+
+    def update(self, name: str, done: int, note: str = "") -> None: ...
+
+    def end(self, name: str, note: str = "") -> None: ...
+
+
+def train(plan: Plan, show: Show) -> None:
+    """Train every pending chain whose parent is done, side by side, until none is left.
+
+    When a chain fails, those beside it finish, those below it are not started, and the first error is raised.
+    """
+    left = plan.pending()
+    if not left:
+        return
+    _require_data(plan)
+    with connected(plan):
+        fit = _fit(plan)
+        running: dict[Future[None], Chain] = {}
+        failed: list[Exception] = []
+        with ThreadPoolExecutor(plan.study.resources.chains) as pool:
+            while left or running:
+                for chain in [] if failed else _startable(plan, left, list(running.values())):
+                    left.remove(chain)
+                    running[pool.submit(_one, plan, chain, fit, show)] = chain
+                if not running:
+                    break
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    chain = running.pop(future)
+                    try:
+                        future.result()
+                    except Exception as error:
+                        failed.append(error)
+                    _reload(plan, chain)
+        if failed:
+            raise failed[0]
+
+
+def evaluate(plan: Plan, show: Show) -> None:
+    """Score every cell of the study whose checkpoint is done and which has no value yet."""
+    units = evaluation.units(plan)
+    if not units:
+        return
+    total, done, lock = sum(len(u.cells) for u in units), 0, threading.Lock()
+    show.begin("evaluation", total, "cells")
+
+    def advance(cells: int) -> None:
+        nonlocal done
+        with lock:
+            done += cells
+            show.update("evaluation", done)
+
+    resources = plan.study.resources
+    with connected(plan):
+        evaluation.run(units, resources.evaluators, resources.trainer == "ray", advance)
+    show.end("evaluation")
+
+
+def work_of(plan: Plan, chain: Chain) -> ChainWork:
+    """Everything the workers of a chain need to know."""
+    assert plan.corpus is not None and plan.store is not None
+    uri = corpus_uri(plan.study, plan.store)
+    assert uri is not None
+    rounds = tuple(plan.tree.rounds[key] for key in chain.keys)
+    parent = rounds[0].parent
+    return ChainWork(
+        root=plan.store.root,
+        label=f"{plan.study.name} {plan.label(chain)}",
+        rounds=rounds,
+        ids=tuple(plan.ids[key] for key in chain.keys),
+        parent=None if parent is None else plan.ids[parent],
+        corpora={source.corpus: uri for r in rounds for source in r.sources},
+        tokenizer=f"{uri}/tokenizer",
+        vocab_size=plan.corpus.info.tokenizer.vocab_size,
+        end_of_text=plan.corpus.info.tokenizer.end_of_text,
+        resources=plan.study.resources,
+    )
+
+
+def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
+    """Chains that can start now: parent done, and workers enough. Those that others wait for come first."""
+    free = _workers(plan) - sum(plan.share(c)[1] for c in running)
+    slots = plan.study.resources.chains - len(running)
+    chosen = []
+    for chain in sorted(left, key=lambda c: not plan.is_trunk(c)):
+        parent = plan.tree.rounds[chain.keys[0]].parent
+        if (parent is None or plan.done(parent)) and slots > 0 and plan.share(chain)[1] <= free:
+            chosen.append(chain)
+            free -= plan.share(chain)[1]
+            slots -= 1
+    return chosen
+
+
+def _workers(plan: Plan) -> int:
+    workers = plan.study.resources.workers
+    return workers[1] if isinstance(workers, tuple) else workers
+
+
+Fit = Callable[[ChainWork, tuple[int, int], Callable[[Mapping[str, Any]], None]], None]
+
+
+def _fit(plan: Plan) -> Fit:
+    if plan.study.resources.trainer == "ray":
+        from ticlm.platform.cluster import fit
+
+        return fit
+    return _in_process
+
+
+def _in_process(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None]) -> None:
+    from ticlm.platform import tracking
+    from ticlm.platform.chain import run_chain
+    from ticlm.platform.model import Workers, local_group
+
+    if share[0] > 1:
+        raise InputError(f"resources.trainer: process has one worker, {share[0]} are asked for; use trainer: ray")
+    study, _, label = work.label.partition(" ")
+    trackers = tracking.start(work.resources, work.root, study, label)
+
+    def tell(event: Mapping[str, Any]) -> None:
+        report(event)
+        for tracker in trackers:
+            tracker.log(event)
+
+    try:
+        with local_group(work.rounds[0].recipe.precision, work.resources.device) as device:
+            run_chain(work, Workers(device=device), tell)
+    finally:
+        for tracker in trackers:
+            tracker.close()
+
+
+def _one(plan: Plan, chain: Chain, fit: Fit, show: Show) -> None:
+    work = work_of(plan, chain)
+    name = plan.label(chain)
+    show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
+
+    def report(event: Mapping[str, Any]) -> None:
+        show.update(name, event["tokens"], f"{event['period']}  loss {event['loss']:.3f}")
+
+    fit(work, plan.share(chain), report)
+    show.end(name)
+
+
+def _reload(plan: Plan, chain: Chain) -> None:
+    assert plan.store is not None
+    for key in chain.keys:
+        record = read_record(plan.store, folder_of(plan.ids[key]))
+        if record is not None:
+            plan.records[key] = record
+
+
+def _require_data(plan: Plan) -> None:
+    if plan.corpus is None:
+        raise InputError(f"corpus {plan.study.corpus}: not there yet; build it with: ticlm data build RECIPE")
+    missing = missing_periods(plan)
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"corpus {plan.corpus.info.id} has no period {missing[0]}{more}, which the study trains on; "
+            "append it with ticlm data build, or shorten periods"
+        )
+    for spec in plan.tree.rounds.values():
+        for source in spec.sources:
+            if plan.corpus.split(source.period, source.split).rows == 0:
+                raise InputError(
+                    f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
+                )
+
+
+@contextmanager
+def connected(plan: Plan) -> Iterator[None]:
+    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one."""
+    if plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process":
+        yield
+        return
+    from ticlm.platform import cluster
+
+    resources = plan.study.resources
+    with cluster.connected(max(_workers(plan), resources.evaluators)):
+        yield

@@ -1,0 +1,232 @@
+"""Evaluation: checkpoint × period × task. An actor holds one checkpoint and scores all its cells before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.objective import AnyObjective, Causal
+from ticlm.platform.plan import Plan, corpus_uri, weights_of
+from ticlm.platform.results import Cell, read_cells, write_cells
+from ticlm.platform.settings import Settings, fingerprint
+from ticlm.platform.shards import Corpus
+from ticlm.platform.store import Store
+from ticlm.platform.tasks import AnyTask, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import nn
+
+
+class CellKey(Settings):
+    """All that determines a cell's values. Rows are reused while it stays the same."""
+
+    version: int = 1
+    weights: str
+    task: Task
+    data: str
+    objective: AnyObjective
+    compute: Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One checkpoint and the cells it still needs: (period, key) pairs."""
+
+    root: str
+    corpus: str
+    weights: str
+    folder: str
+    task: AnyTask
+    objective: AnyObjective
+    cells: tuple[tuple[str, str], ...]
+    rows: int
+    threads: int
+    device: str
+
+
+def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """(round key, task id, evaluated period) -> (weights, cell key) of every cell whose checkpoint is done.
+
+    A period without held-out rows has no cells; one that the study names raises InputError.
+    """
+    assert plan.corpus is not None
+    wanted = [label for label in plan.evaluated() if _has_rows(plan, label)]
+    found: dict[tuple[str, str, str], tuple[str, str]] = {}
+    checkpoints = plan.checkpoints()
+    for run in plan.tree.runs:
+        for trained, key in run.rounds.items():
+            if trained not in checkpoints:
+                continue
+            for task in plan.study.evaluations:
+                scored = plan.tree.scored(key, task.id)
+                record = plan.records.get(scored)
+                if record is None:
+                    continue
+                weights = weights_of(record)
+                for label in wanted:
+                    identity = CellKey(
+                        weights=weights,
+                        task=task,
+                        data=plan.corpus.split(label, task.split).sha256,
+                        objective=plan.study.objective,
+                        compute="float32",
+                    )
+                    found[key, task.id, label] = (weights, fingerprint(identity))
+    return found
+
+
+def _has_rows(plan: Plan, label: str) -> bool:
+    assert plan.corpus is not None
+    rows = plan.corpus.periods[label].splits["eval"].rows if label in plan.corpus.periods else 0
+    if not rows and plan.study.evaluate.periods != "all":
+        raise InputError(
+            f"evaluate.periods names {label}, which has no held-out row in corpus {plan.corpus.info.id}; "
+            "leave it out, or rebuild with a larger eval share"
+        )
+    return rows > 0
+
+
+def missing_rows(plan: Plan) -> list[str]:
+    """Evaluated periods that have no held-out row, so that their cells cannot exist."""
+    return [label for label in plan.evaluated() if not _has_rows(plan, label)]
+
+
+def units(plan: Plan) -> list[Unit]:
+    """What is left to score, a unit per checkpoint and task."""
+    assert plan.corpus is not None and plan.store is not None
+    uri = corpus_uri(plan.study, plan.store)
+    assert uri is not None
+    tasks = {task.id: task for task in plan.study.evaluations}
+    needed: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+    for (key, task_id, label), (weights, cell_key) in keys(plan).items():
+        record = plan.records[plan.tree.scored(key, task_id)]
+        folder = f"rounds/{plan.ids[plan.tree.scored(key, task_id)][:32]}/{record.attempt}/model"
+        needed.setdefault((weights, task_id), (folder, {}))[1][label] = cell_key
+    left = []
+    resources = plan.study.resources
+    for (weights, task_id), (folder, cells) in needed.items():
+        have = {cell.key for cell in read_cells(plan.store, weights)}
+        todo = tuple((label, key) for label, key in cells.items() if key not in have)
+        if todo:
+            left.append(
+                Unit(
+                    root=plan.store.root,
+                    corpus=uri,
+                    weights=weights,
+                    folder=folder,
+                    task=tasks[task_id],
+                    objective=plan.study.objective,
+                    cells=todo,
+                    rows=resources.evaluation_rows,
+                    threads=resources.threads,
+                    device=resources.device,
+                )
+            )
+    return left
+
+
+def score(unit: Unit) -> int:
+    """Load the checkpoint, score its cells, keep them in the root; returns how many periods were scored."""
+    import torch
+
+    from ticlm.platform import model
+
+    torch.set_num_threads(unit.threads)
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if unit.device == "auto" else unit.device
+    store, corpus = Store(unit.root), Corpus.open(unit.corpus)
+    with store.local(unit.folder) as folder:
+        module = model.load(Path(folder)).to(device).eval()
+    cells: list[Cell] = []
+    for label, key in unit.cells:
+        cells += _cells(unit, corpus, module, label, key)
+    write_cells(store, cells)
+    return len(unit.cells)
+
+
+def _cells(unit: Unit, corpus: Corpus, module: nn.Module, label: str, key: str) -> Iterator[Cell]:
+    import numpy as np
+
+    from ticlm.platform.likelihood import mean_and_stderr
+
+    reader = corpus.rows(label, unit.task.split)
+    sums, counts = _row_sums(unit, reader.all(unit.rows), module)
+    sources = reader.sources()
+    groups: dict[str, NDArray[np.bool_]] = {"": np.ones(len(sums), bool)}
+    for source in sorted(set(sources or ())):
+        groups[source] = np.array([s == source for s in sources or ()])
+    for source, mine in groups.items():
+        value, stderr = mean_and_stderr(sums[mine], counts[mine])
+        yield Cell(
+            weights=unit.weights,
+            task=unit.task.id,
+            evaluated=label,
+            source=source,
+            metric="nll",
+            value=value,
+            n=int(counts[mine].sum()),
+            stderr=None if stderr != stderr else stderr,
+            key=key,
+        )
+
+
+def _row_sums(
+    unit: Unit, blocks: Iterator[dict[str, Any]], module: nn.Module
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Summed −log P and number of targets of every row."""
+    import numpy as np
+    import torch
+
+    from ticlm.platform.likelihood import row_losses
+
+    sums: list[NDArray[np.float64]] = []
+    counts: list[NDArray[np.float64]] = []
+    for block in blocks:
+        rows = {name: torch.from_numpy(values.astype("int64")).to(module.device) for name, values in block.items()}
+        if isinstance(unit.objective, Causal):
+            losses = row_losses(module, rows["tokens"]).double()
+            weights = torch.full((len(losses),), rows["tokens"].shape[1] - 1.0)
+        else:
+            with torch.inference_mode():
+                arguments, labels, given = unit.objective(rows)
+                logits = module(**arguments).logits.float()
+                per_token = torch.logsumexp(logits, -1) - logits.gather(-1, labels[..., None]).squeeze(-1)
+                given = torch.ones_like(per_token) if given is None else given
+                losses, weights = (per_token * given).sum(1).double(), given.sum(1)
+        sums.append(losses.cpu().numpy())
+        counts.append(weights.double().cpu().numpy())
+    return np.concatenate(sums), np.concatenate(counts)
+
+
+def run(left: Sequence[Unit], evaluators: int, on_ray: bool, advance: Callable[[int], None]) -> None:
+    """Score all units, `evaluators` checkpoints at a time on Ray actors, or one after another in this process."""
+    if not on_ray:
+        for unit in left:
+            advance(score(unit))
+        return
+    import ray
+
+    gpus = 1 if ray.cluster_resources().get("GPU", 0) >= 1 else 0
+    actor = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=3, max_task_retries=3)(_Evaluator)
+    pool = [actor.remote() for _ in range(min(evaluators, len(left)))]
+    waiting = list(left)
+    busy = {a.score.remote(waiting.pop(0)): a for a in pool}
+    while busy:
+        (ready,), _ = ray.wait(list(busy), num_returns=1)
+        free = busy.pop(ready)
+        advance(ray.get(ready))
+        if waiting:
+            busy[free.score.remote(waiting.pop(0))] = free
+    for a in pool:
+        ray.kill(a)
+
+
+class _Evaluator:
+    """A Ray actor: one checkpoint at a time."""
+
+    def score(self, unit: Unit) -> int:
+        return score(unit)

@@ -1,0 +1,206 @@
+"""The figures of a report as PNG and SVG files (TiC-LM, Figures 1 and 3). The same results give the same bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ticlm.platform.matrix import Array, View, cost_of
+from ticlm.platform.palette import DIVERGING, SEQUENTIAL, blend, colors
+from ticlm.platform.results import StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STYLE = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.dpi": 150,
+    "font.size": 9,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ticlm",
+}
+MISSING = "#b9bdc4"
+
+
+def draw(results: Sequence[StudyResult], seen: Sequence[Sequence[View]], folder: Path) -> list[Path]:
+    """All figures of the studies (`seen`: the views of each), two files apiece; the files written."""
+    from matplotlib import rc_context
+
+    written: list[Path] = []
+    with rc_context(STYLE):
+        for name, figure in _figures(results, seen):
+            folder.mkdir(parents=True, exist_ok=True)
+            while folder / f"{name}.png" in written:
+                name += "-"
+            written += _save(figure, folder / name)
+    return written
+
+
+def limit(matrices: Iterable[Array]) -> float:
+    """Where the common colour scale of regret ends: the 98th percentile of its size, so that no lone cell sets it."""
+    sizes = np.abs(np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)]))
+    return max(float(np.percentile(sizes, 98)), 1e-6) if len(sizes) else 1.0
+
+
+def spread(matrices: Iterable[Array]) -> tuple[float, float]:
+    """Lowest and highest known value."""
+    known = np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)])
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+
+
+def ticks(labels: Sequence[str], most: int) -> list[int]:
+    """Positions to label: all where they fit, else the first of each year, thinned out to at most `most`."""
+    chosen = list(range(len(labels)))
+    if len(chosen) > most:
+        years = [label[:4] for label in labels]
+        chosen = [i for i in chosen if i == 0 or years[i] != years[i - 1]]
+    return chosen[:: -(-len(chosen) // most)]
+
+
+def _figures(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> Iterator[tuple[str, Figure]]:
+    for study, views in zip(results, seen):
+        for view in views:
+            name = _slug(study.name, view.task, view.source)
+            yield f"matrices-{name}", _matrices(view)
+            yield f"cost-{name}", _cost(view)
+            yield f"over-time-{name}", _over_time(view)
+        if len(study.rates):
+            yield f"rates-{_slug(study.name)}", _rates(study)
+
+
+def _matrices(view: View) -> Figure:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+
+    shown = [view.relative(method.mean) for method in view.methods]
+    relative = view.reference is not None
+    end = limit(shown)
+    low, high = (-end, end) if relative else spread(shown)
+    palette = LinearSegmentedColormap.from_list("ticlm", DIVERGING if relative else SEQUENTIAL)
+    palette.set_bad(MISSING)
+    across = min(4, len(shown))
+    down = -(-len(shown) // across)
+    tall = 0.6 + 2.4 * min(2.0, len(view.study.checkpoints) / len(view.evaluated))
+    figure = Figure(figsize=(2.7 * across + 1, tall * down), layout="compressed")
+    grid = figure.subplots(down, across, squeeze=False)
+    for axes in grid.flat[len(shown) :]:
+        axes.set_axis_off()
+    for axes, method, values in zip(grid.flat, view.methods, shown):
+        image = axes.imshow(values, palette, vmin=low, vmax=high, interpolation="nearest")
+        axes.set_title(method.method.name)
+        _label_axes(axes, view)
+        _hatch(axes, values)
+    bar = figure.colorbar(image, ax=grid, shrink=0.7, extend="both" if relative else "neither")
+    bar.set_label("regret (nats)" if relative else view.study.metric)
+    figure.suptitle(view.name)
+    return figure
+
+
+def _label_axes(axes: Axes, view: View) -> None:
+    evaluated, trained = ticks(view.evaluated, 12), ticks(view.study.checkpoints, 12)
+    axes.set_xticks(evaluated, [view.evaluated[i] for i in evaluated], rotation=90, fontsize=6)
+    axes.set_yticks(trained, [view.study.checkpoints[i] for i in trained], fontsize=6)
+    axes.set_xlabel("evaluated", fontsize=7)
+    axes.set_ylabel("trained", fontsize=7)
+
+
+def _hatch(axes: Axes, values: Array) -> None:
+    """Strike out what is missing, so that it cannot be taken for a value."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    cells = [Rectangle((j - 0.5, i - 0.5), 1, 1) for i, j in np.argwhere(np.isnan(values))]
+    if cells:
+        axes.add_collection(PatchCollection(cells, facecolor="none", edgecolor="#6f747c", hatch="////", linewidth=0))
+
+
+def _cost(view: View) -> Figure:
+    """Figure 1 of TiC-LM: mean over all evaluated periods against what it took to get there."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+    axes = figure.subplots()
+    for method, color in zip(view.methods, colors(view.study.methods)):
+        overall, missing = method.overall
+        tokens = cost_of(view.study, method.method, method.labels, "tokens")
+        line = "--" if method.method.is_oracle else "-"
+        axes.plot(tokens, overall, line, color=color, label=method.method.name, linewidth=1.4)
+        axes.scatter(tokens, overall, 18, np.where(missing > 0, "white", color), edgecolors=color, zorder=3)
+        for i in ticks(method.labels, 8):
+            if np.isfinite(overall[i]) and np.isfinite(tokens[i]):
+                axes.annotate(method.labels[i], (tokens[i], overall[i]), (2, 4), textcoords="offset points", fontsize=6)
+    axes.set_xlabel("cumulative cost (tokens)")
+    axes.set_ylabel(f"mean {view.study.metric} over {len(view.evaluated)} periods")
+    axes.set_title(view.name)
+    axes.legend(fontsize=7)
+    return figure
+
+
+def _over_time(view: View) -> Figure:
+    """Each method's values by evaluated period, a line for each of at most eight checkpoints."""
+    from matplotlib.figure import Figure
+
+    across = min(3, len(view.methods))
+    down = -(-len(view.methods) // across)
+    figure = Figure(figsize=(3.4 * across, 2.5 * down), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    chosen = ticks(view.study.checkpoints, 8)
+    for axes in grid.flat[len(view.methods) :]:
+        axes.set_axis_off()
+    for axes, method in zip(grid.flat, view.methods):
+        for place, i in enumerate(chosen):
+            color = blend(SEQUENTIAL[1:], place / max(len(chosen) - 1, 1))
+            axes.plot(method.mean[i], ".-", color=color, label=view.study.checkpoints[i], linewidth=1, markersize=3)
+        at = ticks(view.evaluated, 12)
+        axes.set_xticks(at, [view.evaluated[i] for i in at], rotation=90, fontsize=6)
+        axes.set_title(method.method.name)
+    grid[0, 0].set_ylabel(view.study.metric)
+    grid[0, 0].legend(fontsize=5, title="trained to", title_fontsize=5)
+    figure.supxlabel("evaluated period", fontsize=8)
+    return figure
+
+
+def _rates(study: StudyResult) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for method, color in zip(study.methods, colors(study.methods)):
+        mine = study.rates[(study.rates["method"] == method.name) & (study.rates["seed"] == min(method.seeds))]
+        if len(mine) and not method.is_oracle:
+            at = thin(mine["rate"].to_numpy(float))
+            axes.plot(mine["step"].to_numpy()[at], mine["rate"].to_numpy()[at], color=color, label=method.name, lw=1)
+    axes.set_yscale("log")
+    axes.set_xlabel("step")
+    axes.set_ylabel("learning rate")
+    axes.legend(fontsize=7)
+    return figure
+
+
+def thin(values: Array, most: int = 1200) -> list[int]:
+    """At most `most` positions that keep a series' shape: the ends, and of each stretch the lowest and the highest."""
+    if len(values) <= most:
+        return list(range(len(values)))
+    kept = {0, len(values) - 1}
+    for part in np.array_split(np.arange(len(values)), (most - 2) // 2):
+        kept |= {int(part[values[part].argmin()]), int(part[values[part].argmax()])}
+    return sorted(kept)
+
+
+def _save(figure: Figure, path: Path) -> list[Path]:
+    files = [path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")]
+    figure.savefig(files[0], metadata={"Software": None})
+    figure.savefig(files[1], metadata={"Date": None, "Creator": None})
+    return files
+
+
+def _slug(*parts: str) -> str:
+    return "-".join(re.sub(r"[^\w.]+", "-", part.lower()).strip("-") for part in parts if part)

@@ -1,0 +1,145 @@
+"""Lines of the report's table, as a terminal and the page show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADINGS = {"backward": "Bwd.", "in_distribution": "ID", "forward": "Fwd."}
+
+
+class Score(NamedTuple):
+    """A task and a source of text (empty: all): three columns of the table."""
+
+    task: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.task} · {self.source}" if self.source else self.task
+
+
+@dataclass(frozen=True)
+class Value:
+    """A mean as it is shown. `mark`: ★ it beats the Oracle series, † cells are missing."""
+
+    exact: float
+    text: str
+    std: str
+    mark: str
+    best: bool
+    cells: int
+    missing: int
+
+    @property
+    def comparable(self) -> bool:
+        return math.isfinite(self.exact) and not self.missing
+
+
+@dataclass(frozen=True)
+class Line:
+    block: int
+    study: str
+    method: str
+    label: str
+    group: str
+    is_oracle: bool
+    seeds: int
+    nominal: float
+    """Tokens of the budget, or what an Oracle series took in all."""
+    parameters: int
+    values: tuple[Value, ...]
+    costs: Mapping[str, float]
+    oracle_ratio: float
+
+
+def scores(summary: pd.DataFrame) -> list[Score]:
+    return list(dict.fromkeys(Score(*pair) for pair in zip(summary["task"], summary["source"])))
+
+
+def lines(summary: pd.DataFrame, columns: Sequence[Score]) -> list[Line]:
+    """One line per method of each study, its values in the order of `columns`."""
+    by_line: dict[tuple[str, str], dict[Score, dict[str, Any]]] = {}
+    for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
+        score = Score(record["task"], record["source"])
+        by_line.setdefault((record["study"], record["method"]), {})[score] = record
+    shared = len({method for _, method in by_line}) < len(by_line)
+    return [_line(found, columns, shared) for found in by_line.values()]
+
+
+def legend(summary: pd.DataFrame) -> list[str]:
+    """What the marks of the table mean, one line for each kind that occurs in it."""
+    said = ["Lower is better."]
+    if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
+        spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
+        said.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
+    if summary["seeds"].max() > 1:
+        said.append("In brackets: standard deviation over seeds.")
+    if (summary[[f"{mean}_beats_oracle" for mean in HEADINGS]]).to_numpy().any():
+        said.append("★ better than the Oracle series.")
+    if summary["missing"].max() > 0:
+        said.append("† cells are missing: a mean over the others, not compared.")
+    return said
+
+
+def count(value: float) -> str:
+    """Three digits and a suffix: 224B, 1.16T, 20.5M."""
+    if not math.isfinite(value):
+        return "–"
+    for power, suffix in ((12, "T"), (9, "B"), (6, "M"), (3, "K")):
+        if abs(value) >= 0.9995 * 10**power:
+            return f"{_digits(value / 10**power)}{suffix}"
+    return f"{value:.0f}"
+
+
+def power(value: float) -> str:
+    """Three digits and a power of ten: 2.10e21."""
+    return f"{value:.2e}".replace("e+0", "e").replace("e+", "e") if math.isfinite(value) else "–"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Fixed digits with a real minus sign; a dash where there is no number."""
+    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def _digits(value: float) -> str:
+    places = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{places}f}"
+
+
+def _line(found: Mapping[Score, Mapping[str, Any]], columns: Sequence[Score], shared: bool) -> Line:
+    row = next(iter(found.values()))
+    return Line(
+        block=row["block"],
+        study=row["study"],
+        method=row["method"],
+        label=f"{row['method']} ({row['study']})" if shared else row["method"],
+        group=row["group"],
+        is_oracle=row["is_oracle"],
+        seeds=row["seeds"],
+        nominal=row["tokens"] if row["is_oracle"] else row["target_tokens"],
+        parameters=row["parameters"],
+        values=tuple(_value(found.get(score), mean) for score in columns for mean in HEADINGS),
+        costs={name: row[name] for name in ("tokens", "flops", "executed_tokens", "executed_flops")},
+        oracle_ratio=row["oracle_ratio"],
+    )
+
+
+def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
+    if row is None:
+        return Value(math.nan, "–", "", "", False, 0, 0)
+    std, missing = row[f"{mean}_std"], row[f"{mean}_missing"]
+    return Value(
+        exact=row[mean],
+        text=signed(row[mean]),
+        std=signed(std) if math.isfinite(std) else "",
+        mark="★" * row[f"{mean}_beats_oracle"] + "†" * (missing > 0),
+        best=row[f"{mean}_best"],
+        cells=row[f"{mean}_cells"],
+        missing=missing,
+    )

@@ -1,0 +1,247 @@
+"""Models: a transformers config to a module, sharded or whole; published folders and back.
+
+The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) as OLMo-2, the transformers architecture that
+comes closest: the same parameter count to the last one, because its q/k norm too spans all heads at once. It differs in
+using RMSNorm where OpenLM has a gain-only LayerNorm, and in norming the output of a block instead of its input.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
+
+from ticlm.methods.seams import Adapter
+from ticlm.platform.errors import InputError
+from ticlm.platform.objective import AnyObjective, Seq2Seq
+from ticlm.platform.study import ConfigModel, FolderModel, Model, Precision, PresetModel
+
+ADAPTERS = "adapters.json"
+ADAPTER_WEIGHTS = "adapters.safetensors"
+OBJECTIVE = "objective.json"
+
+OPENLM = {"rms_norm_eps": 1e-5, "rope_theta": 10_000.0, "tie_word_embeddings": False, "vocab_size": 50_432}
+SHAPES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 192,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 512,
+    },
+    "1b": {
+        "hidden_size": 2048,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 5632,
+        "max_position_embeddings": 2048,
+        **OPENLM,
+    },
+    "3b": {
+        "hidden_size": 2560,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "intermediate_size": 6912,
+        "max_position_embeddings": 2048,
+        **OPENLM,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Workers:
+    """This process among those that train a chain together."""
+
+    rank: int = 0
+    world: int = 1
+    device: str = "cpu"
+
+    def barrier(self) -> None:
+        if self.world > 1:
+            dist.barrier()
+
+    def agree(self, value: Any) -> Any:
+        """Rank 0's value, on every rank."""
+        if self.world == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0, device=torch.device(self.device))
+        return box[0]
+
+
+@contextmanager
+def local_group(precision: Precision, wanted: str) -> Iterator[str]:
+    """The device for one worker alone; mixed precision goes through FSDP2, which needs a process group even then."""
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+    if precision.compute == "float32" or dist.is_initialized():
+        yield device
+        return
+    dist.init_process_group("nccl" if device == "cuda" else "gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        yield device
+    finally:
+        dist.destroy_process_group()
+
+
+def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> PretrainedConfig:
+    """The transformers config of a study's model for a tokenizer of `vocab_size` tokens."""
+    ends = {"eos_token_id": end_of_text, "bos_token_id": end_of_text, "pad_token_id": None, "use_cache": False}
+    match model:
+        case PresetModel(name=name, changes=changes):
+            fields = {"vocab_size": vocab_size, **SHAPES[name], **ends, **json.loads(changes)}
+            made = AutoConfig.for_model("olmo2", **fields)
+        case ConfigModel(model_type=model_type, config=text):
+            try:
+                made = AutoConfig.for_model(model_type, **{"vocab_size": vocab_size, **ends, **json.loads(text)})
+            except (ValueError, TypeError) as error:
+                raise InputError(f"model: {str(error).splitlines()[0]}") from None
+        case FolderModel(path=path):
+            try:
+                made = AutoConfig.from_pretrained(path)
+            except (OSError, ValueError) as error:
+                raise InputError(f"model.path {path}: {str(error).splitlines()[0]}") from None
+    if made.vocab_size < vocab_size:
+        raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
+    return made
+
+
+def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
+    """All parameters, embeddings included, tied ones once."""
+    with torch.device("meta"):
+        return sum(p.numel() for p in _from_config(made, objective).parameters())
+
+
+def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
+    """Training FLOPs per token: 6N, and 6N + 12·layers·width·length with attention (PaLM, appendix B)."""
+    layers = int(getattr(made, "num_hidden_layers", 0) or 0)
+    width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
+    return 6 * parameters, 6 * parameters + 12 * layers * width * length
+
+
+def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
+    family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
+    return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")  # type: ignore[no-any-return]
+
+
+def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> PreTrainedModel:
+    """A module with random weights that depend on `seed` alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return _from_config(made, objective)
+
+
+def load(folder: Path) -> PreTrainedModel:
+    """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt."""
+    family = AutoModelForCausalLM
+    if (folder / OBJECTIVE).exists() and json.loads((folder / OBJECTIVE).read_text())["kind"] == Seq2Seq().kind:
+        family = AutoModelForSeq2SeqLM
+    try:
+        module = family.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
+    stack = adapters(folder)
+    if stack:
+        from safetensors.torch import load_file
+
+        for depth, adapter in enumerate(stack):
+            extend(module, adapter, depth)
+        missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
+        if missing.unexpected_keys:
+            raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: unknown weights {missing.unexpected_keys[0]}")
+    return module  # type: ignore[no-any-return]
+
+
+def adapters(folder: Path) -> list[Adapter]:
+    """The stack saved in a folder, bottom first; settings are rebuilt by their qualified type."""
+    path = folder / ADAPTERS
+    if not path.exists():
+        return []
+    stack = []
+    for entry in json.loads(path.read_text()):
+        module, _, name = entry["type"].partition(":")
+        stack.append(getattr(import_module(module), name).model_validate(entry["settings"]))
+    return stack
+
+
+def extend(module: nn.Module, adapter: Adapter, depth: int) -> None:
+    """Freeze what is there and add an adapter on top; raises where the adapter breaks the naming contract."""
+    module.requires_grad_(False)
+    before = {name for name, _ in module.named_parameters()}
+    adapter.add(module, depth)
+    added = [name for name, _ in module.named_parameters() if name not in before]
+    if not added or any(f"adapter_{depth}" not in name.split(".") for name in added):
+        raise TypeError(f"{type(adapter).__name__} must add parameters named adapter_{depth}, got {added[:3]}")
+
+
+def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
+    """The module on its device, sharded over the workers (FSDP2, a unit per block); alone in float32 it stays whole.
+
+    Every rank brings the same whole module, so nothing needs to be sent; host memory holds it once per rank until then.
+    """
+    if workers.world == 1 and precision.compute == "float32":
+        return module.to(workers.device)
+    policy = MixedPrecisionPolicy(
+        param_dtype=getattr(torch, precision.compute), reduce_dtype=getattr(torch, precision.reduce)
+    )
+    mesh = dist.device_mesh.init_device_mesh(workers.device, (workers.world,))
+    for block in _blocks(module):
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    fully_shard(module, mesh=mesh, mp_policy=policy)
+    return module
+
+
+def _blocks(module: nn.Module) -> list[nn.Module]:
+    """The repeated blocks: the members of every list of modules not inside another."""
+    lists = [m for m in module.modules() if isinstance(m, nn.ModuleList)]
+    inner = {id(sub) for outer in lists for sub in outer.modules() if sub is not outer}
+    return [block for blocks in lists if id(blocks) not in inner for block in blocks]
+
+
+def whole_state(module: nn.Module) -> dict[str, Any]:
+    """All weights, unsharded, on rank 0's CPU; every rank must call."""
+    return get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+
+
+def publish(
+    state: Mapping[str, torch.Tensor],
+    made: PretrainedConfig,
+    objective: AnyObjective,
+    stack: list[Adapter],
+    folder: Path,
+) -> None:
+    """Write a folder that `from_pretrained` loads: config, safetensors, the objective's kind, adapters beside them."""
+    base = {name: value for name, value in state.items() if not _is_adapter(name)}
+    with torch.device("meta"):
+        module = _from_config(made, objective)
+    module.load_state_dict(base, strict=False, assign=True)
+    module.tie_weights()
+    folder.mkdir(parents=True, exist_ok=True)
+    module.save_pretrained(folder)
+    (folder / OBJECTIVE).write_text(json.dumps({"kind": objective.kind}))
+    if stack:
+        from safetensors.torch import save_file
+
+        own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
+        save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+        entries = [
+            {"type": f"{type(a).__module__}:{type(a).__qualname__}", "settings": a.model_dump(mode="json")}
+            for a in stack
+        ]
+        (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
+
+
+def _is_adapter(name: str) -> bool:
+    return any(part.startswith("adapter_") and part[8:].isdigit() for part in name.split("."))

@@ -1,0 +1,159 @@
+"""What a study came to: its plan's records and cells as a StudyResult, which the report reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ticlm.methods.method import OracleSeries
+from ticlm.platform import evaluation
+from ticlm.platform.errors import InputError
+from ticlm.platform.plan import Plan
+from ticlm.platform.results import COLUMNS, Cell, MethodResult, StudyResult, read_cells
+from ticlm.platform.rounds import Run
+from ticlm.platform.study import FolderModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINTS = 40
+"""Points of a round's learning-rate curve in a report."""
+
+
+def study_result(plan: Plan) -> StudyResult:
+    """All a report needs; cells that are not there are named, never filled."""
+    import pandas as pd
+
+    if plan.corpus is None or not plan.records:
+        raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
+    parameters = plan.parameters
+    assert parameters is not None
+    cells, missing = _cells(plan)
+    study = plan.study
+    first = next(iter(plan.tree.runs))
+    return StudyResult(
+        name=study.name,
+        parameters=parameters,
+        timeline=study.periods.timeline(),
+        methods=tuple(
+            MethodResult(m.name, m.group, m.seeds, is_oracle=isinstance(m, OracleSeries)) for m in study.methods
+        ),
+        checkpoints=plan.checkpoints(),
+        evaluated=plan.evaluated(),
+        cells=cells,
+        costs=pd.DataFrame(_costs(plan, parameters)),
+        rates=pd.DataFrame(_rates(plan)),
+        reference=_reference(plan),
+        target_tokens=_target(plan, first),
+        outside=tuple(outside(plan)),
+        missing=tuple(missing),
+    )
+
+
+def outside(plan: Plan) -> list[str]:
+    """One line for each thing from outside the timeline."""
+    lines = []
+    if plan.corpus is not None and plan.corpus.info.tokenizer.as_of is not None:
+        lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
+    if isinstance(plan.study.model, FolderModel):
+        lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
+    return lines
+
+
+def _cells(plan: Plan) -> tuple[pd.DataFrame, list[str]]:
+    """The frame of all cells the study has, and a line for each reason why others are missing."""
+    import pandas as pd
+
+    assert plan.store is not None
+    keys = evaluation.keys(plan)
+    kept: dict[str, dict[str, list[Cell]]] = {}
+    rows: list[dict[str, Any]] = []
+    gaps: Counter[str] = Counter()
+    for run in plan.tree.runs:
+        for trained in (label for label in run.rounds if label in plan.checkpoints()):
+            for task in plan.study.evaluations:
+                for label in plan.evaluated():
+                    found = keys.get((run.rounds[trained], task.id, label))
+                    if found is None:
+                        gaps[_gap(plan, run, trained, task.id, label)] += 1
+                        continue
+                    weights, key = found
+                    if weights not in kept:
+                        kept[weights] = _by_key(read_cells(plan.store, weights))
+                    cells = kept[weights].get(key, [])
+                    gaps["not evaluated yet: ticlm eval"] += not cells
+                    rows += [_row(plan.study.name, run, trained, cell) for cell in cells]
+    missing = [f"{count} cells: {reason}" for reason, count in gaps.items() if count]
+    return pd.DataFrame(rows, columns=list(COLUMNS)), missing
+
+
+def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.key, []).append(cell)
+    return found
+
+
+def _gap(plan: Plan, run: Run, trained: str, task: str, label: str) -> str:
+    if plan.tree.scored(run.rounds[trained], task) not in plan.records:
+        return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
+    return f"period {label} has no held-out row"
+
+
+def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
+    return {
+        "study": study,
+        "method": run.method.name,
+        "seed": run.seed,
+        "trained": trained,
+        **{name: getattr(cell, name) for name in COLUMNS[4:]},
+    }
+
+
+def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
+    """Cumulative tokens and FLOPs of each run, alone, and without the rounds that a run before it already paid for."""
+    paid: set[str] = set()
+    for run in plan.tree.runs:
+        tokens = executed = 0
+        for label, key in run.rounds.items():
+            tokens += plan.tree.rounds[key].tokens
+            executed += 0 if key in paid else plan.tree.rounds[key].tokens
+            paid.add(key)
+            yield {
+                "method": run.method.name,
+                "seed": run.seed,
+                "trained": label,
+                "tokens": tokens,
+                "flops": 6.0 * parameters * tokens,
+                "executed_tokens": executed,
+                "executed_flops": 6.0 * parameters * executed,
+            }
+
+
+def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
+    for run in plan.tree.runs:
+        before = 0
+        for label, key in run.rounds.items():
+            spec = plan.tree.rounds[key]
+            for step in sorted({round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)}):
+                yield {
+                    "method": run.method.name,
+                    "seed": run.seed,
+                    "period": label,
+                    "step": before + step,
+                    "rate": spec.recipe.schedule.rate(step, spec.place),
+                }
+            before += spec.steps
+
+
+def _reference(plan: Plan) -> tuple[str, int, str] | None:
+    name = plan.study.reference_method
+    run = next((run for run in plan.tree.runs if run.method.name == name), None)
+    return None if run is None else (run.method.name, run.seed, list(run.rounds)[-1])
+
+
+def _target(plan: Plan, run: Run) -> int:
+    """Nominal tokens of a continual run of this study."""
+    continual = next((r for r in plan.tree.runs if not isinstance(r.method, OracleSeries)), run)
+    return sum(plan.tree.rounds[key].stretches[0].mixture.tokens for key in continual.rounds.values())

@@ -1,0 +1,308 @@
+"""The plan: the tree of rounds against what is done: what is left, in which chains, at what cost. It never writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.mixture import Source
+from ticlm.platform.objective import Seq2Seq
+from ticlm.platform.rounds import Place, Recipe, Round, Tree, rounds
+from ticlm.platform.settings import Settings, fingerprint
+from ticlm.platform.shards import Corpus
+from ticlm.platform.store import Record, Store, read_record
+from ticlm.platform.study import FolderModel, Study
+
+IDENTITY = 1
+"""Version of what a round's identity is made of. Raising it orphans all finished work."""
+
+
+class Data(Settings):
+    """Rows by what they are, not by where they lie: the hash of their shards."""
+
+    sha256: str
+    tokens: int
+
+
+class Identity(Settings):
+    """What determines a round's weights, and nothing else: no name, path or resource. Its hash is the round's id."""
+
+    version: int
+    parent: str | None
+    period: str
+    stretches: tuple[tuple[tuple[Data, ...], int], ...]
+    drawn: tuple[tuple[str, int, int], ...]
+    recipe: Recipe
+    place: Place
+    tokenizer: str
+    vocab_size: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree."""
+
+    keys: tuple[str, ...]
+    depth: int
+
+
+@dataclass
+class Plan:
+    """`corpus` is None while none is built; then there are no ids, nothing is done, and the rest is still known."""
+
+    study: Study
+    tree: Tree
+    corpus: Corpus | None
+    store: Store | None
+    ids: dict[str, str] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def done(self, key: str) -> bool:
+        return key in self.records
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """All rounds cut at every branch, parents before children, whatever is done."""
+        children = Counter(r.parent for r in self.tree.rounds.values())
+        chains: list[list[str]] = []
+        depths: list[int] = []
+        place: dict[str, int] = {}
+        for key, spec in self.tree.rounds.items():
+            above = place.get(spec.parent) if spec.parent is not None else None
+            if above is not None and children[spec.parent] == 1:
+                place[key] = above
+                chains[above].append(key)
+            else:
+                place[key] = len(chains)
+                chains.append([key])
+                depths.append(0 if above is None else depths[above] + 1)
+        return [Chain(tuple(keys), depth) for keys, depth in zip(chains, depths)]
+
+    def pending(self) -> list[Chain]:
+        """Maximal runs of rounds without a record, parents before children."""
+        left: list[Chain] = []
+        for chain in self.chains:
+            run: list[str] = []
+            for key in (*chain.keys, None):
+                if key is not None and not self.done(key):
+                    run.append(key)
+                elif run:
+                    left.append(Chain(tuple(run), chain.depth))
+                    run = []
+        return left
+
+    def share(self, chain: Chain) -> tuple[int, int]:
+        """Workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. It depends on the
+        study and its resources, never on what is done already, so that an interrupted run goes on with the same."""
+        resources = self.study.resources
+        low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
+        alike = [c for c in self.chains if self.is_trunk(c) == self.is_trunk(chain)]
+        if self.is_trunk(chain):
+            alike = [c for c in alike if c.depth == chain.depth]
+        beside = min(resources.chains, len(alike))
+        return max(1, low // beside), max(1, high // beside)
+
+    def is_trunk(self, chain: Chain) -> bool:
+        """Whether other chains start from this one's end, and so wait for it."""
+        return chain.keys[-1] in self._parents
+
+    @cached_property
+    def _parents(self) -> set[str | None]:
+        return {spec.parent for spec in self.tree.rounds.values()}
+
+    def label(self, chain: Chain) -> str:
+        """Who trains it: the methods that share it, their seed, and its periods."""
+        users = [
+            (run.method.name, run.seed, len(run.method.seeds) > 1)
+            for run in self.tree.runs
+            if chain.keys[0] in run.rounds.values()
+        ]
+        names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
+        who = ", ".join(names) if len(names) <= 2 else f"{len(names)} runs" if names else "leaf"
+        first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
+        return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
+
+    @property
+    def parameters(self) -> int | None:
+        """Of the model, embeddings included; from a record where there is one, else from the config."""
+        if self.records:
+            return int(next(iter(self.records.values())).about["parameters"])
+        if self.corpus is None:
+            return None
+        from ticlm.platform import model
+
+        info = self.corpus.info.tokenizer
+        return model.count_parameters(model.config(self.study.model, info.vocab_size), self.study.objective)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Rate of one worker's share as last measured on this root, None where nothing was."""
+        newest = max(self.records.values(), key=lambda r: r.created, default=None)
+        if newest is None or not newest.about["measured"]["seconds"]:
+            return None
+        return float(newest.about["measured"]["tokens"] / newest.about["measured"]["seconds"])
+
+    def checkpoints(self) -> tuple[str, ...]:
+        """Trained periods that are evaluated, oldest first."""
+        labels = self.study.periods.timeline().labels
+        chosen = self.study.evaluate.checkpoints
+        return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
+
+    def evaluated(self) -> tuple[str, ...]:
+        labels = self.study.periods.timeline().labels
+        chosen = self.study.evaluate.periods
+        return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
+
+    def epochs(self) -> Iterator[tuple[str, Source, float]]:
+        """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""
+        if self.corpus is None:
+            return
+        for key, spec in self.tree.rounds.items():
+            before = {d.source: d.rows for d in spec.drawn}
+            for source, rows in spec.draws().items():
+                have = self._rows(source)
+                if have:
+                    yield key, source, (before.get(source, 0) + rows) / have
+
+    def _rows(self, source: Source) -> int:
+        assert self.corpus is not None
+        return self.corpus.split(source.period, source.split).rows if source.period in self.corpus.periods else 0
+
+
+def make(study: Study, root: str | None) -> Plan:
+    """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
+    store = Store(root) if root is not None else None
+    corpus = find_corpus(study, store)
+    sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
+    plan = Plan(study, rounds(study, sizes), corpus, store)
+    if corpus is None or store is None:
+        return plan
+    _check_corpus(study, corpus)
+    plan.ids = _identities(plan, corpus)
+    for key, round_id in plan.ids.items():
+        record = read_record(store, f"rounds/{round_id[:32]}")
+        if record is not None:
+            plan.records[key] = record
+    if study.max_epochs is not None:
+        for key, source, epochs in plan.epochs():
+            if epochs > study.max_epochs:
+                raise InputError(
+                    f"the round at period {plan.tree.rounds[key].period} would see {source} {epochs:.2f} times; "
+                    f"max_epochs is {study.max_epochs}: lower the budget, or raise max_epochs"
+                )
+    return plan
+
+
+def corpus_uri(study: Study, store: Store | None) -> str | None:
+    """Where the study's corpus lies: a path or URI as it stands, else `corpora/NAME@VERSION` in the root."""
+    name = study.corpus
+    if "://" in name or name.startswith((".", "/", "~")):
+        return str(Path(name).expanduser()) if "://" not in name else name
+    if store is None:
+        return None
+    return f"{store.root}/corpora/{name if '@' in name else name + '@1'}"
+
+
+def find_corpus(study: Study, store: Store | None) -> Corpus | None:
+    uri = corpus_uri(study, store)
+    if uri is None or not Store(uri).exists("corpus.json"):
+        return None
+    return Corpus.open(uri)
+
+
+def missing_periods(plan: Plan) -> list[str]:
+    """Periods of the study that its corpus does not have (yet)."""
+    have = plan.corpus.periods if plan.corpus else {}
+    return [label for label in plan.study.periods.timeline().labels if label not in have]
+
+
+def _check_corpus(study: Study, corpus: Corpus) -> None:
+    """InputError where the corpus cannot serve the study: columns, lengths, periods cut elsewhere."""
+    columns = {c.name: c.length for c in corpus.info.columns}
+    for name, extra in study.objective.lengths.items():
+        if name not in columns:
+            raise InputError(f"corpus {corpus.info.id} has columns {', '.join(columns)}, the objective needs {name}")
+        if columns[name] != study.length + extra:
+            raise InputError(
+                f"length: {study.length}, but the corpus {corpus.info.id} was cut into rows of "
+                f"{columns[name] - extra}; set length: {columns[name] - extra}"
+            )
+    for period in study.periods.timeline().periods:
+        manifest = corpus.periods.get(period.label)
+        if manifest is not None and manifest.period != period:
+            raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
+    if isinstance(study.objective, Seq2Seq) and "inputs" not in columns:
+        raise InputError(f"corpus {corpus.info.id} has no column inputs, which the seq2seq objective reads")
+
+
+def _identities(plan: Plan, corpus: Corpus) -> dict[str, str]:
+    """Ids of all rounds whose data are there; a round without all its data has none, nor have those below it."""
+    hashes: dict[tuple[str, str], str] = {
+        (label, split): manifest.sha256
+        for label, period in corpus.periods.items()
+        for split, manifest in period.splits.items()
+    }
+    recipes: dict[int, Recipe] = {}
+    ids: dict[str, str] = {}
+    for key, spec in plan.tree.rounds.items():
+        known = all((s.period, s.split) in hashes for s in spec.sources)
+        if not known or (spec.parent is not None and spec.parent not in ids):
+            continue
+        recipe = recipes.setdefault(id(spec.recipe.model), _resolved(spec.recipe)) if _is_folder(spec) else spec.recipe
+        ids[key] = fingerprint(_identity(spec, recipe, ids, hashes, corpus))
+    return ids
+
+
+def _identity(
+    spec: Round, recipe: Recipe, ids: Mapping[str, str], hashes: Mapping[tuple[str, str], str], corpus: Corpus
+) -> Identity:
+    return Identity(
+        version=IDENTITY,
+        parent=ids[spec.parent] if spec.parent is not None else None,
+        period=spec.period,
+        stretches=tuple(
+            (
+                tuple(
+                    Data(sha256=hashes[share.source.period, share.source.split], tokens=share.tokens)
+                    for share in stretch.mixture.shares
+                ),
+                stretch.steps,
+            )
+            for stretch in spec.stretches
+        ),
+        drawn=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows) for d in spec.drawn),
+        recipe=recipe,
+        place=spec.place,
+        tokenizer=corpus.info.tokenizer.sha256,
+        vocab_size=corpus.info.tokenizer.vocab_size,
+    )
+
+
+def _is_folder(spec: Round) -> bool:
+    return isinstance(spec.recipe.model, FolderModel)
+
+
+def _resolved(recipe: Recipe) -> Recipe:
+    """A recipe whose initial folder is named by its contents."""
+    assert isinstance(recipe.model, FolderModel)
+    store = Store(recipe.model.path)
+    names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin"))]
+    if not names:
+        raise InputError(f"model.path {recipe.model.path}: no model folder there")
+    content = fingerprint(tuple((n, store.sha256(n)) for n in names))
+    return recipe.model_copy(update={"model": FolderModel(path="", as_of=recipe.model.as_of, sha256=content)})
+
+
+def weights_of(record: Record) -> str:
+    """Identity of a checkpoint's weights: the hashes of its safetensors files."""
+    hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
+    return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))
+
+
+def users(plans: Sequence[Plan]) -> set[str]:
+    """Ids of all rounds that any of the plans uses."""
+    return {round_id for plan in plans for round_id in plan.ids.values()}

@@ -1,0 +1,114 @@
+"""One optimizer step: the same gradients on any number of workers and for any size of micro-batch, but for rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from ticlm.methods.seams import PenaltyState
+from ticlm.platform.errors import RunError
+from ticlm.platform.model import Workers
+from ticlm.platform.rounds import Recipe
+from ticlm.platform.shards import Tokens
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """`loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties; `due` is true on
+    every rank when it is on rank 0."""
+
+    loss: float
+    gradient_norm: float
+    due: bool
+
+
+def train_step(
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    penalties: Sequence[PenaltyState],
+    recipe: Recipe,
+    columns: Mapping[str, Tokens],
+    workers: Workers,
+    micro_rows: int | None,
+    due: bool = False,
+) -> StepResult:
+    """Forward, backward and update on this rank's rows of one global batch.
+
+    The local sum of losses is scaled by world / global targets before backward, because FSDP averages gradients over
+    ranks: so the gradient is that of the mean over the global batch however its rows are spread.
+    """
+    rows = {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
+    counted = recipe.objective.targets(rows)
+    targets = recipe.batch_rows * recipe.length if counted is None else _total([float(counted)], workers)[0]
+    total = torch.zeros((), device=workers.device, dtype=torch.float64)
+    for micro, real in _micro_batches(rows, recipe, workers, micro_rows):
+        loss, nll = losses(module, recipe, penalties, micro)
+        (loss * (workers.world / targets if real else 0.0)).backward()
+        if real:
+            total += nll.detach()
+    for name, parameter in module.named_parameters():
+        if penalties and parameter.grad is not None:
+            for penalty in penalties:
+                penalty.pull(name, parameter)
+    norm = nn.utils.clip_grad_norm_(module.parameters(), recipe.loss.clip_norm)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    nll_sum, rank0_due = _total([float(total), float(due and workers.rank == 0)], workers)
+    whole_norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+    return StepResult(nll_sum / targets, float(whole_norm), rank0_due > 0)
+
+
+def losses(
+    module: nn.Module, recipe: Recipe, penalties: Sequence[PenaltyState], rows: Mapping[str, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """(what is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
+    arguments, labels, weights = recipe.objective(rows)
+    logits = module(**arguments).logits.float()
+    normaliser = torch.logsumexp(logits, dim=-1)
+    nll = normaliser - logits.gather(-1, labels[..., None]).squeeze(-1)
+    per_token = nll + recipe.loss.z_loss * normaliser.square()
+    if weights is not None:
+        nll, per_token = nll * weights, per_token * weights
+    loss = per_token.sum()
+    for penalty in penalties:
+        extra = penalty.loss(rows, logits)
+        if extra is not None:
+            loss = loss + extra
+    return loss, nll.sum()
+
+
+def check_finite(result: StepResult, period: str, step: int) -> None:
+    """RunError that says where the loss or the gradient stopped being a number."""
+    if not (abs(result.loss) < float("inf") and abs(result.gradient_norm) < float("inf")):
+        raise RunError(
+            f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
+            "checkpoint is kept; lower the learning rate or look at the rows of this step"
+        )
+
+
+def _micro_batches(
+    rows: Mapping[str, Tensor], recipe: Recipe, workers: Workers, micro_rows: int | None
+) -> list[tuple[dict[str, Tensor], bool]]:
+    """This rank's rows in as many micro-batches as the rank with most rows needs; a rank short of rows takes part in
+    the collectives with a row that does not count."""
+    most = -(-recipe.batch_rows // workers.world)
+    size = min(micro_rows or most, most)
+    count = -(-most // size)
+    parts = []
+    for start in range(0, count * size, size):
+        part = {name: values[start : start + size] for name, values in rows.items()}
+        real = len(next(iter(part.values()))) > 0
+        parts.append((part if real else {n: v.new_zeros((1, v.shape[1])) for n, v in rows.items()}, real))
+    return parts
+
+
+def _total(values: list[float], workers: Workers) -> list[float]:
+    if workers.world == 1:
+        return values
+    summed = torch.tensor(values, dtype=torch.float64, device=workers.device)
+    dist.all_reduce(summed)
+    return [float(v) for v in summed]

@@ -1,0 +1,234 @@
+"""A study: one YAML file that says everything that changes a number, and beside it what changes none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+
+from ticlm.methods.catalog import CATALOG
+from ticlm.methods.method import AnyOptimizer, AnySchedule, ContinualTokens, Method, OracleSeries
+from ticlm.methods.optimizers import AdamW
+from ticlm.methods.schedules import WarmupCosine
+from ticlm.platform import settings
+from ticlm.platform.objective import AnyObjective, Causal
+from ticlm.platform.periods import Calendar, Label
+from ticlm.platform.settings import Settings
+from ticlm.platform.tasks import AnyTask, Perplexity
+
+
+class PresetModel(Settings):
+    """A shape by name, with changes to its config (`tiny`, `1b`, `3b`; see model.py)."""
+
+    kind: Literal["preset"] = "preset"
+    name: Literal["tiny", "1b", "3b"]
+    changes: ConfigText = "{}"
+
+
+class ConfigModel(Settings):
+    """Any transformers architecture: its `model_type` and the config's fields."""
+
+    kind: Literal["config"] = "config"
+    model_type: str
+    config: ConfigText = "{}"
+
+
+class FolderModel(Settings):
+    """Weights to start from, in a Hugging Face folder; `as_of` names the last period they have seen, or says
+    `outside` when that is not known. `sha256` is filled in by the plan: the path is no identity."""
+
+    kind: Literal["folder"] = "folder"
+    path: str
+    as_of: Label
+    sha256: str = ""
+
+
+def _json(value: object) -> object:
+    """A config in YAML is a mapping; inside it is text in canonical form, which can be hashed strictly."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+
+
+ConfigText = Annotated[str, BeforeValidator(_json)]
+
+
+def _model_kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("kind", "preset"))
+    return value.kind if isinstance(value, Settings) else "preset"
+
+
+def _named_model(value: Any) -> Any:
+    return {"kind": "preset", "name": value} if isinstance(value, str) else value
+
+
+Model = Annotated[
+    Annotated[PresetModel, Tag("preset")]
+    | Annotated[ConfigModel, Tag("config")]
+    | Annotated[FolderModel, Tag("folder")],
+    Discriminator(_model_kind, custom_error_type="kind", custom_error_message="kind must be preset, config or folder"),
+]
+
+
+class Loss(Settings):
+    """`z_loss` times the mean squared logsumexp is added to the cross-entropy; gradients are clipped to `clip_norm`
+    (TiC-LM, appendix C.1)."""
+
+    z_loss: float = Field(1e-4, ge=0)
+    clip_norm: float = Field(1.0, gt=0)
+
+
+class Precision(Settings):
+    """Weights are kept in float32; `compute` is the dtype of activations and of the weights inside a step, `reduce`
+    that of gradient reductions."""
+
+    compute: Literal["float32", "bfloat16"] = "float32"
+    reduce: Literal["float32", "bfloat16"] = "float32"
+
+
+class Epochs(Settings):
+    epochs: float = Field(gt=0)
+
+
+class Steps(Settings):
+    steps: int = Field(gt=0)
+
+
+class Initial(Settings):
+    """The first round, and every from-scratch round after it. `budget` is in tokens, `{steps: N}` or `{epochs: X}`."""
+
+    budget: Annotated[int, Field(gt=0)] | Steps | Epochs
+    schedule: AnySchedule = WarmupCosine(max_rate=3e-3, end_rate=3e-5, warmup_steps=5000)
+    optimizer: AnyOptimizer = AdamW()
+    seed: int = 0
+
+
+class Cadence(Settings):
+    """When a running round is checkpointed: every `seconds`, or every `steps` where given."""
+
+    seconds: float = Field(30.0, gt=0)
+    steps: int | None = Field(None, gt=0)
+
+
+class Wandb(Settings):
+    project: str = "ticlm"
+    mode: Literal["online", "offline"] = "offline"
+
+
+class Resources(Settings):
+    """Everything that changes no number beyond rounding.
+
+    `workers` is how many train at once, in all; up to `chains` independent chains share them evenly. `trainer: process`
+    runs everything in this process, without Ray.
+    """
+
+    workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
+    chains: int = Field(2, gt=0)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int = Field(1, gt=0)
+    micro_batch_rows: int | None = Field(None, gt=0)
+    compile: bool = False
+    trainer: Literal["ray", "process"] = "ray"
+    carrier: Literal["process", "ray-data"] = "process"
+    evaluators: int = Field(2, gt=0)
+    evaluation_rows: int = Field(64, gt=0)
+    cadence: Cadence = Cadence()
+    wandb: Wandb | None = None
+    tensorboard: bool = False
+
+    @field_validator("workers")
+    @classmethod
+    def _range(cls, workers: int | tuple[int, int]) -> int | tuple[int, int]:
+        if isinstance(workers, tuple) and not 0 < workers[0] <= workers[1]:
+            raise ValueError(f"workers must be a number or [min, max] with 0 < min <= max, got {list(workers)}")
+        return workers
+
+
+class Evaluate(Settings):
+    """Which checkpoints are scored on which periods; all where nothing is named."""
+
+    checkpoints: tuple[Label, ...] | Literal["all"] = "all"
+    periods: tuple[Label, ...] | Literal["all"] = "all"
+
+
+class Study(Settings):
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
+    corpus: str
+    periods: Calendar
+    model: Annotated[Model, BeforeValidator(_named_model)]
+    objective: AnyObjective = Causal()
+    batch_rows: int = Field(gt=0)
+    length: int = Field(gt=0)
+    initial: Initial
+    continual_tokens: ContinualTokens
+    methods: tuple[Method, ...] = Field(min_length=1)
+    loss: Loss = Loss()
+    precision: Precision = Precision()
+    max_epochs: float | None = Field(None, gt=0)
+    evaluations: tuple[AnyTask, ...] = (Perplexity(),)
+    evaluate: Evaluate = Evaluate()
+    reference: str | None = None
+    resources: Resources = Resources()
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _from_catalog(cls, entries: Any) -> Any:
+        return [_method(entry) for entry in entries] if isinstance(entries, list | tuple) else entries
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Study:
+        names = [m.name for m in self.methods]
+        twice = {n for n in names if names.count(n) > 1}
+        if twice:
+            raise ValueError(f"methods: {', '.join(sorted(twice))} is named twice; give each its own name")
+        if self.reference not in (None, "raw", *names):
+            raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
+        labels = self.periods.timeline().labels
+        wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
+        wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
+        for where, named in wanted:
+            unknown = [] if named == "all" else [label for label in named if label not in labels]
+            if unknown:
+                raise ValueError(f"{where}: {unknown[0]} is not in the timeline ({labels[0]} … {labels[-1]})")
+        return self
+
+    @property
+    def batch_tokens(self) -> int:
+        """Targets of one global batch."""
+        return self.batch_rows * self.length
+
+    @property
+    def reference_method(self) -> str | None:
+        """The method whose last model regret is measured against: the named one, else the first Oracle series."""
+        if self.reference == "raw":
+            return None
+        if self.reference is not None:
+            return self.reference
+        return next((m.name for m in self.methods if isinstance(m, OracleSeries)), None)
+
+
+def _method(entry: Any) -> Any:
+    """A catalogue name, or `base: NAME` with changes, or a whole method."""
+    name = entry if isinstance(entry, str) else entry.get("base") if isinstance(entry, dict) else None
+    if name is None:
+        return entry
+    if name not in CATALOG:
+        raise ValueError(f"no method {name!r} in the catalogue; it has {', '.join(CATALOG)}")
+    if isinstance(entry, str):
+        return CATALOG[name]
+    changes = {key: value for key, value in entry.items() if key != "base"}
+    whole = CATALOG[name].model_dump()
+    for key, value in changes.items():
+        old = whole.get(key)
+        # parts of the same kind are changed, parts of another kind replaced
+        same = (
+            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
+        )
+        whole[key] = {**old, **value} if same and isinstance(old, dict) else value
+    return whole
+
+
+def load(name: str, sets: Sequence[str] = ()) -> Study:
+    """The study in the YAML file (or packaged under the name) `name`, with `a.b=c` assignments applied."""
+    return settings.load(Study, name, "platform/studies", sets)

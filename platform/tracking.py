@@ -1,0 +1,80 @@
+"""Trackers: where a chain's losses and rates go besides its own metrics file. Rank 0 only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.settings import fingerprint
+from ticlm.platform.store import Store
+from ticlm.platform.study import Resources, Wandb
+
+METRICS = ("loss", "rate", "gradient_norm", "tokens_per_s", "tokens")
+
+
+class Tracker(Protocol):
+    def log(self, event: Mapping[str, Any]) -> None:
+        """One progress event of a chain; its `step` counts over the whole chain, so that a resumed chain goes on."""
+
+    def close(self) -> None: ...
+
+
+def start(resources: Resources, root: str, study: str, label: str, first_step: int = 0) -> list[Tracker]:
+    """The trackers that `resources` ask for; the same chain gets the same run again after a restart."""
+    trackers: list[Tracker] = []
+    name = f"{study} {label}"
+    folder = _local_folder(root)
+    if resources.tensorboard:
+        trackers.append(TensorBoard(folder / "tensorboard" / fingerprint(name)[:12], name, first_step))
+    if resources.wandb is not None:
+        trackers.append(WeightsAndBiases(resources.wandb, folder, study, label))
+    return trackers
+
+
+def _local_folder(root: str) -> Path:
+    store = Store(root)
+    return Path(store.path()) if store.is_local else Path.cwd()
+
+
+class TensorBoard:
+    def __init__(self, folder: Path, name: str, first_step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        # points after a restart's first step were written by the attempt that was lost
+        self.writer = SummaryWriter(str(folder), purge_step=first_step)
+        self.writer.add_text("chain", name)
+
+    def log(self, event: Mapping[str, Any]) -> None:
+        for metric in METRICS:
+            self.writer.add_scalar(metric, event[metric], event["step"])
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+class WeightsAndBiases:
+    def __init__(self, settings: Wandb, folder: Path, study: str, label: str) -> None:
+        try:
+            import wandb
+        except ImportError:
+            raise InputError("resources.wandb needs the package wandb: pip install 'ticlm[wandb]'") from None
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("WANDB_SILENT", "true")
+        self.run = wandb.init(
+            project=settings.project,
+            mode=settings.mode,
+            dir=str(folder),
+            group=study,
+            name=label,
+            id=fingerprint(f"{study} {label}")[:16],
+            resume="allow",
+        )
+
+    def log(self, event: Mapping[str, Any]) -> None:
+        self.run.log({metric: event[metric] for metric in METRICS}, step=event["step"])
+
+    def close(self) -> None:
+        self.run.finish()

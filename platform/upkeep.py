@@ -1,0 +1,38 @@
+"""Upkeep of a root: what no study uses, and whether what is recorded is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ticlm.platform.plan import Plan, users, weights_of
+from ticlm.platform.store import RECORD, Store, read_record, verify
+
+
+def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
+    """(path, bytes) of rounds, cells and leftovers in the root that none of the plans uses."""
+    kept = {round_id[:32] for round_id in users(plans)}
+    weights = {weights_of(record)[:16] for plan in plans for record in plan.records.values()}
+    found = [f"rounds/{name}" for name in store.folders("rounds") if name not in kept]
+    found += [f"cells/{name}" for name in store.folders("cells") if name not in weights]
+    found += [f"ray/{name}" for name in store.folders("ray")]
+    for name in store.folders("rounds"):
+        record = read_record(store, f"rounds/{name}")
+        if name in kept and record is not None:
+            found += [f"rounds/{name}/{a}" for a in store.folders(f"rounds/{name}") if a != record.attempt]
+    return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
+
+
+def check(store: Store) -> tuple[int, list[str]]:
+    """(number of records, one line per file that is missing or differs from its record)."""
+    problems: list[str] = []
+    count = 0
+    for folder in _recorded(store):
+        count += 1
+        problems += verify(store, folder)
+    return count, problems
+
+
+def _recorded(store: Store) -> Iterator[str]:
+    for path in store.walk():
+        if path.rsplit("/", 1)[-1] == RECORD and "/" in path:
+            yield path.rsplit("/", 1)[0]

@@ -1,0 +1,164 @@
+// Line charts in SVG: series of points {x, y, tip, label?, mark?}, drawn again at every width.
+
+function shape(name, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+/** Round numbers that span [low, high]: about `most` of them, or 1-2-5 per decade on a log scale. */
+function rounds(low, high, most, log) {
+  if (log) {
+    const all = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
+      for (const part of [1, 2, 5]) all.push(part * 10 ** power);
+    const inside = all.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+    if (inside.length > 1) return inside;
+  }
+  const rough = (high - low || Math.abs(high) || 1) / Math.max(most, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 2.5, 5].find((part) => part * power >= rough * 0.999) ?? 10);
+  const found = [];
+  for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + 1e-9 * step; value += step) found.push(+value.toPrecision(12));
+  return found;
+}
+
+function axis(points, name, from, to, { log = false, margin = 0.04 } = {}) {
+  const values = points.map((point) => point[name]).filter((value) => Number.isFinite(value) && (!log || value > 0));
+  let [low, high] = values.length ? values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [0, 1];
+  const bend = log ? Math.log : (value) => value;
+  const room = (bend(high) - bend(low) || 1) * margin;
+  const [start, end] = [bend(low) - room, bend(high) + room];
+  const place = (value) => from + ((bend(value) - start) / (end - start)) * (to - from);
+  return { place, low: log ? Math.exp(start) : start, high: log ? Math.exp(end) : end };
+}
+
+/** Draws `chart` {series, x, y, labels?, hidden} into `box`; `labels` makes the x axis one of periods. */
+function drawChart(box, chart) {
+  const width = Math.max(300, box.clientWidth - 26);
+  const height = Math.round(Math.min(460, Math.max(260, width * 0.46)));
+  const frame = { left: 58, right: 14, top: 22, bottom: chart.labels ? 62 : 44 };
+  const seen = chart.series.filter((series) => !chart.hidden.has(series.name));
+  const points = seen.flatMap((series) => series.points);
+  const x = axis(points, "x", frame.left, width - frame.right, { margin: chart.labels ? 0.015 : 0.03 });
+  const y = axis(points, "y", height - frame.bottom, frame.top, { log: chart.y.log });
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.y.label} by ${chart.x.label}` });
+  drawAxes(svg, chart, x, y, width, height, frame);
+  const groups = seen.map((series) => drawSeries(svg, series, x, y));
+  if (chart.annotate) annotate(svg, seen, x, y, frame, width);
+  const cursor = shape("circle", { r: 6, fill: "none", stroke: "currentColor", "stroke-width": 1.5, visibility: "hidden" });
+  svg.append(cursor);
+  svg.onpointermove = svg.onpointerdown = (event) => follow(event, svg, box, seen, groups, x, y, cursor, width);
+  svg.onpointerleave = () => release(box, groups, cursor);
+  box.replaceChildren(svg, legend(box, chart, groups, seen));
+}
+
+function drawAxes(svg, chart, x, y, width, height, frame) {
+  const bottom = height - frame.bottom;
+  for (const value of rounds(y.low, y.high, 6, chart.y.log)) {
+    const at = y.place(value);
+    svg.append(shape("line", { class: "gridline", x1: frame.left, x2: width - frame.right, y1: at, y2: at }));
+    svg.append(shape("text", { x: frame.left - 8, y: at + 4, "text-anchor": "end" }, chart.y.format(value)));
+  }
+  if (chart.labels) {
+    const chosen = ticks(chart.labels, Math.floor((width - frame.left) / 26));
+    axisLabels(chart.labels, chosen).forEach((text, k) => {
+      const at = x.place(chosen[k]);
+      const turned = text.length > 3;
+      svg.append(shape("text", turned
+        ? { transform: `translate(${at + 4} ${bottom + 8}) rotate(-90)`, "text-anchor": "end", style: "font-size: 10px" }
+        : { x: at, y: bottom + 18, "text-anchor": "middle" }, text));
+    });
+  } else {
+    for (const value of rounds(x.low, x.high, width / 110, false))
+      if (value >= 0) svg.append(shape("text", { x: x.place(value), y: bottom + 18, "text-anchor": "middle" }, chart.x.format(value)));
+  }
+  svg.append(shape("text", { x: frame.left, y: 10 }, chart.y.label));
+  svg.append(shape("text", { x: width - frame.right, y: height - 4, "text-anchor": "end" }, chart.x.label));
+}
+
+function drawSeries(svg, series, x, y) {
+  const group = shape("g", { class: "series", style: `--color: ${series.color}` });
+  let path = "";
+  let pen = "M";
+  for (const point of series.points) {
+    if (!Number.isFinite(point.x) || !Number.isFinite(point.y)) { pen = "M"; continue; } // a gap, never a bridge
+    path += `${pen}${x.place(point.x).toFixed(1)} ${y.place(point.y).toFixed(1)}`;
+    pen = "L";
+  }
+  group.append(shape("path", { d: path, "stroke-dasharray": series.dash ?? "none" }));
+  for (const point of series.points)
+    if (point.mark && Number.isFinite(point.x) && Number.isFinite(point.y))
+      group.append(shape("circle", { class: point.mark, cx: x.place(point.x), cy: y.place(point.y), r: point.mark === "ring" ? 4 : 3.2 }));
+  svg.append(group);
+  return group;
+}
+
+/** Names of checkpoints beside their points, newest first, wherever there is room. */
+function annotate(svg, seen, x, y, frame, width) {
+  const taken = [];
+  const free = (box) => box[0] > frame.left && box[2] < width && !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]);
+  for (const series of [...seen].sort((a, b) => (b.first ? 1 : 0) - (a.first ? 1 : 0))) {
+    for (const point of [...series.points].reverse()) {
+      if (!point.label || !Number.isFinite(point.x) || !Number.isFinite(point.y)) continue;
+      const [px, py, size] = [x.place(point.x), y.place(point.y), 5.8 * point.label.length];
+      for (const [dx, dy] of [[6, -5], [6, 13], [-size - 6, -5], [-size - 6, 13]]) {
+        const box = [px + dx, py + dy - 9, px + dx + size, py + dy + 2];
+        if (!free(box)) continue;
+        taken.push(box);
+        svg.append(shape("text", { class: "on", x: box[0], y: py + dy }, point.label));
+        break;
+      }
+    }
+  }
+}
+
+function follow(event, svg, box, seen, groups, x, y, cursor, width) {
+  const area = svg.getBoundingClientRect();
+  const zoom = width / area.width;
+  const [px, py] = [(event.clientX - area.left) * zoom, (event.clientY - area.top) * zoom];
+  let best = null;
+  seen.forEach((series, k) => {
+    for (const point of series.points) {
+      const away = Math.hypot(x.place(point.x) - px, y.place(point.y) - py);
+      if (away < (best?.away ?? 48)) best = { away, point, series, k };
+    }
+  });
+  if (!best) return release(box, groups, cursor);
+  light(box, groups, groups[best.k]);
+  const [cx, cy] = [x.place(best.point.x), y.place(best.point.y)];
+  cursor.setAttribute("cx", cx);
+  cursor.setAttribute("cy", cy);
+  cursor.setAttribute("visibility", "visible");
+  tip(area.left + cx / zoom, area.top + cy / zoom, [best.series.name, ...best.point.tip]);
+}
+
+function light(box, groups, chosen) {
+  box.classList.toggle("focus", Boolean(chosen));
+  groups.forEach((group) => group.classList.toggle("lit", group === chosen));
+}
+
+function release(box, groups, cursor) {
+  light(box, groups, null);
+  cursor?.setAttribute("visibility", "hidden");
+  tip(0, 0, null);
+}
+
+/** A button per series: points it out, and hides or shows it. */
+function legend(box, chart, groups, seen) {
+  return element("div", { className: "legend" }, ...chart.series.map((series) => {
+    const sample = shape("svg", { viewBox: "0 0 26 10" }, shape("g", { class: "series", style: `--color: ${series.color}` },
+      shape("path", { d: "M0 5L26 5", "stroke-dasharray": series.dash ?? "none" })));
+    const shown = !chart.hidden.has(series.name);
+    const button = element("button", { type: "button" }, sample, series.name);
+    button.setAttribute("aria-pressed", shown);
+    button.onclick = () => {
+      chart.hidden.delete(series.name) || chart.hidden.add(series.name);
+      drawChart(box, chart);
+    };
+    button.onpointerenter = () => light(box, groups, groups[seen.indexOf(series)]);
+    button.onpointerleave = () => light(box, groups, null);
+    return button;
+  }));
+}

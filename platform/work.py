@@ -1,0 +1,39 @@
+"""Work as it is handed to workers: a chain of rounds, and where finished rounds lie. Light to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ticlm.platform.rounds import Round
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Resources
+
+
+@dataclass(frozen=True)
+class ChainWork:
+    """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
+    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root."""
+
+    root: str
+    label: str
+    rounds: tuple[Round, ...]
+    ids: tuple[str, ...]
+    parent: str | None
+    corpora: Mapping[str, str]
+    tokenizer: str
+    vocab_size: int
+    end_of_text: int
+    resources: Resources
+
+
+def folder_of(round_id: str) -> str:
+    return f"rounds/{round_id[:32]}"
+
+
+def published(store: Store, round_id: str) -> str:
+    """Path of a finished round's model folder."""
+    record = read_record(store, folder_of(round_id))
+    if record is None:
+        raise FileNotFoundError(f"round {round_id[:12]} has no record")
+    return f"{folder_of(round_id)}/{record.attempt}/model"
