@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ from ticlm.platform.store import Store, lease, read_record
 
 PART_BYTES = 64 << 20
 BLOCK_BYTES = 16 << 20
+TELL_S = 10.0
 T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[str], None]
@@ -85,7 +87,7 @@ class _Build:
         there = set(self.store.files(f"{self.staged}/scans"))
         missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
         scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
-        for _ in _each(scan, missing, sum(piece.input.size for piece in missing)):
+        for _ in self._watched("read", scan, missing, sum(piece.input.size for piece in missing)):
             pass
         plan = Plan(
             number=len(done),
@@ -126,6 +128,15 @@ class _Build:
         self.store.write(f"{ledger.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
         self.store.remove("staging")
 
+    def _watched(self, done: str, function: Callable[[T], R], items: Sequence[T], size: int) -> Iterator[R]:
+        """As `_each`, with a word on how far it is now and then."""
+        told = time.monotonic()
+        for number, outcome in enumerate(_each(function, items, size), 1):
+            if time.monotonic() - told > TELL_S:
+                told = time.monotonic()
+                self.progress(f"{done} {number:,} of {len(items):,} pieces")
+            yield outcome
+
     def _scans(self, plan: Plan) -> list[Scan]:
         """Summaries of the plan's scans, in the order of its inputs."""
         return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
@@ -164,8 +175,8 @@ class _Build:
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
         folder = f"{self.staged}/tokens"
         tokenise = partial(packing.tokenise, self.store, folder, self.recipe.by_source, info.tokenizer)
-        size = sum(group.bytes for part in parts for group in part.groups)
-        made = {stream.path: stream for stream in _each(tokenise, parts, size)}
+        size = sum(part.bytes for part in parts)
+        made = {stream.path: stream for stream in self._watched("tokenised", tokenise, parts, size)}
         found: dict[str, list[Stream]] = {}
         for part in parts:
             found.setdefault(part.period, []).append(made[packing.stream_path(folder, part)])
@@ -182,17 +193,15 @@ def _parts(labels: Sequence[str], groups: Iterable[Group]) -> dict[str, list[Par
     for group in groups:
         if group.period in staged:
             staged[group.period].append(group)
-    return {
-        label: [
-            Part(period=label, number=number, low=low, high=high, groups=_within(mine, low, high))
-            for number, (low, high) in enumerate(staging.stretches(mine, PART_BYTES))
-        ]
-        for label, mine in staged.items()
-    }
+    return {label: list(_cut(label, mine)) for label, mine in staged.items()}
 
 
-def _within(groups: Sequence[Group], low: int, high: int) -> tuple[Group, ...]:
-    return tuple(group for group in groups if group.high >= low and group.low < high)
+def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
+    size = sum(group.bytes for group in groups)
+    bounds = staging.stretches(max(1, -(-size // PART_BYTES)))
+    for number, (low, high) in enumerate(bounds):
+        spans = staging.spans(groups, low, high)
+        yield Part(period=label, number=number, low=low, high=high, bytes=size // len(bounds), spans=spans)
 
 
 def _same_recipe(store: Store, recipe: Recipe) -> None:

@@ -206,8 +206,8 @@ def _matches(pattern: str) -> list[Input]:
             files = [fs.info(path)]
         else:
             files = [entry for entry in fs.find(path, detail=True).values() if formats.known(entry["name"])]
-    except (OSError, ImportError, ValueError) as error:
-        raise InputError(f"documents.paths: {pattern} cannot be listed: {error}") from None
+    except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
+        raise InputError(f"documents.paths: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
     if not files:
         raise InputError(f"documents.paths: {pattern} matches no file; formats are {', '.join(formats.SUFFIXES)}")
     for entry in files:

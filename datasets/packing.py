@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ticlm.datasets.recipe import hash64
-from ticlm.datasets.staging import SPLITS, Group, Tally, collect
+from ticlm.datasets.staging import SPLITS, Span, Tally, collect
 from ticlm.datasets.tokenizing import Encoder
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Period
@@ -50,7 +50,8 @@ class Part(Settings):
     number: int
     low: int
     high: int
-    groups: tuple[Group, ...]
+    bytes: int
+    spans: tuple[Span, ...]
 
 
 class Section(Settings):
@@ -85,7 +86,7 @@ def tokenise(store: Store, folder: str, by_source: bool, info: TokenizerInfo, pa
         return Stream.model_validate(store.read_json(f"{path}.json"))
     encoder = _encoder(store.root, info)
     sections, blocks = [], []
-    for split, source, texts in _sections(collect(store, part.groups, part.low, part.high), by_source):
+    for split, source, texts in _sections(collect(store, part.spans, part.low, part.high), by_source):
         mine = list(encoder.stream(_strings(texts)))
         blocks += mine
         size = pc.sum(pc.binary_length(texts)).as_py()
@@ -105,7 +106,7 @@ def stream_path(folder: str, part: Part) -> str:
 def texts_of(store: Store, parts: Sequence[Part], split: Split) -> Iterator[str]:
     """The staged texts of one split in their order, a part in memory at a time."""
     for part in parts:
-        for found, _, texts in _sections(collect(store, part.groups, part.low, part.high), by_source=False):
+        for found, _, texts in _sections(collect(store, part.spans, part.low, part.high), by_source=False):
             if found == split:
                 yield from _strings(texts)
 

@@ -11,7 +11,7 @@ import io
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -194,29 +194,37 @@ def _cut(rows: list[_Row]) -> Iterator[list[_Row]]:
             begin, size = at, 0
 
 
-def collect(store: Store, groups: Sequence[Group], low: int = 0, high: int = END_OF_ORDER) -> pa.Table:
-    """The documents of these groups that stand in [low, high), in their order."""
-    wanted: dict[str, list[int]] = {}
+class Span(NamedTuple):
+    """Consecutive row groups of a run."""
+
+    run: str
+    first: int
+    last: int
+
+
+def spans(groups: Sequence[Group], low: int, high: int) -> tuple[Span, ...]:
+    """Where the documents are that stand in [low, high) of a period's order; `groups` are those of the period."""
+    numbers: dict[str, list[int]] = {}
     for group in groups:
         if group.high >= low and group.low < high:
-            wanted.setdefault(group.run, []).append(group.group)
+            numbers.setdefault(group.run, []).append(group.group)
+    return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
+
+
+def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
+    """The documents of these row groups that stand in [low, high), in their order."""
     tables = []
-    for run in sorted(wanted):
+    for run, first, last in where:
         with store.fs.open(store.path(run), "rb") as raw:
-            table = pq.ParquetFile(raw).read_row_groups(wanted[run], use_threads=False)
+            table = pq.ParquetFile(raw).read_row_groups(list(range(first, last + 1)), use_threads=False)
         within = pc.greater_equal(table["order"], pa.scalar(low, pa.uint64()))
         if high < END_OF_ORDER:
             within = pc.and_(within, pc.less(table["order"], pa.scalar(high, pa.uint64())))
         tables.append(table.filter(within))
     whole = pa.concat_tables(tables) if tables else _SCHEMA.empty_table()
-    return whole.take(np.lexsort((_numbers(whole, "tie"), _numbers(whole, "order"))))
+    return whole.take(np.lexsort((whole["tie"].to_numpy(), whole["order"].to_numpy())))
 
 
-def stretches(groups: Sequence[Group], size: int) -> list[tuple[int, int]]:
-    """The order in equal stretches of about `size` bytes of these groups' text."""
-    count = max(1, -(-sum(group.bytes for group in groups) // size))
+def stretches(count: int) -> list[tuple[int, int]]:
+    """The order in `count` equal stretches."""
     return list(itertools.pairwise(END_OF_ORDER * i // count for i in range(count + 1)))
-
-
-def _numbers(table: pa.Table, name: str) -> Any:
-    return table[name].to_numpy()

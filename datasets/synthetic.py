@@ -35,22 +35,23 @@ class SyntheticWorld(Settings):
     seed: int = 0
     epoch: date = date(2023, 1, 1)
     """The first day of the world, and of a month."""
-    initial_documents: int = Field(2600, ge=1)
-    """Documents of the first month: the past that a first training run would have read."""
-    documents_per_month: int = Field(800, ge=1)
+    initial_documents: int = Field(2500, ge=1)
+    """Documents of the first month, which stands for the past that a first model would have read."""
+    documents_per_month: int = Field(730, ge=1)
+    """About 180 tokens each with a byte-level BPE of 1,024 entries, 200 in the months after the first."""
     rewritten: float = Field(0.15, ge=0, lt=1)
     """Share of a month's documents that are older pages, written anew under their url."""
-    towns: int = Field(16, ge=2)
-    firms: int = Field(18, ge=4)
-    clubs: int = Field(10, ge=2)
+    towns: int = Field(16, ge=4, le=1000)
+    firms: int = Field(18, ge=4, le=1000)
+    clubs: int = Field(10, ge=2, le=40)
     offices: int = Field(8, ge=1, le=10)
-    stories: int = Field(12, ge=0)
+    stories: int = Field(12, ge=0, le=200)
     """Running stories: short-lived names, two to four months each."""
     changing: float = Field(0.08, ge=0, le=1)
     """Share of the facts that can change which do so, per month."""
     turnover: float = Field(0.05, ge=0, le=1)
     """Share of firms that close and are replaced by new ones, per month."""
-    drift: float = Field(1.5, ge=0, le=5)
+    drift: float = Field(1.0, ge=0, le=5)
     """How far topics, phrases, words and names rise and fall: by exp(-drift) to exp(drift) of their mean."""
 
     @field_validator("epoch")
@@ -61,16 +62,20 @@ class SyntheticWorld(Settings):
         return epoch
 
     def documents(self, period: Period) -> Iterator[Document]:
-        """The documents of a period in order of time; InputError where it begins before the epoch."""
-        if period.start < self.epoch:
-            raise InputError(f"period {period.label} begins before the synthetic world does (epoch {self.epoch})")
+        """The documents of a period in order of time; InputError where it begins before the epoch.
+
+        `extra` names the topic, and the ids of the facts that are stated in the text.
+        """
+        self._check(period)
         first, last = self._history.month_of(period.start), self._history.month_of(period.end - timedelta(days=1))
         for month in range(first, last + 1):
             yield from self._month(month, period)
 
     def facts(self, periods: Timeline | Sequence[Period]) -> list[KnownFact]:
         """What can be known from these periods, with what was kept, changed and new in each (see `ground_truth`)."""
-        return ground_truth(self._history, periods.periods if isinstance(periods, Timeline) else periods)
+        listed = periods.periods if isinstance(periods, Timeline) else periods
+        self._check(listed[0])
+        return ground_truth(self._history, listed)
 
     def write_truth(self, store: Store, path: str, periods: Timeline | Sequence[Period]) -> None:
         """The table of `facts` as a Parquet file."""
@@ -80,6 +85,10 @@ class SyntheticWorld(Settings):
         buffer = io.BytesIO()
         pq.write_table(pa.Table.from_pylist([known.row() for known in self.facts(periods)]), buffer)
         store.write(path, buffer.getvalue())
+
+    def _check(self, period: Period) -> None:
+        if period.start < self.epoch:
+            raise InputError(f"period {period.label} begins before the synthetic world does (epoch {self.epoch})")
 
     @cached_property
     def _history(self) -> History:

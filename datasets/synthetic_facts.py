@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import count
 from random import Random
 from typing import Literal
 
 from ticlm.datasets.synthetic_language import NAMES, OBJECTS
 from ticlm.datasets.synthetic_relations import BY_KIND, RELATIONS
-from ticlm.datasets.synthetic_topics import TOPICS
+from ticlm.datasets.synthetic_topics import TOPICS, Topic
 from ticlm.platform.periods import Period
 
 Category = Literal["invariant", "updated", "new", "ended"]
@@ -71,11 +72,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a row of the ground truth; `category` and `period` are relative to a timeline (see `ground_truth`)."""
+    """A fact as a row of the ground truth; all but the fact is relative to a timeline (see `ground_truth`)."""
 
     fact: Fact
     category: Category
     period: str
+    previous: str | None = None
 
     def row(self) -> dict[str, object]:
         """Columns of the table: the fact, and how it can be asked for; `cloze` is a statement up to its object."""
@@ -89,7 +91,7 @@ class KnownFact:
             "end": fact.end,
             "category": self.category,
             "period": self.period,
-            "previous": fact.previous,
+            "previous": self.previous,
             "cloze": fact.say(relation.statements[0].partition("{object}")[0]).rstrip(),
             "question": fact.say(relation.question),
             "sentences": list(fact.statements + fact.news),
@@ -176,17 +178,22 @@ class History:
             there[entity.kind] = there.get(entity.kind, 0) + (entity.end is None or entity.end > day)
         return {kind: size - there.get(kind, 0) for kind, size in self.sizes.items()}
 
-    def _enter(self, kind: str, day: date, rng: Random, topic: str = "") -> Entity:
-        end = None
+    def _enter(self, kind: str, day: date, rng: Random) -> Entity:
+        topic, end = TOPICS[0], None
         if kind == "story":
-            topic = rng.choice(TOPICS).name
+            topic = rng.choice(TOPICS)
             end = self.first_day(self.month_of(day) + rng.randint(*STORY_MONTHS))
-        name = next(n for n in iter(lambda: self._coin(kind, topic, rng), "") if n not in self._entities)
-        entity = self._entities[name] = Entity(name, kind, day, end, topic)
+        for attempt in count():
+            name = self._coin(kind, topic, attempt // 20, rng)
+            if name not in self._entities:
+                break
+        entity = self._entities[name] = Entity(name, kind, day, end, topic.name if end else "")
         return entity
 
-    def _coin(self, kind: str, topic: str, rng: Random) -> str:
-        stem = rng.choice(NAMES["onset"]) + rng.choice(NAMES["middle"])
+    def _coin(self, kind: str, topic: Topic, extra: int, rng: Random) -> str:
+        """A name, perhaps a taken one; `extra` syllables make it longer where short ones have run out."""
+        onset, *middles = rng.choice(NAMES["onset"]), *rng.choices(NAMES["middle"], k=1 + extra)
+        stem = onset + "".join(middles)
         match kind:
             case "person":
                 return f"{rng.choice(NAMES['first'])} {stem}{rng.choice(NAMES['surname'])}"
@@ -198,8 +205,7 @@ class History:
             case "office":
                 return f"Ministry of {rng.choice(NAMES['ministry'])}"
             case "story":
-                nouns = next(t.stories for t in TOPICS if t.name == topic)
-                return f"{rng.choice(NAMES['onset'])}{rng.choice(NAMES['story'])} {rng.choice(nouns)}"
+                return f"{onset}{''.join(middles[1:])}{rng.choice(NAMES['story'])} {rng.choice(topic.stories)}"
         return f"{stem} {rng.choice(NAMES['firm'])}"
 
     def _leave(self, entity: Entity, day: date, rng: Random) -> None:
@@ -210,7 +216,8 @@ class History:
     def _open_all(self, entity: Entity, day: date, rng: Random) -> None:
         for relation in BY_KIND[entity.kind]:
             found = self._object(entity.name, relation.name, day, rng)
-            self._slots[entity.name, relation.name] = [Fact(entity.name, relation.name, found or "", day)]
+            assert found is not None, f"nothing to be the {relation.name} of {entity.name}"
+            self._slots[entity.name, relation.name] = [Fact(entity.name, relation.name, found, day)]
 
     def _close(self, subject: str, relation: str, day: date, rng: Random) -> None:
         slot = self._slots[subject, relation]
@@ -266,8 +273,7 @@ def ground_truth(history: History, periods: Sequence[Period]) -> list[KnownFact]
         else:
             before = history.held(fact.subject, fact.relation, periods[at - 1].end - timedelta(days=1))
             category: Category = "new" if before is None else "updated"
-            fact = replace(fact, previous=before.object if before else None)
-            rows.append(KnownFact(fact, category, period.label))
+            rows.append(KnownFact(fact, category, period.label, before.object if before else None))
     return rows
 
 

@@ -30,6 +30,8 @@ ON_CHANGES = 0.3
 """Share of pages about a subject of which something changed in the last RECENT_DAYS."""
 RECENT_DAYS = 40
 CONNECTED = 0.15
+TO_THE_POINT = 0.5
+"""Chance that a text comes back to the word that it took from a list first."""
 SEASON = ("winter", "winter", *["spring"] * 3, *["summer"] * 3, *["autumn"] * 3, "winter")
 DEGREES = {"winter": (-9, 6), "spring": (4, 17), "summer": (16, 33), "autumn": (3, 18)}
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -105,6 +107,7 @@ class _Report:
         self.room, self.page, self.moment, self.rng = room, page, moment, rng
         self.story = self._story()
         self.cast = self._cast()
+        self.theme: dict[str, str] = {}
         self.stated: list[str] = []
         self.known = self._known()
 
@@ -236,7 +239,11 @@ class _Report:
         """A word of a list, or a number."""
         rng = self.rng
         if slot in self.room.lists:
-            return self.room.choose(slot, self.room.lists[slot], rng)
+            if slot in self.theme and rng.random() < TO_THE_POINT:
+                return self.theme[slot]
+            word = self.room.choose(slot, self.room.lists[slot], rng)
+            self.theme.setdefault(slot, word)
+            return word
         match slot:
             case "few":
                 return rng.choice(NUMBERS)

@@ -78,7 +78,7 @@ class OracleSeries(Settings):
         return self
 
     def legs(self, horizon: Horizon) -> Iterator[Leg]:
-        for cutoff in self.cutoffs:
+        for cutoff in sorted(self.cutoffs, key=horizon.labels.index):
             tokens = horizon.initial + horizon.continual_upto(cutoff, self.continual_tokens)
             mixture = Mixture.of(allot(tokens, dict.fromkeys(horizon.seen(cutoff), 1)))
             yield Leg(period=cutoff, start="scratch", mixture=mixture, initial=True)

@@ -81,7 +81,8 @@ def _starting_module(work: ChainWork, number: int, store: Store) -> nn.Module:
             module.ticlm_adapters = model.adapters(folder)
             return module
     if recipe.model.kind == "folder":
-        return model.load(Path(recipe.model.path))
+        with Store(recipe.model.path).local("") as folder:
+            return model.load(folder)
     made = model.config(recipe.model, work.vocab_size, work.end_of_text)
     return model.scratch(made, recipe.objective, recipe.seed)
 

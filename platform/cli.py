@@ -33,22 +33,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @data.command("build")
 def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
     """Turn dated documents into a corpus; goes on where it stopped, appends what is new."""
-    from ticlm.datasets import show
+    from ticlm.datasets.overview import overview
     from ticlm.platform.display import console
 
-    console().print(show.table(_build(recipe, root, set_)))
+    console().print(overview(_build(recipe, root, set_)))
 
 
 @data.command("show")
 def data_show(name: Annotated[str, typer.Argument(metavar="CORPUS")], root: Root = "runs") -> None:
     """What a corpus holds, period by period."""
-    from ticlm.datasets import show
+    from ticlm.datasets.overview import overview
     from ticlm.platform.display import console
     from ticlm.platform.plan import corpus_uri
     from ticlm.platform.shards import Corpus
     from ticlm.platform.store import Store
 
-    console().print(show.table(Corpus.open(corpus_uri(name, Store(_root(root))))))
+    console().print(overview(Corpus.open(corpus_uri(name, Store(_root(root))))))
 
 
 @app.command()

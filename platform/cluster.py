@@ -123,6 +123,11 @@ def _train_fn(config: dict[str, Any]) -> list[str] | Failed:
     from ticlm.platform.chain import run_chain
     from ticlm.platform.model import Workers
 
+    if config["device"] == "cuda":  # every worker of a node sees all its devices
+        import torch
+        from ray.train.torch import get_device
+
+        torch.cuda.set_device(get_device())
     context = ray.train.get_context()
     work: ChainWork = config["work"]
     workers = Workers(context.get_world_rank(), context.get_world_size(), config["device"])

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from ticlm.platform.errors import InputError
-from ticlm.platform.objective import AnyObjective, Causal
+from ticlm.platform.objective import AnyObjective
 from ticlm.platform.plan import Plan, corpus_uri, weights_of
 from ticlm.platform.results import Cell, read_cells, write_cells
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store
 from ticlm.platform.tasks import AnyTask, Task
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from torch import nn
 
 
 class CellKey(Settings):
@@ -55,7 +50,10 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
     A period without held-out rows has no cells; one that the study names raises InputError.
     """
     assert plan.corpus is not None
-    wanted = [label for label in plan.evaluated() if _has_rows(plan, label)]
+    wanted = {
+        task.id: [label for label in plan.evaluated() if _has_rows(plan, task, label)]
+        for task in plan.study.evaluations
+    }
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     checkpoints = plan.checkpoints()
     for run in plan.tree.runs:
@@ -68,7 +66,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
                 if record is None:
                     continue
                 weights = weights_of(record)
-                for label in wanted:
+                for label in wanted[task.id]:
                     identity = CellKey(
                         weights=weights,
                         task=task,
@@ -80,20 +78,15 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
     return found
 
 
-def _has_rows(plan: Plan, label: str) -> bool:
+def _has_rows(plan: Plan, task: Task, label: str) -> bool:
     assert plan.corpus is not None
-    rows = plan.corpus.periods[label].splits["eval"].rows if label in plan.corpus.periods else 0
+    rows = plan.corpus.periods[label].splits[task.split].rows if label in plan.corpus.periods else 0
     if not rows and plan.study.evaluate.periods != "all":
         raise InputError(
-            f"evaluate.periods names {label}, which has no held-out row in corpus {plan.corpus.info.id}; "
-            "leave it out, or rebuild with a larger eval share"
+            f"evaluate.periods names {label}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
+            "leave it out, or rebuild with a larger share"
         )
     return rows > 0
-
-
-def missing_rows(plan: Plan) -> list[str]:
-    """Evaluated periods that have no held-out row, so that their cells cannot exist."""
-    return [label for label in plan.evaluated() if not _has_rows(plan, label)]
 
 
 def units(plan: Plan) -> list[Unit]:
@@ -134,72 +127,30 @@ def score(unit: Unit) -> int:
     """Load the checkpoint, score its cells, keep them in the root; returns how many periods were scored."""
     import torch
 
-    from ticlm.platform import model
+    from ticlm.platform.answerer import Checkpoint
 
     torch.set_num_threads(unit.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if unit.device == "auto" else unit.device
     store, corpus = Store(unit.root), Corpus.open(unit.corpus)
     with store.local(unit.folder) as folder:
-        module = model.load(Path(folder)).to(device).eval()
-    cells: list[Cell] = []
-    for label, key in unit.cells:
-        cells += _cells(unit, corpus, module, label, key)
-    write_cells(store, cells)
-    return len(unit.cells)
-
-
-def _cells(unit: Unit, corpus: Corpus, module: nn.Module, label: str, key: str) -> Iterator[Cell]:
-    import numpy as np
-
-    from ticlm.platform.likelihood import mean_and_stderr
-
-    reader = corpus.rows(label, unit.task.split)
-    sums, counts = _row_sums(unit, reader.all(unit.rows), module)
-    sources = reader.sources()
-    groups: dict[str, NDArray[np.bool_]] = {"": np.ones(len(sums), bool)}
-    for source in sorted(set(sources or ())):
-        groups[source] = np.array([s == source for s in sources or ()])
-    for source, mine in groups.items():
-        value, stderr = mean_and_stderr(sums[mine], counts[mine])
-        yield Cell(
+        answerer = Checkpoint(Path(folder), unit.objective, device)
+    cells = [
+        Cell(
             weights=unit.weights,
             task=unit.task.id,
             evaluated=label,
-            source=source,
-            metric="nll",
-            value=value,
-            n=int(counts[mine].sum()),
-            stderr=None if stderr != stderr else stderr,
+            source=found.source,
+            metric=found.metric,
+            value=found.value,
+            n=found.n,
+            stderr=found.stderr,
             key=key,
         )
-
-
-def _row_sums(
-    unit: Unit, blocks: Iterator[dict[str, Any]], module: nn.Module
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Summed −log P and number of targets of every row."""
-    import numpy as np
-    import torch
-
-    from ticlm.platform.likelihood import row_losses
-
-    sums: list[NDArray[np.float64]] = []
-    counts: list[NDArray[np.float64]] = []
-    for block in blocks:
-        rows = {name: torch.from_numpy(values.astype("int64")).to(module.device) for name, values in block.items()}
-        if isinstance(unit.objective, Causal):
-            losses = row_losses(module, rows["tokens"]).double()
-            weights = torch.full((len(losses),), rows["tokens"].shape[1] - 1.0)
-        else:
-            with torch.inference_mode():
-                arguments, labels, given = unit.objective(rows)
-                logits = module(**arguments).logits.float()
-                per_token = torch.logsumexp(logits, -1) - logits.gather(-1, labels[..., None]).squeeze(-1)
-                given = torch.ones_like(per_token) if given is None else given
-                losses, weights = (per_token * given).sum(1).double(), given.sum(1)
-        sums.append(losses.cpu().numpy())
-        counts.append(weights.double().cpu().numpy())
-    return np.concatenate(sums), np.concatenate(counts)
+        for label, key in unit.cells
+        for found in unit.task.measure(answerer, corpus, label, unit.rows)
+    ]
+    write_cells(store, cells)
+    return len(unit.cells)
 
 
 def run(left: Sequence[Unit], evaluators: int, on_ray: bool, advance: Callable[[int], None]) -> None:

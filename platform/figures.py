@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ticlm.platform.layout import count
 from ticlm.platform.matrix import Array, View, cost_of
 from ticlm.platform.palette import DIVERGING, SEQUENTIAL, blend, colors
 from ticlm.platform.results import StudyResult
@@ -45,9 +46,9 @@ def draw(results: Sequence[StudyResult], seen: Sequence[Sequence[View]], folder:
 
 
 def limit(matrices: Iterable[Array]) -> float:
-    """Where the common colour scale of regret ends: the 98th percentile of its size, so that no lone cell sets it."""
+    """Where the common colour scale of regret ends: the 95th percentile of its size, so that no lone cell sets it."""
     sizes = np.abs(np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)]))
-    return max(float(np.percentile(sizes, 98)), 1e-6) if len(sizes) else 1.0
+    return max(float(np.percentile(sizes, 95)), 1e-6) if len(sizes) else 1.0
 
 
 def spread(matrices: Iterable[Array]) -> tuple[float, float]:
@@ -57,12 +58,16 @@ def spread(matrices: Iterable[Array]) -> tuple[float, float]:
 
 
 def ticks(labels: Sequence[str], most: int) -> list[int]:
-    """Positions to label: all where they fit, else the first of each year, thinned out to at most `most`."""
+    """Positions to label, at most `most` and evenly apart: all where they fit, else the first of each year."""
     chosen = list(range(len(labels)))
     if len(chosen) > most:
         years = [label[:4] for label in labels]
         chosen = [i for i in chosen if i == 0 or years[i] != years[i - 1]]
-    return chosen[:: -(-len(chosen) // most)]
+    kept: list[int] = []
+    for i in chosen:
+        if not kept or i - kept[-1] >= len(labels) / most:
+            kept.append(i)
+    return kept
 
 
 def _figures(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> Iterator[tuple[str, Figure]]:
@@ -84,8 +89,9 @@ def _matrices(view: View) -> Figure:
     relative = view.reference is not None
     end = limit(shown)
     low, high = (-end, end) if relative else spread(shown)
-    palette = LinearSegmentedColormap.from_list("ticlm", DIVERGING if relative else SEQUENTIAL)
-    palette.set_bad(MISSING)
+    palette = LinearSegmentedColormap.from_list("ticlm", DIVERGING if relative else SEQUENTIAL).with_extremes(
+        bad=MISSING
+    )
     across = min(4, len(shown))
     down = -(-len(shown) // across)
     tall = 0.6 + 2.4 * min(2.0, len(view.study.checkpoints) / len(view.evaluated))
@@ -93,10 +99,10 @@ def _matrices(view: View) -> Figure:
     grid = figure.subplots(down, across, squeeze=False)
     for axes in grid.flat[len(shown) :]:
         axes.set_axis_off()
-    for axes, method, values in zip(grid.flat, view.methods, shown):
+    for place, (axes, method, values) in enumerate(zip(grid.flat, view.methods, shown)):
         image = axes.imshow(values, palette, vmin=low, vmax=high, interpolation="nearest")
         axes.set_title(method.method.name)
-        _label_axes(axes, view)
+        _label_axes(axes, view, left=place % across == 0, below=place + across >= len(shown))
         _hatch(axes, values)
     bar = figure.colorbar(image, ax=grid, shrink=0.7, extend="both" if relative else "neither")
     bar.set_label("regret (nats)" if relative else view.study.metric)
@@ -104,12 +110,13 @@ def _matrices(view: View) -> Figure:
     return figure
 
 
-def _label_axes(axes: Axes, view: View) -> None:
+def _label_axes(axes: Axes, view: View, left: bool, below: bool) -> None:
+    """Periods and names along the outer axes only: text is what takes the time."""
     evaluated, trained = ticks(view.evaluated, 12), ticks(view.study.checkpoints, 12)
-    axes.set_xticks(evaluated, [view.evaluated[i] for i in evaluated], rotation=90, fontsize=6)
-    axes.set_yticks(trained, [view.study.checkpoints[i] for i in trained], fontsize=6)
-    axes.set_xlabel("evaluated", fontsize=7)
-    axes.set_ylabel("trained", fontsize=7)
+    axes.set_xticks(evaluated, [view.evaluated[i] if below else "" for i in evaluated], rotation=90, fontsize=6)
+    axes.set_yticks(trained, [view.study.checkpoints[i] if left else "" for i in trained], fontsize=6)
+    axes.set_xlabel("evaluated" if below else "", fontsize=7)
+    axes.set_ylabel("trained" if left else "", fontsize=7)
 
 
 def _hatch(axes: Axes, values: Array) -> None:
@@ -125,23 +132,43 @@ def _hatch(axes: Axes, values: Array) -> None:
 def _cost(view: View) -> Figure:
     """Figure 1 of TiC-LM: mean over all evaluated periods against what it took to get there."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     axes = figure.subplots()
+    points = []
     for method, color in zip(view.methods, colors(view.study.methods)):
         overall, missing = method.overall
         tokens = cost_of(view.study, method.method, method.labels, "tokens")
         line = "--" if method.method.is_oracle else "-"
         axes.plot(tokens, overall, line, color=color, label=method.method.name, linewidth=1.4)
-        axes.scatter(tokens, overall, 18, np.where(missing > 0, "white", color), edgecolors=color, zorder=3)
-        for i in ticks(method.labels, 8):
-            if np.isfinite(overall[i]) and np.isfinite(tokens[i]):
-                axes.annotate(method.labels[i], (tokens[i], overall[i]), (2, 4), textcoords="offset points", fontsize=6)
+        if len(tokens) <= 40:
+            axes.scatter(tokens, overall, 16, np.where(missing > 0, "white", color), edgecolors=color, zorder=3)
+        points += [(not method.method.is_oracle, -x, y, label) for x, y, label in zip(tokens, overall, method.labels)]
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5)))
+    axes.xaxis.set_major_formatter(lambda value, _: count(value))
+    axes.xaxis.set_minor_formatter(lambda value, _: count(value))
+    axes.tick_params(axis="x", which="both", labelsize=7)
+    _annotate(axes, [(-x, y, label) for _, x, y, label in sorted(points)])
     axes.set_xlabel("cumulative cost (tokens)")
     axes.set_ylabel(f"mean {view.study.metric} over {len(view.evaluated)} periods")
     axes.set_title(view.name)
     axes.legend(fontsize=7)
     return figure
+
+
+def _annotate(axes: Axes, points: Sequence[tuple[float, float, str]]) -> None:
+    """The year of each checkpoint beside its point, first come first served where there is no room for all."""
+    taken: list[tuple[float, float]] = []
+    axes.autoscale_view()
+    for x, y, label in points:
+        if not (np.isfinite(x) and np.isfinite(y)):
+            continue
+        at = axes.transData.transform((x, y))
+        if all(abs(at[0] - other[0]) > 26 or abs(at[1] - other[1]) > 16 for other in taken):
+            taken.append((at[0], at[1]))
+            axes.annotate(f"’{label[2:4]}", (x, y), (3, 3), textcoords="offset points", fontsize=6)
 
 
 def _over_time(view: View) -> Figure:
@@ -152,13 +179,20 @@ def _over_time(view: View) -> Figure:
     down = -(-len(view.methods) // across)
     figure = Figure(figsize=(3.4 * across, 2.5 * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    chosen = ticks(view.study.checkpoints, 8)
+    chosen = sorted({round(i) for i in np.linspace(0, len(view.study.checkpoints) - 1, 8)})
     for axes in grid.flat[len(view.methods) :]:
         axes.set_axis_off()
     for axes, method in zip(grid.flat, view.methods):
         for place, i in enumerate(chosen):
             color = blend(SEQUENTIAL[1:], place / max(len(chosen) - 1, 1))
-            axes.plot(method.mean[i], ".-", color=color, label=view.study.checkpoints[i], linewidth=1, markersize=3)
+            axes.plot(
+                method.mean[i],
+                ".-" if len(view.evaluated) <= 40 else "-",
+                color=color,
+                label=view.study.checkpoints[i],
+                linewidth=1,
+                markersize=3,
+            )
         at = ticks(view.evaluated, 12)
         axes.set_xticks(at, [view.evaluated[i] for i in at], rotation=90, fontsize=6)
         axes.set_title(method.method.name)
@@ -198,6 +232,7 @@ def thin(values: Array, most: int = 1200) -> list[int]:
 def _save(figure: Figure, path: Path) -> list[Path]:
     files = [path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")]
     figure.savefig(files[0], metadata={"Software": None})
+    figure.set_layout_engine("none")  # it is laid out now; doing so again takes as long as drawing
     figure.savefig(files[1], metadata={"Date": None, "Creator": None})
     return files
 

@@ -87,12 +87,11 @@ class Reader:
     def _take(
         self, sources: Sequence[Source], which: NDArray[np.int64], positions: NDArray[np.int64]
     ) -> dict[str, Tokens]:
-        out: dict[str, Tokens] = {}
+        columns = self._corpora[sources[0].corpus].info.columns
+        out: dict[str, Tokens] = {c.name: np.empty((len(which), c.length), c.dtype) for c in columns}
         for k in np.unique(which):
             mine = which == k
             for name, values in self._reader(sources[k]).take(positions[mine]).items():
-                if name not in out:
-                    out[name] = np.empty((len(which), values.shape[1]), values.dtype)
                 out[name][mine] = values
         return out
 

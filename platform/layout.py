@@ -63,13 +63,23 @@ def scores(summary: pd.DataFrame) -> list[Score]:
 
 
 def lines(summary: pd.DataFrame, columns: Sequence[Score]) -> list[Line]:
-    """One line per method of each study, its values in the order of `columns`."""
+    """One line per method of each study that has any of `columns`, its values in their order."""
     by_line: dict[tuple[str, str], dict[Score, dict[str, Any]]] = {}
     for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
         score = Score(record["task"], record["source"])
         by_line.setdefault((record["study"], record["method"]), {})[score] = record
     shared = len({method for _, method in by_line}) < len(by_line)
-    return [_line(found, columns, shared) for found in by_line.values()]
+    return [_line(found, columns, shared) for found in by_line.values() if not found.keys().isdisjoint(columns)]
+
+
+def heading(summary: pd.DataFrame) -> str:
+    """What the values of the table are."""
+    metric = ", ".join(dict.fromkeys(summary["metric"])).replace("nll", "log-perplexity")
+    what = {(True,): "relative to the reference (regret)", (False,): "raw"}
+    said = what.get(
+        tuple(dict.fromkeys(summary["relative"])), "relative to the reference where a study has one, else raw"
+    )
+    return f"{metric[0].upper()}{metric[1:]}, {said}"
 
 
 def legend(summary: pd.DataFrame) -> list[str]:

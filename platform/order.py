@@ -46,7 +46,7 @@ def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
 class Draws:
     """The order in which the rows of one source are drawn: epoch after epoch, each a permutation of its row groups and
     of the rows inside them, so that a reader needs one row group at a time. `starts` are the groups' first positions
-    and the end; `seed` is that of the round which first drew from the source, so that its chain's later rounds go on."""
+    and the end; `seed` is that of the round which first drew from the source, so that its chain goes on with it."""
 
     starts: Ints
     seed: int

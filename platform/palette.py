@@ -11,10 +11,12 @@ HUES = {"optimizer": 0.59, "replay": 0.0, "regularization": 0.39}
 """Blue, red and green, as in Figure 1 of TiC-LM."""
 MORE_HUES = (0.77, 0.09, 0.50, 0.90, 0.16)
 GREY = "#80858d"
+APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
+"""Colours for lines that belong to no single method."""
 
 DIVERGING = ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e")
 """Below zero, zero, above zero, on a light ground."""
-DIVERGING_DARK = ("#c4e6ff", "#5aa9e6", "#2a5a88", "#22262d", "#8a3d32", "#e8705a", "#ffd0c0")
+DIVERGING_DARK = ("#a9d8fb", "#4f9fdc", "#28527c", "#22262d", "#7d3a31", "#dd6350", "#ffb39f")
 SEQUENTIAL = ("#f4f6e6", "#b9ddb9", "#62b3a9", "#2f7f9e", "#2b4b84", "#241b4b")
 SEQUENTIAL_DARK = tuple(reversed(SEQUENTIAL))
 
@@ -50,5 +52,5 @@ def _channels(color: str) -> tuple[int, int, int]:
 
 def _shade(hue: float, index: int, count: int) -> str:
     at = index / (count - 1) if count > 1 else 0.35
-    red, green, blue = colorsys.hls_to_rgb((hue + 0.09 * (at - 0.35)) % 1, 0.36 + 0.28 * at, 0.68)
+    red, green, blue = colorsys.hls_to_rgb((hue + 0.13 * (at - 0.35)) % 1, 0.36 + 0.28 * at, 0.68)
     return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))

@@ -90,8 +90,12 @@ class Calendar(Settings):
             raise ValueError("step week needs an initial span to count from, such as 20240101..20240331")
         if self.last is not None and self.initial is None:
             raise ValueError("last needs initial: the timeline would have no start")
+        if self.last is not None and self.initial is not None and span(self.last)[1] < span(self.initial)[1]:
+            raise ValueError(f"last {self.last} lies before the end of initial {self.initial}")
         if self.only is not None and (self.last is not None or self.initial is not None or self.step != "month"):
             raise ValueError("only lists months by itself: leave out initial, step and last")
+        if isinstance(self.only, tuple):
+            _check_months(self.only)
         return self
 
     def timeline(self) -> Timeline:
@@ -136,7 +140,10 @@ class Calendar(Settings):
 
     def period(self, label: str) -> Period:
         """The period with this label; InputError where the calendar has none."""
-        start, end = span(label)
+        try:
+            start, end = span(label)
+        except ValueError as error:
+            raise InputError(str(error)) from None
         found = self.place(start)
         if found is None or found.end != end:
             raise InputError(f"{label} is not a period of this calendar")
@@ -174,6 +181,15 @@ def _bounds(text: str, whole: str) -> tuple[date, date]:
     except ValueError:
         pass
     raise ValueError(f"{whole!r} is not a span of time; write YYYYMM, YYYYMMDD or FIRST..LAST")
+
+
+def _check_months(labels: Sequence[str]) -> None:
+    for label in labels:
+        if not re.fullmatch(r"\d{6}", label):
+            raise ValueError(f"only lists months as YYYYMM, got {label!r}")
+        span(label)
+    if not labels or list(labels) != sorted(set(labels)):
+        raise ValueError("only lists one month or more, each once, oldest first")
 
 
 def _period(start: date, end: date) -> Period:

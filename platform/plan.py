@@ -235,8 +235,26 @@ def _check_corpus(study: Study, corpus: Corpus) -> None:
         manifest = corpus.periods.get(period.label)
         if manifest is not None and manifest.period != period:
             raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
+    _check_tokenizer(study, corpus)
     if isinstance(study.objective, Seq2Seq) and "inputs" not in columns:
         raise InputError(f"corpus {corpus.info.id} has no column inputs, which the seq2seq objective reads")
+
+
+def _check_tokenizer(study: Study, corpus: Corpus) -> None:
+    """InputError where the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
+    if not corpus.store.exists("tokenizer/tokenizer.json"):
+        return
+    if corpus.store.sha256("tokenizer/tokenizer.json") != corpus.info.tokenizer.sha256:
+        raise InputError(
+            f"{corpus.store.uri('tokenizer')}: not the tokenizer that cut the corpus; restore or rebuild it"
+        )
+    if isinstance(study.model, FolderModel):
+        folder = Store(study.model.path)
+        if folder.exists("tokenizer.json") and folder.sha256("tokenizer.json") != corpus.info.tokenizer.sha256:
+            raise InputError(
+                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus with "
+                f"tokenizer: {{kind: pretrained, name: {study.model.path}, as_of: {study.model.as_of}}}"
+            )
 
 
 def _identities(plan: Plan, corpus: Corpus) -> dict[str, str]:

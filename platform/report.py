@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ticlm.platform.errors import InputError
 from ticlm.platform.results import StudyResult
 from ticlm.platform.transfer import Transfer, TransferRule, transfer
 
@@ -37,9 +38,12 @@ def summarize(results: Sequence[StudyResult], rule: TransferRule | None = None) 
     """
     import pandas as pd
 
+    names = [study.name for study in results]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"two studies of this report are named {min(twice)}; give them names of their own")
     rows = list(_rows(results, rule or TransferRule()))
     if not rows:
-        raise ValueError("there is nothing to report: no study has cells")
+        raise InputError("there is nothing to report: no study has cells; score its checkpoints first")
     blocks = sorted({row["_block"] for row in rows})
     for row in rows:
         row["block"] = blocks.index(row["_block"])
@@ -55,19 +59,18 @@ def table(summary: pd.DataFrame, sources: bool = False) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from ticlm.platform.layout import HEADINGS, count, legend, lines, power, scores
+    from ticlm.platform.layout import HEADINGS, count, heading, legend, lines, power, scores
 
     columns = [score for score in scores(summary) if sources or not score.source] or scores(summary)
-    title = "Log-perplexity relative to the reference" if summary["relative"].all() else "Log-perplexity"
     caption = " ".join(legend(summary))
-    out = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=HORIZONTALS)
-    for heading in ("Method", "Tokens", "Params"):
-        out.add_column(f"\n{heading}", justify="left" if heading == "Method" else "right", no_wrap=True)
+    out = Table(title=heading(summary), title_justify="left", caption=caption, caption_justify="left", box=HORIZONTALS)
+    for name in ("Method", "Tokens", "Params"):
+        out.add_column(f"\n{name}", justify="left" if name == "Method" else "right", no_wrap=True)
     for score in columns:
         for place, mean in enumerate(MEANS):
             out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
-    for heading in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run"):
-        out.add_column(heading, justify="right", no_wrap=True)
+    for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run"):
+        out.add_column(name, justify="right", no_wrap=True)
     block = None
     for line in lines(summary, columns):
         if block not in (None, line.block):
@@ -141,12 +144,13 @@ def _row(view: View, method: MethodView, rule: TransferRule) -> Row:
         "is_oracle": about.is_oracle,
         "parameters": study.parameters,
         "target_tokens": study.target_tokens,
+        "metric": study.metric,
         "relative": study.reference is not None,
         "seeds": len(about.seeds),
         "task": view.task,
         "source": view.source,
         **_means(found),
-        "missing": int(np.isnan(method.by_seed).sum()),
+        "missing": int(np.isnan(view.relative(method.by_seed)).sum()),
         "final": overall[-1] if len(overall) else np.nan,
     }
 

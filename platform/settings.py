@@ -96,7 +96,7 @@ def _read_named(name: str, folder: str) -> tuple[str, str]:
         try:
             with fsspec.open(name, "rt") as file:
                 return file.read(), name
-        except OSError as error:
+        except (OSError, ValueError, ImportError) as error:  # ValueError: a protocol nobody knows, or no text
             raise InputError(f"{name}: cannot be read: {error}") from None
     path = Path(name)
     try:
@@ -155,9 +155,12 @@ def _one_line(error: ValidationError, kind: type[Settings]) -> str:
         return f"{where}: unknown key{hint}{more}"
     if first["type"] == "missing":
         return f"{where}: is required{more}"
+    if first["type"] == "union_tag_not_found":
+        return f"{where}: kind is required{more}"
     message = first["msg"].removeprefix("Value error, ")
     got = first.get("input")
-    shown = f", got {got!r}" if isinstance(got, str | int | float | bool | None) and repr(got) not in message else ""
+    told = "got " in message or (isinstance(got, str) and repr(got) in message)
+    shown = f", got {got!r}" if isinstance(got, str | int | float | bool | None) and not told else ""
     return f"{where}: {message}{shown}{more}"
 
 

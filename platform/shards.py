@@ -25,8 +25,8 @@ from pydantic import Field
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Calendar, Period
-from ticlm.platform.settings import Settings, fingerprint
-from ticlm.platform.store import Store, read_record
+from ticlm.platform.settings import Settings, fingerprint, parse
+from ticlm.platform.store import RECORD, Store, read_record
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -125,12 +125,11 @@ class Corpus:
         """The corpus at a path or URI; InputError where there is none."""
         store = Store(uri)
         try:
-            data = store.read_json(INFO)
+            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)))
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: ticlm data build RECIPE") from None
         except ValueError as error:
             raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
-        return Corpus(store, CorpusInfo.model_validate(data))
 
     @property
     def periods(self) -> dict[str, PeriodManifest]:
@@ -143,7 +142,8 @@ class Corpus:
             for label in self.store.folders("periods"):
                 record = read_record(self.store, f"periods/{label}")
                 if record is not None:
-                    found.append((PeriodManifest.model_validate(record.about), record.attempt))
+                    where = f"{self.store.uri('periods')}/{label}/{RECORD}"
+                    found.append((parse(PeriodManifest, record.about, where), record.attempt))
             found.sort(key=lambda pair: pair[0].period.start)
             self._periods = {manifest.period.label: (manifest, attempt) for manifest, attempt in found}
         return self._periods
@@ -177,9 +177,14 @@ def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: S
     """A shard file's bytes from arrays [rows, length], one per column; the same arrays give the same bytes."""
     arrays: dict[str, pa.Array] = {}
     for column in columns:
-        values = np.ascontiguousarray(rows[column.name], dtype=np.dtype(column.dtype).newbyteorder("<"))
-        if values.ndim != 2 or values.shape[1] != column.length:
-            raise ValueError(f"column {column.name} must be [rows, {column.length}], got {list(values.shape)}")
+        given = rows[column.name]
+        if given.ndim != 2 or given.shape[1] != column.length:
+            raise ValueError(f"column {column.name} must be [rows, {column.length}], got {list(given.shape)}")
+        if given.size and not 0 <= int(given.min()) <= int(given.max()) <= np.iinfo(column.dtype).max:
+            raise ValueError(
+                f"column {column.name} has tokens {given.min()} to {given.max()}, too wide for {column.dtype}"
+            )
+        values = np.ascontiguousarray(given, dtype=np.dtype(column.dtype).newbyteorder("<"))
         arrays[column.name] = pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(column.width), len(values), [None, pa.py_buffer(values.tobytes())]
         )
@@ -241,7 +246,7 @@ class RowReader:
         try:
             table = self._file(number).read_row_group(index, columns=names, use_threads=False)
         except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(f"shard {self.store.uri(self._paths[number])} cannot be read: {error}") from None
+            raise _unreadable(self.store.uri(self._paths[number]), error) from None
         rows = {c.name: _tokens(table.column(c.name), c) for c in self.columns}
         self._cache[group] = rows
         while len(self._cache) > self.keep:
@@ -269,8 +274,12 @@ class RowReader:
             except FileNotFoundError:
                 raise InputError(f"shard {self.store.uri(path)} is missing; rebuild its period") from None
             except (OSError, pa.ArrowInvalid) as error:
-                raise InputError(f"shard {self.store.uri(path)} cannot be read: {error}") from None
+                raise _unreadable(self.store.uri(path), error) from None
         return self._open[number]
+
+
+def _unreadable(uri: str, error: Exception) -> InputError:
+    return InputError(f"shard {uri} cannot be read: {' '.join(str(error).split())}")
 
 
 def _tokens(column: pa.ChunkedArray, spec: Column) -> Tokens:

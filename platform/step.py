@@ -94,15 +94,16 @@ def _micro_batches(
     rows: Mapping[str, Tensor], recipe: Recipe, workers: Workers, micro_rows: int | None
 ) -> list[tuple[dict[str, Tensor], bool]]:
     """This rank's rows in as many micro-batches as the rank with most rows needs; a rank short of rows takes part in
-    the collectives with a row that does not count."""
+    the collectives with a row that does not count (never all padding: attention to nothing is no number)."""
     most = -(-recipe.batch_rows // workers.world)
     size = min(micro_rows or most, most)
     count = -(-most // size)
+    idle = {name: torch.arange(v.shape[1], device=v.device).remainder(2)[None] for name, v in rows.items()}
     parts = []
     for start in range(0, count * size, size):
         part = {name: values[start : start + size] for name, values in rows.items()}
         real = len(next(iter(part.values()))) > 0
-        parts.append((part if real else {n: v.new_zeros((1, v.shape[1])) for n, v in rows.items()}, real))
+        parts.append((part if real else idle, real))
     return parts
 
 

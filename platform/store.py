@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
+from pydantic import ValidationError
 
 from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.settings import Settings
@@ -224,12 +225,12 @@ class Attempt:
 def read_record(store: Store, folder: str) -> Record | None:
     """The record of the work in `folder`, or None where it was never finished."""
     try:
-        data = store.read_json(f"{folder}/{RECORD}")
+        return Record.model_validate_json(store.read(f"{folder}/{RECORD}"))
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise InputError(f"{store.uri(folder)}/{RECORD} is damaged ({error}); remove it to redo this work") from None
-    return Record.model_validate(data)
+    except ValidationError as error:
+        what = error.errors()[0]["msg"]
+        raise InputError(f"{store.uri(folder)}/{RECORD} is damaged ({what}); remove it to redo this work") from None
 
 
 def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
@@ -256,16 +257,19 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner; a lease
     is dead when its process is gone from this host, or after a minute without a heartbeat.
     """
+    simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = 0
-    for name in sorted(store.files("leases"), reverse=True):
-        held = store.read_json(f"leases/{name}")
+    for name in sorted(store.files("leases"), reverse=True)[:1]:
+        try:
+            held = store.read_json(f"leases/{name}")
+        except FileNotFoundError:  # its successor has just removed it
+            raise simultaneous from None
         if _alive(held):
             raise RunError(
                 f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
                 f"{held['host']}, since {held['since']}); wait for it, or use another root"
             )
         number = int(name.removesuffix(".json")) + 1
-        break
     mine = f"leases/{number:08d}.json"
     state = {
         "purpose": purpose,
@@ -276,10 +280,13 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         "released": False,
     }
     if not store.create(mine, json.dumps(state).encode()):
-        raise RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
-    for name in store.files("leases"):
-        if name < f"{number:08d}.json":
-            store.remove(f"leases/{name}")
+        raise simultaneous
+    others = [name for name in store.files("leases") if f"leases/{name}" != mine]
+    if any(f"leases/{name}" > mine for name in others):  # a whole lease came and went while this one was prepared
+        store.remove(mine)
+        raise simultaneous
+    for name in others:
+        store.remove(f"leases/{name}")
     stop = threading.Event()
 
     def beat() -> None:
@@ -310,5 +317,5 @@ def _alive(held: Mapping[str, Any]) -> bool:
             return False
         except PermissionError:
             pass
-        return held["pid"] != os.getpid() or time.time() - held["beat"] < STALE_S
+        return bool(held["pid"] != os.getpid() or time.time() - held["beat"] < STALE_S)
     return bool(time.time() - held["beat"] < STALE_S)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -11,6 +13,21 @@ from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.mixture import Split
 from ticlm.platform.settings import Settings
+
+if TYPE_CHECKING:
+    from ticlm.platform.answerer import Answerer
+    from ticlm.platform.shards import Corpus
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One number about one checkpoint, one period and, where `source` is given, one source of text within it."""
+
+    metric: str
+    value: float
+    n: int
+    stderr: float | None = None
+    source: str = ""
 
 
 class Prepare(Settings):
@@ -36,6 +53,10 @@ class Task(Settings):
     def id(self) -> str:
         return f"{self.name}@{self.version}"
 
+    def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
+        """The task's numbers for one period; `rows` is how many examples to hand to the answerer at once."""
+        raise NotImplementedError
+
 
 class Perplexity(Task):
     """Packed-row loss: mean −log P (natural) per label over a period's held-out rows; metric `nll`, lower is better.
@@ -46,6 +67,20 @@ class Perplexity(Task):
 
     kind: Literal["perplexity"] = "perplexity"
     name: str = "perplexity"
+
+    def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
+        import numpy as np
+
+        from ticlm.platform.likelihood import mean_and_stderr
+
+        reader = corpus.rows(period, self.split)
+        sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in reader.all(rows))))
+        of = np.array(reader.sources() or [""] * len(sums))
+        for source in ["", *sorted(set(of.tolist()) - {""})]:
+            mine = of == source if source else np.ones(len(of), bool)
+            value, stderr = mean_and_stderr(sums[mine], counts[mine])
+            error = None if np.isnan(stderr) else stderr
+            yield Measurement("nll", value, int(counts[mine].sum()), error, source)
 
 
 AnyTask = Perplexity

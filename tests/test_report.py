@@ -1,13 +1,32 @@
 """Reports of fabricated studies whose numbers come from real arithmetic, so that every mean can be worked by hand."""
 
+import base64
 import dataclasses
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
+from rich.console import Console
 
+from ticlm.platform.errors import InputError
+from ticlm.platform.layout import count
+from ticlm.platform.matrix import views
+from ticlm.platform.page import render
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
+from ticlm.platform.report import summarize, table, write
 from ticlm.platform.results import COLUMNS, MethodResult, StudyResult
+from ticlm.platform.transfer import TransferRule
 
 YEARLY = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
 CUTOFFS = tuple(TIC_CC_MONTHS[i] for i in (0, 10, 29, 53, 77, 98, 113))
@@ -114,12 +133,14 @@ def cost(method: str, seed: int, trained: Sequence[str], tokens: Values, execute
 
 
 def cosine(method: str, seed: int, steps: int) -> pd.DataFrame:
-    parts = []
-    for i, period in enumerate(TIC_CC_MONTHS[1:]):
-        top = 3e-5 + 0.5 * (1 + np.cos(np.pi * i / (i + 1))) * 2.7e-4 if method.endswith("-ar") else 1e-4
-        wave = 3e-5 + 0.5 * (1 + np.cos(np.pi * np.arange(steps) / steps)) * (top - 3e-5)
-        parts.append(pd.DataFrame({"period": period, "step": i * steps + np.arange(steps), "rate": wave}))
-    return pd.concat(parts).assign(method=method, seed=seed)
+    months = np.arange(len(TIC_CC_MONTHS) - 1)
+    top = np.full(len(months), 1e-4)
+    if method.endswith("-ar"):
+        top = 3e-5 + 0.5 * (1 + np.cos(np.pi * months / (months + 1))) * 2.7e-4
+    wave = 0.5 * (1 + np.cos(np.pi * np.arange(steps) / steps))
+    rate = 3e-5 + wave[None, :] * (top[:, None] - 3e-5)
+    steps_before = {"period": np.repeat(TIC_CC_MONTHS[1:], steps), "step": np.arange(rate.size)}
+    return pd.DataFrame({"method": method, "seed": seed, **steps_before, "rate": rate.ravel()})
 
 
 def without(result: StudyResult, **where: object) -> StudyResult:
@@ -128,3 +149,349 @@ def without(result: StudyResult, **where: object) -> StudyResult:
     for column, value in where.items():
         mask &= (result.cells[column] == value).to_numpy()
     return dataclasses.replace(result, cells=result.cells[~mask])
+
+
+def one(summary: pd.DataFrame, method: str, source: str = "") -> pd.Series:
+    """The row of a method."""
+    return summary[(summary["method"] == method) & (summary["source"] == source)].iloc[0]
+
+
+# the summary
+
+
+def test_means_are_regret_worked_by_hand() -> None:
+    result = study(methods=[("flat", "optimizer", (1,), 0.0, 0.5, 0.0)])
+    # the reference, Oracle-2024-07, is past every period: its own gap, less 0.004 a year
+    reference = 0.014 - 0.004 * (years(["202407"]) - years(YEARLY))
+    gap = 0.5 - reference  # one value per column, whatever the row
+    n = len(YEARLY)
+    row = one(summarize([result]), "flat")
+    assert row["in_distribution"] == pytest.approx(gap.mean())
+    assert row["backward"] == pytest.approx((gap * np.arange(n)[::-1]).sum() / (n * (n - 1) / 2))
+    assert row["forward"] == pytest.approx((gap * np.arange(n)).sum() / (n * (n - 1) / 2))
+    assert (row["backward_cells"], row["in_distribution_cells"], row["forward_cells"]) == (66, 12, 66)
+
+
+def test_the_oracle_series_is_carried_forward_and_keeps_its_zero_row() -> None:
+    row = one(summarize([study()]), "oracle")
+    values = nll(CUTOFFS, YEARLY, -0.004, 0.014, 0.0365)
+    rows = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6])  # golden: newest cutoff at or before each checkpoint
+    regrets = values[rows] - values[-1]
+    assert not regrets[-1].any()
+    assert row["in_distribution"] == pytest.approx(np.diag(regrets).mean())
+    assert row["backward"] == pytest.approx(regrets[np.tril_indices(12, -1)].mean())
+
+
+def test_seeds_give_a_mean_and_a_sample_deviation() -> None:
+    row = one(summarize([study()]), "cyclic-cosine")
+    alone = one(
+        summarize([study(methods=[("cyclic-cosine", "optimizer", (2,), 0.016, 0.027, 0.038)])]), "cyclic-cosine"
+    )
+    for mean in ("backward", "in_distribution", "forward"):
+        assert row[mean] == pytest.approx(alone[mean])  # seeds 1, 2, 3 are −0.0004, 0, +0.0004
+        assert row[f"{mean}_std"] == pytest.approx(0.0004)
+        assert np.isnan(alone[f"{mean}_std"])
+
+
+def test_costs_are_those_of_the_paper() -> None:
+    small, large = study(), dataclasses.replace(study(scale=3), name="440B")
+    summary = summarize([small, large])
+    of = {name: summary[summary["study"] == name].set_index("method") for name in ("tic-cc-3b", "440B")}
+    assert of["440B"].loc["ewc", "oracle_ratio"] == pytest.approx(2.5907, abs=5e-5)
+    assert of["tic-cc-3b"].loc["ewc", "oracle_ratio"] == pytest.approx(5.1814, abs=5e-5)
+    assert of["tic-cc-3b"].loc["oracle", "tokens"] == pytest.approx(1.158950994464e12, rel=1e-9)
+    assert of["tic-cc-3b"].loc["ewc", "executed_tokens"] == CONTINUAL  # it shares the initial round
+    assert of["tic-cc-3b"].loc["cyclic-cosine", "tokens"] == INITIAL + CONTINUAL
+    assert of["tic-cc-3b"].loc["cyclic-cosine", "executed_tokens"] == INITIAL + 3 * CONTINUAL  # three seeds
+
+
+def test_an_oracle_of_the_same_size_serves_a_study_without_one() -> None:
+    whole, bare = study(), dataclasses.replace(study(), name="bare")
+    bare = without(bare, method="oracle", trained="201501")
+    bare = dataclasses.replace(bare, methods=bare.methods[:-1])
+    summary = summarize([whole, bare])
+    row = one(summary[summary["study"] == "bare"], "ewc")
+    assert row["oracle_ratio"] == pytest.approx(5.1814, abs=5e-5)
+    assert row["in_distribution_beats_oracle"] == (one(summarize([whole]), "ewc")["in_distribution_beats_oracle"])
+
+
+def test_best_is_within_one_deviation_of_the_best_of_the_block() -> None:
+    close = ("close", "replay", (1,), 0.016, 0.0272, 0.038)
+    beyond = ("beyond", "replay", (1,), 0.016, 0.0276, 0.038)
+    summary = summarize([study(methods=[METHODS[0], close, beyond])])
+    assert {m: one(summary, m)["in_distribution_best"] for m in ("cyclic-cosine", "close", "beyond", "oracle")} == {
+        "cyclic-cosine": True,
+        "close": True,
+        "beyond": False,
+        "oracle": False,  # the series does not compete
+    }
+
+
+def test_a_run_is_marked_where_it_beats_the_oracle_series() -> None:
+    summary = summarize([study()])
+    oracle = one(summary, "oracle")
+    for _, row in summary[~summary["is_oracle"]].iterrows():
+        assert row["backward_beats_oracle"] == (row["backward"] < oracle["backward"])
+        assert row["in_distribution_beats_oracle"] == (row["in_distribution"] < oracle["in_distribution"])
+    assert summary["in_distribution_beats_oracle"].any() and not summary["in_distribution_beats_oracle"].all()
+
+
+def test_blocks_compete_by_size_and_budget_and_oracles_close_their_size() -> None:
+    small = dataclasses.replace(study(), name="1b", parameters=1_439_795_200)
+    summary = summarize([dataclasses.replace(study(scale=3), name="440B"), study(), small])
+    order = summary.drop_duplicates("block")[["parameters", "is_oracle", "study"]].to_numpy().tolist()
+    assert order == [
+        [1_439_795_200, False, "1b"],
+        [1_439_795_200, True, "1b"],
+        [2_796_096_000, False, "tic-cc-3b"],
+        [2_796_096_000, False, "440B"],
+        [2_796_096_000, True, "440B"],
+    ]
+    assert summary["block"].is_monotonic_increasing
+
+
+def test_without_a_reference_values_are_raw() -> None:
+    result = study(oracle=False)
+    row = one(summarize([result]), "replay-t")
+    assert row["in_distribution"] == pytest.approx(np.diag(nll(YEARLY, YEARLY, -0.012, 0.074, 0.029)).mean())
+    assert not row["relative"] and np.isnan(row["oracle_ratio"]) and not row["in_distribution_beats_oracle"]
+
+
+def test_missing_cells_are_counted_and_never_compared() -> None:
+    whole, holed = study(), without(study(), method="replay-half-ar", trained="201901")
+    row, before = one(summarize([holed]), "replay-half-ar"), one(summarize([whole]), "replay-half-ar")
+    assert (row["missing"], row["backward_missing"], row["in_distribution_missing"]) == (12, 5, 1)
+    assert row["backward_cells"] == 61 and row["backward"] != before["backward"]
+    assert before["backward_best"] and not row["backward_best"]
+    assert not row["forward_beats_oracle"]
+
+
+def test_an_oracle_without_cells_does_not_give_way_to_an_older_one() -> None:
+    holed = without(study(), method="oracle", trained="201901")
+    assert one(summarize([holed]), "oracle")["missing"] == 2 * 12  # rows 201901 and 202001
+
+
+def test_evaluations_may_have_periods_of_their_own() -> None:
+    wiki = ("201501", "201508", "201602", "201608", "202205", "202404")
+    result = study(methods=METHODS[:2])
+    more = [rows(m, s, YEARLY, wiki, nll(YEARLY, wiki, 0.01, 0.1, 0.02), task="wiki@2") for m, s in (("ewc", 1),)]
+    more += [rows("oracle", 1, CUTOFFS, wiki, nll(CUTOFFS, wiki, 0, 0, 0), task="wiki@2")]
+    more[0]["method"] = METHODS[1][0]
+    cells = pd.concat([result.cells, *more], ignore_index=True)
+    summary = summarize([dataclasses.replace(result, cells=cells, evaluated_by_task={"wiki@2": wiki})])
+    row = summary[(summary["task"] == "wiki@2") & (summary["method"] == METHODS[1][0])].iloc[0]
+    assert row["missing"] == 0
+    assert row["backward_cells"] + row["in_distribution_cells"] + row["forward_cells"] == len(YEARLY) * len(wiki)
+    assert row["in_distribution_cells"] == 5  # 201501 201602 201701←201608 202301←202205 202407←202404
+
+
+def test_cells_that_stand_twice_are_refused() -> None:
+    result = study(methods=METHODS[:1])
+    with pytest.raises(ValueError, match="cells stand twice"):
+        summarize([dataclasses.replace(result, cells=pd.concat([result.cells, result.cells[:3]]))])
+
+
+def test_studies_need_names_of_their_own_and_cells() -> None:
+    with pytest.raises(InputError, match="two studies of this report are named tic-cc-3b"):
+        summarize([study(), study()])
+    with pytest.raises(InputError, match="nothing to report"):
+        summarize([dataclasses.replace(study(), cells=study().cells[:0])])
+
+
+# the terminal
+
+
+def shown(summary: pd.DataFrame, width: int = 200, sources: bool = False) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(table(summary, sources))
+    return console.export_text()
+
+
+def test_the_table_reads_like_table_2() -> None:
+    text = shown(summarize([study()]))
+    line = next(line for line in text.splitlines() if line.strip().startswith("cyclic-cosine "))
+    assert " ".join(line.split()) == "cyclic-cosine 224B 2.80B 0.109 0.033★ 0.161 224B 3.75e21 447B 7.50e21 5.18×"
+    assert "(0.000)" in text and "Bwd." in text
+    assert text.index("ewc") < text.index("oracle")
+
+
+def test_the_table_has_the_columns_of_sources_where_asked() -> None:
+    summary = summarize([study(sources=("wiki", "news"))])
+    assert "news" not in shown(summary) and "tic-cc@1 · news" in shown(summary, 240, sources=True)
+
+
+def test_methods_of_two_studies_are_told_apart() -> None:
+    summary = summarize([study(methods=METHODS[:1]), dataclasses.replace(study(methods=METHODS[:1]), name="other")])
+    text = shown(summary)
+    assert "cyclic-cosine (tic-cc-3b)" in text and "cyclic-cosine (other)" in text
+    assert "(tic-cc-3b)" not in shown(summarize([study(methods=METHODS[:1])]))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(223_674_572_800, "224B"), (1.158950994e12, "1.16T"), (20_480_000, "20.5M"), (999_999, "1.00M"), (512, "512")],
+)
+def test_counts_have_three_digits_and_a_suffix(value: float, text: str) -> None:
+    assert count(value) == text
+
+
+# files
+
+
+class Page(HTMLParser):
+    """What a page asks for, its text outside of scripts, and the numbers of its charts."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.text, self.data, self._inside = "", "", ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
+        self._inside = "data" if ("id", "data") in attrs else tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self._inside not in ("script", "style"):
+            self.text += data
+
+
+def page_of(folder: Path) -> Page:
+    return Page((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def rendered(*results: StudyResult, made: str | None = None) -> str:
+    """The page alone, without figures beside it."""
+    return render(results, [views(result) for result in results], summarize(results), TransferRule(), made)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of a study with seeds, sources and missing cells."""
+    into = tmp_path_factory.mktemp("report")
+    holed = without(study(sources=("wiki",), methods=METHODS[:5]), method="replay-t", trained="201901")
+    write([dataclasses.replace(holed, missing=("replay-t, 201901: the chain <failed>",))], into)
+    return into
+
+
+def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    views = ("tic-cc-3b-tic-cc-1", "tic-cc-3b-tic-cc-1-wiki")
+    kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time") for view in views]
+    figures = [f"{name}.{suffix}" for name in (*kinds, "figures/rates-tic-cc-3b") for suffix in ("png", "svg")]
+    assert names == sorted(["index.html", "summary.csv", *figures])
+    assert all(path.stat().st_size > 500 for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_page_asks_for_nothing_from_outside(folder: Path) -> None:
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    assert all(link.startswith("#") or link == "data:," for link in page_of(folder).links)
+    assert not re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", html)
+    assert set(re.findall(r"https?://[^\s\"']+", html)) <= {"http://www.w3.org/2000/svg"}  # a name, not a request
+    assert "default-src 'none'" in html
+
+
+def test_the_page_names_what_is_missing_and_what_is_outside(folder: Path) -> None:
+    text = page_of(folder).text
+    assert "replay-t, 201901: the chain <failed>" in text
+    assert "tic-cc-3b, tic-cc@1 · wiki, replay-t: 12 of 144 cells are missing" in text
+    assert "tokenizer GPT-NeoX-20B, as of 202202" in text
+
+
+def decoded(view: dict[str, Any], text: str) -> Values:
+    steps = np.frombuffer(base64.b64decode(text), "<u2").astype(float)
+    return np.where(steps == 65535, np.nan, view["low"] + view["step"] * steps).reshape(12, -1)
+
+
+def test_the_page_holds_the_matrices_and_missing_cells_are_not_zero(folder: Path) -> None:
+    data = json.loads(page_of(folder).data)["studies"][0]
+    assert [view["name"] for view in data["views"]] == ["tic-cc@1", "tic-cc@1 · wiki"]
+    view = data["views"][0]
+    names = [method["label"] for method in data["methods"]]
+    cosine_view = decoded(view, view["matrices"][names.index("cyclic-cosine")])
+    np.testing.assert_allclose(cosine_view, nll(YEARLY, YEARLY, 0.016, 0.027, 0.038), atol=view["step"])
+    assert view["step"] < 1e-4
+    replay = decoded(view, view["matrices"][names.index("replay-t")])
+    assert np.isnan(replay[YEARLY.index("201901")]).all() and np.isnan(replay).sum() == 12
+    assert view["curves"][names.index("replay-t")]["missing"] == [0] * 5 + [12] + [0] * 6
+    assert view["curves"][names.index("replay-t")]["mean"][5] is None
+    assert view["carried"][names.index("oracle")][1:3] == ["201501", "201501"]
+
+
+def test_methods_with_the_same_rates_share_a_line(folder: Path) -> None:
+    lines = json.loads(page_of(folder).data)["studies"][0]["rates"]
+    assert [line["methods"] for line in lines] == [[0, 2, 3, 4], [1]]
+
+
+def test_names_cannot_break_out_of_the_page() -> None:
+    evil = "</script><script>alert(1)</script>"
+    result = study(methods=[(evil, "optimizer", (1,), 0.01, 0.02, 0.03)])
+    html = rendered(dataclasses.replace(result, name="<b>&"))
+    assert "<script>alert" not in html and "<b>" not in html
+    assert json.loads(Page(html).data)["studies"][0]["methods"][0]["label"] == evil
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    result = without(study(methods=METHODS[:2]), trained="201901", method="oracle")
+    first = write([result], tmp_path / "a", made="2026-01-01")
+    second = write([result], tmp_path / "b", made="2026-01-01")
+    assert [path.name for path in first] == [path.name for path in second]
+    for one, other in zip(first, second):
+        assert one.read_bytes() == other.read_bytes(), one.name
+
+
+def test_the_date_is_shown_only_where_it_is_given() -> None:
+    result = study(methods=METHODS[:1])
+    assert rendered(result, made="on 2026-01-01").replace(", on 2026-01-01", "") == rendered(result)
+
+
+def test_a_method_without_any_cell_is_shown_as_missing(tmp_path: Path) -> None:
+    write([without(study(methods=METHODS[:2]), method="cyclic-cosine-ar")], tmp_path)
+    assert "cyclic-cosine-ar: 144 of 144 cells are missing" in page_of(tmp_path).text
+    assert "NaN" not in page_of(tmp_path).data
+
+
+def test_a_study_without_cells_is_named_beside_one_that_has_them() -> None:
+    empty = dataclasses.replace(study(methods=METHODS[:1]), name="tomorrow", cells=study().cells[:0])
+    page = Page(rendered(study(methods=METHODS[:1]), empty))
+    assert "tomorrow: no cells at all" in page.text
+    assert [one["name"] for one in json.loads(page.data)["studies"]] == ["tic-cc-3b"]
+
+
+@pytest.mark.slow
+def test_twelve_methods_of_every_month_fit_in_a_small_page(tmp_path: Path) -> None:
+    many = [(f"{name}-{k}", group, (1,), a, b, c) for k in (0, 1) for name, group, _, a, b, c in METHODS][:11]
+    result = study(TIC_CC_MONTHS, TIC_CC_MONTHS, many, steps=200)
+    began = time.process_time()
+    write([result], tmp_path)
+    assert time.process_time() - began < 20
+    assert (tmp_path / "index.html").stat().st_size < 1_000_000
+
+
+def test_importing_the_report_is_cheap() -> None:
+    heavy = {"pandas", "matplotlib", "jinja2", "rich", "pyarrow", "torch"}
+    code = f"import sys, ticlm.platform.report; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    flags += [f"--user-data-dir={tmp_path}", "--enable-logging=stderr", "--dump-dom", "--virtual-time-budget=5000"]
+    done = subprocess.run(
+        [CHROMIUM, *flags, (folder / "index.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "CONSOLE" not in done.stderr
+    assert done.stdout.count("<canvas") == 6 + 1  # a heat map per method, and the large one
+    assert "cumulative cost, tokens" in done.stdout and "learning rate" in done.stdout

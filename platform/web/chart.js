@@ -18,7 +18,7 @@ function rounds(low, high, most, log) {
   }
   const rough = (high - low || Math.abs(high) || 1) / Math.max(most, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 2.5, 5].find((part) => part * power >= rough * 0.999) ?? 10);
+  const step = power * ([1, 2, 5].find((part) => part * power >= rough * 0.999) ?? 10);
   const found = [];
   for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + 1e-9 * step; value += step) found.push(+value.toPrecision(12));
   return found;
@@ -38,10 +38,12 @@ function axis(points, name, from, to, { log = false, margin = 0.04 } = {}) {
 function drawChart(box, chart) {
   const width = Math.max(300, box.clientWidth - 26);
   const height = Math.round(Math.min(460, Math.max(260, width * 0.46)));
-  const frame = { left: 58, right: 14, top: 22, bottom: chart.labels ? 62 : 44 };
+  const frame = { left: 58, right: 14, top: 22, bottom: 44 };
+  const names = chart.labels && axisLabels(chart.labels, ticks(chart.labels, Math.floor((width - 72) / 26)));
+  if (names?.some((name) => name.length > 3)) frame.bottom = 34 + 6.2 * Math.max(...names.map((name) => name.length));
   const seen = chart.series.filter((series) => !chart.hidden.has(series.name));
   const points = seen.flatMap((series) => series.points);
-  const x = axis(points, "x", frame.left, width - frame.right, { margin: chart.labels ? 0.015 : 0.03 });
+  const x = axis(points, "x", frame.left, width - frame.right, { log: chart.x.log, margin: chart.labels ? 0.015 : 0.03 });
   const y = axis(points, "y", height - frame.bottom, frame.top, { log: chart.y.log });
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.y.label} by ${chart.x.label}` });
   drawAxes(svg, chart, x, y, width, height, frame);
@@ -71,8 +73,8 @@ function drawAxes(svg, chart, x, y, width, height, frame) {
         : { x: at, y: bottom + 18, "text-anchor": "middle" }, text));
     });
   } else {
-    for (const value of rounds(x.low, x.high, width / 110, false))
-      if (value >= 0) svg.append(shape("text", { x: x.place(value), y: bottom + 18, "text-anchor": "middle" }, chart.x.format(value)));
+    for (const value of rounds(x.low, x.high, width / 110, chart.x.log))
+      if (value >= 0) svg.append(shape("line", { class: "gridline", x1: x.place(value), x2: x.place(value), y1: bottom, y2: bottom + 4 }), shape("text", { x: x.place(value), y: bottom + 18, "text-anchor": "middle" }, chart.x.format(value)));
   }
   svg.append(shape("text", { x: frame.left, y: 10 }, chart.y.label));
   svg.append(shape("text", { x: width - frame.right, y: height - 4, "text-anchor": "end" }, chart.x.label));
@@ -97,13 +99,17 @@ function drawSeries(svg, series, x, y) {
 
 /** Names of checkpoints beside their points, newest first, wherever there is room. */
 function annotate(svg, seen, x, y, frame, width) {
-  const taken = [];
-  const free = (box) => box[0] > frame.left && box[2] < width && !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]);
+  const taken = seen.flatMap((series) => series.points.filter((point) => point.mark)).map((point) => {
+    const [px, py] = [x.place(point.x), y.place(point.y)];
+    return [px - 2, py - 2, px + 2, py + 2];
+  });
+  const apart = (box, other) => box[0] >= other[2] || box[2] <= other[0] || box[1] >= other[3] || box[3] <= other[1];
+  const free = (box) => box[0] > frame.left && box[2] < width && taken.every((other) => apart(box, other));
   for (const series of [...seen].sort((a, b) => (b.first ? 1 : 0) - (a.first ? 1 : 0))) {
     for (const point of [...series.points].reverse()) {
       if (!point.label || !Number.isFinite(point.x) || !Number.isFinite(point.y)) continue;
       const [px, py, size] = [x.place(point.x), y.place(point.y), 5.8 * point.label.length];
-      for (const [dx, dy] of [[6, -5], [6, 13], [-size - 6, -5], [-size - 6, 13]]) {
+      for (const [dx, dy] of [[5, -4], [5, 13], [-size - 4, -4], [-size - 4, 13]]) {
         const box = [px + dx, py + dy - 9, px + dx + size, py + dy + 2];
         if (!free(box)) continue;
         taken.push(box);

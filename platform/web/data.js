@@ -52,12 +52,13 @@ function axisLabels(labels, chosen) {
   return chosen.map((i, k) => (plain ? `’${years[k].slice(2)}` : pretty(labels[i])));
 }
 
-/** Positions to label: all where they fit, else the first of each year, thinned out to at most `most`. */
+/** Positions to label, at most `most` and evenly apart: all where they fit, else first months of years. */
 function ticks(labels, most) {
   let chosen = labels.map((_, i) => i);
   if (chosen.length > most) chosen = chosen.filter((i) => i === 0 || labels[i].slice(0, 4) !== labels[i - 1].slice(0, 4));
-  const every = Math.max(1, Math.ceil(chosen.length / Math.max(most, 1)));
-  return chosen.filter((_, k) => k % every === 0);
+  const apart = labels.length / Math.max(most, 1);
+  let last = -Infinity;
+  return chosen.filter((i) => i - last >= apart && ((last = i), true));
 }
 
 let printing = false;

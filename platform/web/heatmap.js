@@ -58,13 +58,20 @@ class Heatmap {
   }
 
   layout() {
-    const width = this.canvas.parentElement.clientWidth - parseFloat(getComputedStyle(this.canvas.parentElement).paddingLeft) * 2;
-    const wide = this.rows.some((label) => !/^\d{6}$/.test(label));
-    this.pad = { left: wide ? 74 : this.large ? 66 : 44, top: 2, right: 2, bottom: this.large ? 66 : 48 };
-    const room = this.large ? innerHeight * 0.92 - 150 : 420;
-    const across = (width - this.pad.left - this.pad.right) / this.columns.length;
+    const card = this.canvas.parentElement;
+    const padding = getComputedStyle(card);
+    this.width = Math.max(120, card.clientWidth - parseFloat(padding.paddingLeft) - parseFloat(padding.paddingRight));
+    const pen = this.canvas.getContext("2d");
+    pen.font = this.font = `${this.large ? 12 : 10.5}px system-ui, sans-serif`;
+    const widest = (labels) => {
+      const shown = axisLabels(labels, ticks(labels, Math.floor((this.width - 60) / 13)));
+      return Math.ceil(Math.max(...shown.map((text) => pen.measureText(text).width)));
+    };
+    const title = this.large ? 20 : 0;
+    this.pad = { left: widest(this.rows) + 8 + title, top: 6, right: 2, bottom: widest(this.columns) + 10 + title };
+    const room = this.large ? innerHeight * 0.92 - 90 - this.pad.bottom : 420;
+    const across = (this.width - this.pad.left - this.pad.right) / this.columns.length;
     this.cell = Math.max(1, Math.min(across, Math.max(room / this.rows.length, 2), 64));
-    this.width = width;
     this.height = this.pad.top + this.rows.length * this.cell + this.pad.bottom;
   }
 
@@ -134,13 +141,13 @@ class Heatmap {
     const { left, top } = this.pad;
     const bottom = top + this.rows.length * this.cell;
     pen.fillStyle = color("soft");
-    pen.font = `${this.large ? 12 : 10.5}px system-ui, sans-serif`;
+    pen.font = this.font;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    const down = ticks(this.rows, Math.floor((this.rows.length * this.cell) / 13));
+    const down = ticks(this.rows, Math.floor((this.rows.length * this.cell) / (this.large ? 17 : 12)));
     const rowNames = axisLabels(this.rows, down);
     down.forEach((i, k) => pen.fillText(rowNames[k], left - 5, top + (i + 0.5) * this.cell));
-    const along = ticks(this.columns, Math.floor((this.columns.length * this.cell) / 15));
+    const along = ticks(this.columns, Math.floor((this.columns.length * this.cell) / 13));
     axisLabels(this.columns, along).forEach((text, k) => {
       pen.save();
       pen.translate(left + (along[k] + 0.5) * this.cell, bottom + 5);

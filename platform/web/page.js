@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const hidden = { cost: new Set(), time: new Set(), rates: new Set() };
-const settings = { unit: "tokens", value: null, all: false, log: true, method: 0 };
+const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: 0 };
 let maps = [];
 
 /** A row of buttons of which one is pressed. */
@@ -41,9 +41,10 @@ function drawScale() {
   const [low, high] = bounds(view());
   const relative = Boolean(view().reference);
   const ends = relative ? [`≤ ${signed(low)}`, `≥ ${signed(high)}`] : [signed(low), signed(high)];
+  const what = relative ? "regret (nats)" : report.metric;
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${stops(view()).join(", ")})`;
-  const ramp = element("span", { className: "ramp" }, ends[0], bar, ends[1]);
+  const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)));
   const keys = [["own", "in-distribution"], ["hatch", "missing"]].map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
   if (box.firstChild && box.dataset.live) return box.replaceChild(ramp, box.firstChild);
   box.replaceChildren(ramp, ...keys);
@@ -87,16 +88,22 @@ function enlarge(index) {
 
 const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
 
+/** Names for points, as in the paper: the year of its newest checkpoint; labels that carry no year as they are. */
+function yearLabels(labels) {
+  return labels.map((label, i) => (!/^\d{6}$/.test(label) ? pretty(label) : label.slice(0, 4) === labels[i + 1]?.slice(0, 4) ? "" : `’${label.slice(2, 4)}`));
+}
+
 function drawCost() {
   const unit = settings.unit;
   switcher("cost-unit", [["tokens", "Tokens"], ["flops", "FLOPs"]], unit, (value) => ((settings.unit = value), drawCost()));
+  switcher("cost-axis", [[true, "Log"], [false, "Linear"]], settings.logCost, (log) => ((settings.logCost = log), drawCost()));
   const series = report.studies.flatMap((one, k) => {
     const seen = one.views.find((other) => other.name === view().name);
     return !seen ? [] : one.methods.map((method, i) => {
       const curve = seen.curves[i];
-      const names = axisLabels(curve.labels, curve.labels.map((_, j) => j));
+      const names = yearLabels(curve.labels);
       const points = curve.labels.map((label, j) => ({
-        x: curve[unit][j] ?? NaN, y: curve.mean[j] ?? NaN, label: names[j], mark: curve.missing[j] ? "hollow" : "full",
+        x: curve[unit][j] ?? NaN, y: curve.mean[j] ?? NaN, label: names[j], mark: curve.missing[j] ? "hollow" : names[j] || curve.labels.length <= 40 ? "full" : null,
         tip: [`trained to ${pretty(label)}`, `${count(curve.tokens[j] ?? NaN)} tokens, ${scientific(curve.flops[j])} FLOPs`,
           report.perplexity ? `mean ${report.metric} ${signed(curve.mean[j] ?? NaN)}` : `mean ${signed(curve.mean[j] ?? NaN)}`,
           ...(curve.missing[j] ? [`${curve.missing[j]} cells missing`] : [])],
@@ -105,7 +112,7 @@ function drawCost() {
     });
   });
   const y = { label: report.perplexity ? "mean log-perplexity" : `mean ${report.metric}`, format: (v) => signed(v, 2) };
-  const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count };
+  const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log: settings.logCost };
   drawChart($("cost-chart"), { series, x, y, hidden: hidden.cost, annotate: true });
 }
 
@@ -116,8 +123,7 @@ function drawTime() {
   const value = options.some(([name]) => name === settings.value) ? settings.value : options[0][0];
   switcher("time-value", options, value, (name) => ((settings.value = name), drawTime()));
   const rows = study().checkpoints;
-  const some = ticks(rows, 8);
-  if (some.at(-1) !== rows.length - 1) some.push(rows.length - 1);
+  const some = [...new Set(Array.from({ length: 8 }, (_, i) => Math.round((i * (rows.length - 1)) / 7)))];
   if (rows.length > some.length)
     switcher("time-all", [[false, `${some.length} checkpoints`], [true, `all ${rows.length}`]], settings.all, (all) => ((settings.all = all), drawTime()));
   else $("time-all").replaceChildren();
@@ -145,7 +151,7 @@ function drawRates() {
   switcher("rate-axis", [[true, "Log"], [false, "Linear"]], settings.log, (log) => ((settings.log = log), drawRates()));
   const series = study().rates.map((line) => ({
     name: line.methods.map((i) => study().methods[i].label).join(", "),
-    color: study().methods[line.methods[0]].color,
+    color: line.color,
     points: line.steps.map((step, i) => ({ x: step, y: line.rates[i], tip: [`step ${step.toLocaleString("en")}, ${pretty(line.periods[i])}`, `rate ${line.rates[i].toExponential(2)}`] })),
   }));
   const y = { label: "learning rate", format: (v) => (v ? v.toExponential(v.toExponential(1).includes(".0") ? 0 : 1) : "0"), log: settings.log };

@@ -1,0 +1,246 @@
+"""Training tokens/s of a chain against a bare PyTorch loop and Hugging Face Trainer: same model, batches and optimizer.
+
+    python benchmarks/training.py [--quick]
+
+Each side is a process of its own with one thread. They take turns, run by run; medians are reported. Ours reads shards,
+mixes replay, follows the schedule and publishes every round; the others get their batches ready-made in memory. The time
+of a side is that of its steps; what a chain spends between rounds is reported apart, per month boundary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sides import Side, report
+
+ROWS, LENGTH, VOCAB = 16, 128, 1024
+PERIODS = ("202301", "202302", "202303", "202304")
+SHAPE = {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 384}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: few steps, one repetition")
+    parser.add_argument("--side", choices=sorted(SIDES), help=argparse.SUPPRESS)
+    parser.add_argument("--corpus", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.side:
+        return serve(SIDES[options.side](options.corpus))
+    steps, repeats = (10, 1) if options.quick else (60, 5)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = f"{folder}/toy@1"
+        make_corpus(corpus, rows=steps * ROWS)
+        me = [sys.executable, __file__, "--corpus", corpus, "--side"]
+        with Side("chain", [*me, "chain"]) as ours, Side("loop", [*me, "loop"]) as loop:
+            with Side("trainer", [*me, "trainer"]) as trainer:
+                for number in range(repeats + 1):  # the first run of each warms up
+                    for side in (ours, loop, trainer):
+                        side.time(steps=steps, number=number)
+                for side in (ours, loop, trainer):
+                    del side.runs[0]
+                tokens = steps * (len(PERIODS) - 1) * ROWS * LENGTH
+                report(tokens, "tokens", ours, {"bare PyTorch loop": loop, "Hugging Face Trainer": trainer})
+        print(f"month boundary inside a chain: {ours.median('boundary_s'):.3f} s (publish, hash, record, next round)")
+
+
+def serve(run: Callable[[int, int], dict[str, float]]) -> None:
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(run(request["steps"], request["number"])), file=answers, flush=True)
+
+
+def chain_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
+    """The rounds of a replay method in this process, from shards to published models."""
+    import torch
+
+    from ticlm.platform import plan, study
+    from ticlm.platform.chain import run_chain
+    from ticlm.platform.driver import work_of
+    from ticlm.platform.model import Workers
+
+    torch.set_num_threads(1)
+
+    def run(steps: int, number: int) -> dict[str, float]:
+        with tempfile.TemporaryDirectory() as root:
+            made = plan.make(_study(study, corpus, steps, seed=number), root)
+            marks: list[tuple[float, float]] = []
+
+            def mark(event: Any) -> None:
+                if event["finished"]:
+                    marks.append((time.perf_counter(), time.process_time()))
+
+            (chain,) = made.chains
+            run_chain(work_of(made, chain), Workers(), mark)
+            seconds = [record(root, made.ids[key]).about["measured"]["seconds"] for key in chain.keys[1:]]
+            wall = sum(seconds)
+            boundary = (marks[-1][0] - marks[0][0] - wall) / len(seconds)
+            # CPU time also holds the boundaries and the reader's thread
+            return {"wall_s": wall, "cpu_s": marks[-1][1] - marks[0][1], "boundary_s": boundary}
+
+    def record(root: str, round_id: str) -> Any:
+        from ticlm.platform.store import Store, read_record
+        from ticlm.platform.work import folder_of
+
+        found = read_record(Store(root), folder_of(round_id))
+        assert found is not None
+        return found
+
+    return run
+
+
+def loop_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
+    """What one writes by hand: forward, loss, backward, clip, AdamW."""
+    import torch
+
+    torch.set_num_threads(1)
+    batches = [torch.from_numpy(b.astype(np.int64)) for b in _batches(corpus)]
+
+    def run(steps: int, number: int) -> dict[str, float]:
+        module = _module(number)
+        optimizer = torch.optim.AdamW(module.parameters(), 1e-3, (0.9, 0.95), 1e-8, 0.033, fused=True)
+        began = time.perf_counter(), time.process_time()
+        for step in range(steps * (len(PERIODS) - 1)):
+            tokens = batches[step % len(batches)]
+            logits = module(input_ids=tokens[:, :-1]).logits.float()
+            labels = tokens[:, 1:]
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = loss + 1e-4 * torch.logsumexp(logits, -1).square().mean()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            loss.item()
+        return _since(began)
+
+    return run
+
+
+def trainer_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
+    """Hugging Face Trainer with its own loss, cosine schedule and clipping."""
+    import torch
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    torch.set_num_threads(1)
+    rows = np.concatenate(_batches(corpus)).astype(np.int64)
+    items = [{"input_ids": torch.from_numpy(r[:-1]), "labels": torch.from_numpy(r[:-1])} for r in rows]
+
+    class Clock(TrainerCallback):  # type: ignore[misc]
+        began = (0.0, 0.0)
+
+        def on_train_begin(self, *_: Any, **__: Any) -> None:
+            self.began = time.perf_counter(), time.process_time()
+
+    def run(steps: int, number: int) -> dict[str, float]:
+        clock = Clock()
+        arguments = TrainingArguments(
+            output_dir=tempfile.gettempdir(),
+            max_steps=steps * (len(PERIODS) - 1),
+            per_device_train_batch_size=ROWS,
+            learning_rate=1e-3,
+            adam_beta2=0.95,
+            weight_decay=0.033,
+            max_grad_norm=1.0,
+            lr_scheduler_type="cosine",
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+            use_cpu=True,
+        )
+        Trainer(_module(number), arguments, train_dataset=items, callbacks=[clock]).train()
+        return _since(clock.began)
+
+    return run
+
+
+SIDES: dict[str, Callable[[str], Callable[[int, int], dict[str, float]]]] = {
+    "chain": chain_side,
+    "loop": loop_side,
+    "trainer": trainer_side,
+}
+
+
+def _since(began: tuple[float, float]) -> dict[str, float]:
+    return {"wall_s": time.perf_counter() - began[0], "cpu_s": time.process_time() - began[1]}
+
+
+def _module(seed: int) -> Any:
+    from ticlm.platform import model
+    from ticlm.platform.objective import Causal
+    from ticlm.platform.study import PresetModel
+
+    made = model.config(PresetModel(name="tiny", changes=json.dumps(SHAPE)), VOCAB, 0)
+    return model.scratch(made, Causal(), seed).train()
+
+
+def _study(study: Any, corpus: str, steps: int, seed: int) -> Any:
+    budget = steps * ROWS * LENGTH
+    schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}
+    return study.Study(
+        name="benchmark",
+        corpus=corpus,
+        periods={"initial": PERIODS[0], "step": "month", "last": PERIODS[-1]},
+        model={"kind": "preset", "name": "tiny", "changes": SHAPE},
+        batch_rows=ROWS,
+        length=LENGTH,
+        initial={"budget": ROWS * LENGTH * 4, "schedule": schedule, "seed": seed},
+        continual_tokens={"per_period": budget},
+        methods=[{"base": "replay-half", "schedule": schedule, "seeds": [seed]}],
+        resources={"trainer": "process"},
+    )
+
+
+def make_corpus(folder: str, rows: int) -> None:
+    """A corpus of random tokens: speed does not depend on what they are."""
+    from ticlm.platform.periods import Calendar
+    from ticlm.platform.shards import (
+        INFO,
+        Column,
+        CorpusInfo,
+        PeriodManifest,
+        ShardFile,
+        SplitManifest,
+        TokenizerInfo,
+        to_parquet,
+    )
+    from ticlm.platform.store import Attempt, Store
+
+    store, calendar = Store(folder), Calendar(initial=PERIODS[0], step="month")
+    columns = (Column(name="tokens", length=LENGTH + 1),)
+    tokenizer = TokenizerInfo(name="none", vocab_size=VOCAB, end_of_text=0, sha256="none")
+    info = CorpusInfo(name="toy", version="1", columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="none")
+    store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
+    store.write("tokenizer/tokenizer_config.json", b"{}")
+    for number, label in enumerate(PERIODS):
+        attempt, splits = Attempt(store, f"periods/{label}"), {}
+        for split, count in (("train", rows), ("eval", ROWS), ("tune", ROWS)):
+            tokens = np.random.default_rng([number, count]).integers(0, VOCAB, (count, LENGTH + 1))
+            content = to_parquet({"tokens": tokens}, columns)
+            path = f"{split}/part-00000.parquet"
+            store.write(f"{attempt.path}/{path}", content)
+            digest = hashlib.sha256(content).hexdigest()
+            file = ShardFile(path=path, rows=count, bytes=len(content), sha256=digest)
+            splits[split] = SplitManifest(files=(file,), rows=count, tokens=count * LENGTH, documents=1, bytes=1)
+        manifest = PeriodManifest.model_validate({"period": calendar.period(label), "splits": splits})
+        attempt.publish(manifest.model_dump(mode="json"))
+
+
+def _batches(corpus: str) -> list[Any]:
+    from ticlm.platform.shards import Corpus
+
+    reader = Corpus.open(corpus).rows(PERIODS[1], "train")
+    return [block["tokens"] for block in reader.all(ROWS) if len(block["tokens"]) == ROWS]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m ticlm.platform` is `ticlm`, for places where the command is not installed."""
+
+from ticlm.platform.cli import main
+
+main()

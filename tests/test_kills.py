@@ -1,0 +1,231 @@
+"""Killed at any point and started again, a study ends with the weights and cells of an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform.results import read_cells
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Study
+
+Forks = Callable[..., list[tuple[int, Any]]]
+KILLED = -signal.SIGKILL
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is done in a root: attempts and weights by round, and all cells by checkpoint."""
+
+    attempts: dict[str, str]
+    weights: dict[str, str]
+    cells: list[Any]
+
+
+def finished(root: str) -> Finished:
+    store = Store(root)
+    records = {name: read_record(store, f"rounds/{name}") for name in store.folders("rounds")}
+    done = {name: record for name, record in records.items() if record is not None}
+    weights = {name: record.file("model/model.safetensors").sha256 for name, record in done.items()}
+    return Finished(
+        attempts={name: record.attempt for name, record in done.items()},
+        weights=weights,
+        cells=[cell for sha in sorted(set(weights.values())) for cell in read_cells(store, sha)],
+    )
+
+
+def run(study: Path, root: str, before: Callable[[], None] = lambda: None) -> None:
+    """`ticlm run`, after `before` has laid its trap."""
+    from ticlm.platform import cli
+
+    before()
+    sys.argv = ["ticlm", "run", str(study), "--root", root]
+    cli.main()
+
+
+def die(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def trap(owner: str, name: str, count: int = 1, before: Callable[..., Any] | None = die, after: Any = None) -> None:
+    """Make the function `name` of a module or class call `before` or `after` (with its arguments) the nth time."""
+    from importlib import import_module
+
+    module, _, inner = owner.partition(":")
+    holder = getattr(import_module(module), inner) if inner else import_module(module)
+    real, left = getattr(holder, name), count
+
+    def trapped(*args: Any, **named: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if not left and before is not None:
+            before(*args)
+        result = real(*args, **named)
+        if not left and after is not None:
+            after(*args)
+        return result
+
+    setattr(holder, name, trapped)
+
+
+def trap_publish(kind: str, count: int, when: str) -> None:
+    """Die before or after the nth record of a round ("round") or of a mid-round checkpoint ("step")."""
+    from ticlm.platform.store import Attempt
+
+    real, left = Attempt.publish, count
+
+    def publish(self: Attempt, about: Any, paths: Any = None) -> Any:
+        nonlocal left
+        left -= ("step" if set(about) == {"step"} else str(about["kind"])) == kind
+        if not left and when == "before":
+            die()
+        record = real(self, about, paths)
+        if not left:
+            die()
+        return record
+
+    Attempt.publish = publish  # type: ignore[method-assign]
+
+
+def half_written(file: Path) -> None:
+    """What a kill in the middle of a write leaves."""
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    die()
+
+
+def in_a_replay_round(period: str, step: int) -> None:
+    """Die after the gradients of a step of the second method's round at `period`, before its update."""
+    from ticlm.platform import chain
+
+    real, chains = chain.run_chain, 0
+
+    def run_chain(work: Any, *rest: Any) -> Any:
+        nonlocal chains
+        chains += 1
+        if "replay" in work.label and work.rounds[-1].period >= period:
+            place = next(i for i, r in enumerate(work.rounds) if r.period == period)
+            steps = sum(r.steps for r in work.rounds[:place]) + step + 1
+            trap("torch.nn.utils", "clip_grad_norm_", steps)
+        return real(work, *rest)
+
+    chain.run_chain = run_chain
+
+
+def half_a_model() -> None:
+    def cut(_: Any, folder: Path) -> None:
+        half_written(Path(folder) / "model.safetensors")
+
+    trap("transformers:PreTrainedModel", "save_pretrained", 2, None, cut)
+
+
+def half_a_checkpoint() -> None:
+    def cut(_: Any, path: Path, *__: Any) -> None:
+        half_written(max(Path(path).parent.glob("**/*.distcp"), key=lambda f: f.stat().st_mtime))
+
+    trap("torch.distributed.checkpoint.filesystem", "_write_files_from_queue", 2, None, None)
+
+
+def after_seconds(seconds: float) -> None:
+    threading.Timer(seconds, die).start()
+
+
+POINTS = {
+    "in a step of the first round": partial(trap, "torch.nn.utils", "clip_grad_norm_", 4),
+    "in a step of a replay round": partial(in_a_replay_round, "202303", 2),
+    "with half a checkpoint written": partial(
+        trap, "torch.distributed.checkpoint.filesystem:FileSystemWriter", "finish", 3
+    ),
+    "before a checkpoint's record": partial(trap_publish, "step", 4, "before"),
+    "after a checkpoint's record": partial(trap_publish, "step", 2, "after"),
+    "with half a model written": half_a_model,
+    "before a round's record": partial(trap_publish, "round", 3, "before"),
+    "after a round's record": partial(trap_publish, "round", 3, "after"),
+    "in the first evaluation": partial(trap, "ticlm.platform.likelihood", "row_losses", 2),
+    "before cells are kept": partial(trap, "ticlm.platform.evaluation", "write_cells", 3),
+    "after cells are kept": partial(trap, "ticlm.platform.evaluation", "write_cells", 3, None, die),
+    "while the report is written": partial(trap, "ticlm.platform.report", "write"),
+}
+
+
+@dataclass(frozen=True)
+class Kills:
+    forks: Forks
+    study: Path
+    folder: Path
+    whole: Finished
+    seconds: float
+
+    def again(self, root: str, trap: Callable[[], None]) -> Finished:
+        """A run killed by `trap`, then the same command; says what that one ends with."""
+        log = self.folder / "log"
+        ((code, _),) = self.forks(partial(run, self.study, root, trap), log=log)
+        assert code == KILLED, log.read_text()[-3000:]
+        before = finished(root)
+        ((code, _),) = self.forks(partial(run, self.study, root), log=log)
+        assert code == 0, log.read_text()[-3000:]
+        after = finished(root)
+        assert before.attempts.items() <= after.attempts.items(), "a finished round was trained again"
+        assert [c for c in after.cells if c in before.cells] == before.cells, "a kept cell was lost"
+        return after
+
+
+@pytest.fixture(scope="module")
+def kills(
+    forks: Forks,
+    tmp_path_factory: pytest.TempPathFactory,
+    toy_corpus: Callable[..., Any],
+    toy_study: Callable[..., Study],
+) -> Kills:
+    """A study, and what a run of it that nobody disturbs ends with."""
+    folder = tmp_path_factory.mktemp("kills")
+    toy_corpus(folder / "toy@1")
+    resources = {"trainer": "process", "device": "cpu", "chains": 1, "cadence": {"steps": 2}}
+    study = toy_study(corpus=f"{folder}/toy@1", resources=resources)
+    file = folder / "toy.json"  # JSON is YAML
+    file.write_text(json.dumps(as_yaml(study)))
+    began = time.monotonic()
+    ((code, _),) = forks(partial(run, file, f"{folder}/whole"), log=folder / "log")
+    assert code == 0, (folder / "log").read_text()[-3000:]
+    return Kills(forks, file, folder, finished(f"{folder}/whole"), time.monotonic() - began)
+
+
+def as_yaml(study: Study) -> dict[str, Any]:
+    """The study as a file says it: configs inside it are mappings there."""
+    data = study.model_dump(mode="json")
+    data["model"]["changes"] = json.loads(data["model"]["changes"])
+    return data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_killed_at_this_point_ends_like_any_other(kills: Kills, tmp_path: Path, point: str) -> None:
+    after = kills.again(str(tmp_path), POINTS[point])
+    assert after.weights == kills.whole.weights
+    assert after.cells == kills.whole.cells
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_killed_at_a_random_moment_ends_like_any_other(kills: Kills, tmp_path: Path, seed: int) -> None:
+    after = kills.again(str(tmp_path), partial(after_seconds, random.Random(seed).uniform(0.1, 0.9) * kills.seconds))
+    assert after.weights == kills.whole.weights
+    assert after.cells == kills.whole.cells
+
+
+def test_an_undisturbed_run_is_whole(kills: Kills) -> None:
+    assert len(kills.whole.weights) == 1 + 3 + 3 + 1
+    assert len(kills.whole.cells) == 4 * len(set(kills.whole.weights.values()))
+    assert kills.whole.weights["x"]

@@ -1,0 +1,263 @@
+"""Settings: read from YAML, overridden, refused in one line, hashed strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field, ValidationError
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.settings import Settings, fingerprint, load, packaged, parse
+from ticlm.platform.shards import Column
+
+
+class Square(Settings):
+    kind: Literal["square"] = "square"
+    side: float = Field(1.0, gt=0)
+
+
+class Circle(Settings):
+    kind: Literal["circle"] = "circle"
+    radius: float = 1.0
+
+
+class Drawing(Settings):
+    name: str
+    size: int = Field(1, gt=0)
+    first: Annotated[Square | Circle, Field(discriminator="kind")] = Square()
+    shapes: tuple[Annotated[Square | Circle, Field(discriminator="kind")], ...] = ()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], str]:
+    def writer(text: str) -> str:
+        (tmp_path / "drawing.yaml").write_text(text)
+        return str(tmp_path / "drawing.yaml")
+
+    return writer
+
+
+def read(path: str, *sets: str) -> Drawing:
+    return load(Drawing, path, "platform/studies", sets)
+
+
+def refusal(action: Callable[[], object]) -> str:
+    """The message of the InputError that `action` must raise; it has one line."""
+    with pytest.raises(InputError) as caught:
+        action()
+    message = str(caught.value)
+    assert "\n" not in message and caught.value.exit_code == 2
+    return message
+
+
+# reading
+
+
+YAML = "name: a\nshapes:\n- {kind: square, side: 2}\n- {kind: circle, radius: 3}\n"
+
+
+def test_yaml_becomes_the_settings_it_names(write: Callable[[str], str]) -> None:
+    got = read(write(YAML))
+    assert got == Drawing(name="a", shapes=(Square(side=2.0), Circle(radius=3.0)))
+    assert type(got.shapes[1]) is Circle
+
+
+def test_a_file_may_be_named_by_a_uri(write: Callable[[str], str]) -> None:
+    assert read(f"file://{write(YAML)}") == read(write(YAML))
+
+
+def test_a_packaged_file_is_named_without_its_ending() -> None:
+    assert "demo" in packaged("platform/studies")
+    message = refusal(lambda: load(Drawing, "demo", "platform/studies"))
+    assert message.startswith("demo (packaged): ")  # it was found, and is no drawing
+
+
+def test_a_name_that_is_nowhere_is_answered_with_those_there_are() -> None:
+    assert refusal(lambda: read("nowhere")).endswith(f"packaged are: {', '.join(packaged('platform/studies'))}")
+
+
+@pytest.mark.parametrize("name", ["folder/nowhere.yaml", "file:///nowhere/at/all.yaml", "nonsense://x/y.yaml"])
+def test_a_path_that_is_nowhere_is_refused(name: str) -> None:
+    assert name in refusal(lambda: read(name))
+
+
+def test_a_folder_or_a_binary_file_is_no_settings_file(tmp_path: Path) -> None:
+    (tmp_path / "weights.bin").write_bytes(b"\xff\xfe\x00")
+    assert "weights.bin: cannot be read" in refusal(lambda: read(str(tmp_path / "weights.bin")))
+    assert str(tmp_path) in refusal(lambda: read(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: [a", "not valid YAML"),
+        ("name: a\n\tsize: 2", "not valid YAML"),
+        ("- a\n- b", "expected a mapping of settings, got list"),
+        ("", "expected a mapping of settings, got NoneType"),
+    ],
+)
+def test_broken_yaml_is_refused_with_the_name_of_the_file(write: Callable[[str], str], text: str, said: str) -> None:
+    path = write(text)
+    assert refusal(lambda: read(path)).startswith(f"{path}: {said}")
+
+
+# --set
+
+
+def test_set_reaches_nested_keys_and_places_in_lists(write: Callable[[str], str]) -> None:
+    got = read(write(YAML), "name=b", "shapes.0.side=5", "shapes.1={kind: square, side: 7}", "first.kind=circle")
+    assert got == Drawing(name="b", shapes=(Square(side=5.0), Square(side=7.0)), first=Circle())
+
+
+def test_set_makes_the_parents_that_a_file_leaves_out(write: Callable[[str], str]) -> None:
+    assert read(write("name: a"), "first.kind=square", "first.side=2").first == Square(side=2.0)
+
+
+def test_a_later_set_wins(write: Callable[[str], str]) -> None:
+    assert read(write(YAML), "size=2", "size=3").size == 3
+
+
+def test_a_value_is_read_as_yaml(write: Callable[[str], str]) -> None:
+    assert read(write(YAML), "shapes=[]").shapes == ()
+    assert read(write(YAML), "first={kind: circle, radius: 1e-4}").first == Circle(radius=0.0001)
+    assert read(write(YAML), "name=x=y").name == "x=y"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ("size", "--set size: expected KEY.KEY=VALUE"),
+        ("=3", "--set =3: expected KEY.KEY=VALUE"),
+        ("size=[1", "--set size=[1: '[1' is not a YAML value"),
+        ("name.a=1", "--set name.a=1: name is 'a', it has no keys to set"),
+        ("shapes.2.side=1", "--set shapes.2.side=1: 2 is not a position in a list of 2 (0 to 1)"),
+        ("shapes.-1.side=1", "--set shapes.-1.side=1: -1 is not a position in a list of 2 (0 to 1)"),
+        ("shapes.x=1", "--set shapes.x=1: x is not a position in a list of 2 (0 to 1)"),
+    ],
+)
+def test_an_assignment_to_nowhere_is_refused(write: Callable[[str], str], assignment: str, said: str) -> None:
+    assert refusal(lambda: read(write(YAML), assignment)) == said
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"name": "a", "sise": 2}, "sise: unknown key; allowed: first, name, shapes, size"),
+        (
+            {"name": "a", "first": {"kind": "circle", "side": 2}},
+            "first.circle.side: unknown key; allowed: kind, radius",
+        ),
+        (
+            {"name": "a", "shapes": [{"kind": "square"}, {"kind": "square", "radius": 2}]},
+            "shapes.1.square.radius: unknown key; allowed: kind, side",
+        ),
+        ({}, "name: is required"),
+        ({"name": "a", "size": 0}, "size: Input should be greater than 0, got 0"),
+        ({"name": "a", "size": "many"}, "got 'many'"),
+        ({"name": "a", "first": {"kind": "star"}}, "'square', 'circle'"),
+        ({"name": "a", "first": {"side": 2}}, "first: kind is required"),
+        ({"size": 0}, "name: is required (and 1 more)"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(data: dict[str, Any], said: str) -> None:
+    message = refusal(lambda: parse(Drawing, data, "here"))
+    assert message.startswith("here: ") and said in message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_is_finite(value: float) -> None:
+    message = refusal(lambda: parse(Square, {"side": value}, "here"))
+    assert message == f"here: side: Input should be a finite number, got {value}"
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Square().side = 2.0  # type: ignore[misc]
+
+
+# fingerprints
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Pair(Settings):
+    left: Any = None
+    right: Any = None
+
+
+class Base(Settings):
+    size: int = 1
+
+
+class Derived(Base):
+    extra: int = 2
+
+
+class Holder(Settings):
+    part: Base
+
+
+DISTINCT = [
+    *(None, True, False, 0, 1, 2, 0.0, -0.0, 1.0, 0.1, 0.1 + 1e-17 * 4, "", "1", "None", "true", b"", b"1"),
+    *((), (None,), (1, 2), (2, 1), ((1,), 2), (1, (2,)), "(1, 2)", frozenset(), frozenset({1, 2}), date(2020, 1, 1)),
+    *(Colour.RED, Colour.BLUE, "2020-01-01", Pair(), Pair(left=1), Pair(right=1), Pair(left=Pair(left=1))),
+    *(Base(), Derived(), Derived(extra=3), Base(size=2), Holder(part=Base()), Holder(part=Derived())),
+]
+
+
+def test_values_that_differ_in_type_or_content_have_other_fingerprints() -> None:
+    prints = [fingerprint(value) for value in DISTINCT]
+    for i, one in enumerate(prints):
+        same = [DISTINCT[j] for j, other in enumerate(prints) if other == one and j != i]
+        assert same == [], f"{DISTINCT[i]!r} hashes as {same!r}"
+
+
+def test_the_fields_of_a_subclass_count_even_behind_a_field_of_its_base() -> None:
+    """Dumping `Holder` would lose `extra`: pydantic serialises by the annotated type."""
+    assert "extra" not in Holder(part=Derived()).model_dump()["part"]
+    assert fingerprint(Holder(part=Derived(extra=3))) != fingerprint(Holder(part=Derived(extra=4)))
+
+
+def test_neither_the_order_of_a_set_nor_how_a_value_was_made_counts() -> None:
+    assert fingerprint(frozenset("abcdef")) == fingerprint(frozenset("fedcba"))
+    assert fingerprint([1, 2]) == fingerprint((1, 2))
+    assert fingerprint(Derived(extra=2)) == fingerprint(Derived.model_validate({"extra": 2, "size": 1}))
+
+
+@pytest.mark.parametrize(
+    "value", [lambda: 1, len, {"a": 1}, {1, 2}, object(), Square, 1j, Path("a"), range(3), bytearray(b"1")]
+)
+def test_what_cannot_be_hashed_with_certainty_is_refused_however_deep(value: object) -> None:
+    for held in (value, (1, (value,)), Pair(left=(value,))):
+        with pytest.raises(TypeError, match="cannot fingerprint a "):
+            fingerprint(held)
+
+
+class Number(int, Enum):
+    ONE = 1
+
+
+def test_an_enumeration_of_numbers_does_not_pass_for_a_number() -> None:
+    assert fingerprint(Number.ONE) != fingerprint(1)
+
+
+def test_the_same_value_has_this_fingerprint_for_ever() -> None:
+    """If this fails, every finished round of every user is orphaned: do not change the number, change the code back."""
+    golden = {
+        "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b": None,
+        "2cc35c1a8552a27dcd2dde8d6e43d5766605035bf5bf470964fe3979caeeb44b": (1, 2.5, "x", True),
+        "6f52a6c85ca847a55b046e8fca51396167e1bd65d56bc741500eee9714ad1327": (frozenset({1}), date(2020, 1, 31), b"0"),
+        "a52868ce47b1c08ad5654023164fa47b4ac792aac7ecf55f01238dc8ae862007": Column(name="tokens", length=17),
+    }
+    assert [fingerprint(value) for value in golden.values()] == list(golden)
