@@ -55,6 +55,7 @@ def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: Non
         work = _Build(recipe, store, staged, progress)
         work.finish(work.unfinished())
         work.finish(work.scanned())
+        recipe.reader.beside(store, Corpus.open(store.uri()).timeline())
     return Corpus.open(store.uri())
 
 

@@ -15,8 +15,9 @@ from pydantic import BeforeValidator, Field
 
 from ticlm.datasets import formats
 from ticlm.platform.errors import InputError
-from ticlm.platform.periods import Calendar
+from ticlm.platform.periods import Calendar, Timeline
 from ticlm.platform.settings import Settings
+from ticlm.platform.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,9 @@ class FileDocuments(Settings):
     def pieces(self, entry: Input) -> list[Piece]:
         """The file in stretches that can be read apart, where its format allows it."""
         return [Piece(input=entry, start=start, end=end) for start, end in formats.stretches(entry.path, entry.size)]
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Files of text bring nothing else."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Documents, and what should have been some, in order; of a broken file, those before the break."""

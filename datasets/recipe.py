@@ -14,8 +14,9 @@ from ticlm.datasets.filters import AnyFilter
 from ticlm.datasets.synthetic import SyntheticWorld
 from ticlm.datasets.tokenizing import PretrainedTokenizer, TrainedTokenizer
 from ticlm.platform.mixture import Split
-from ticlm.platform.periods import Calendar, Label
+from ticlm.platform.periods import Calendar, Label, Timeline
 from ticlm.platform.settings import Settings, fingerprint
+from ticlm.platform.store import Store
 
 FOLDER = "datasets/recipes"
 FORMAT = 1
@@ -33,6 +34,9 @@ class Reader(Protocol):
     def pieces(self, entry: Input) -> list[Piece]: ...
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]: ...
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Keep beside the corpus what is known about its text but does not stand in it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class WorldReader:
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         return self.world.documents(self.calendar.period(piece.input.path.removeprefix("synthetic/")))
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        self.world.write_truth(store, "truth/facts.parquet", timeline)
 
 
 class Splits(Settings):

@@ -32,6 +32,8 @@ class SyntheticWorld(Settings):
     """
 
     kind: Literal["synthetic"] = "synthetic"
+    edition: Literal[1] = 1
+    """To be raised when the same settings begin to give other texts; it is part of a corpus's identity."""
     seed: int = 0
     epoch: date = date(2023, 1, 1)
     """The first day of the world, and of a month."""
@@ -51,7 +53,7 @@ class SyntheticWorld(Settings):
     """Share of the facts that can change which do so, per month."""
     turnover: float = Field(0.05, ge=0, le=1)
     """Share of firms that close and are replaced by new ones, per month."""
-    drift: float = Field(1.0, ge=0, le=5)
+    drift: float = Field(1.0, ge=0, le=3)
     """How far topics, phrases, words and names rise and fall: by exp(-drift) to exp(drift) of their mean."""
 
     @field_validator("epoch")
@@ -117,7 +119,7 @@ class SyntheticWorld(Settings):
             yield Document(text, url, moment, page.paper.name, {"topic": page.topic.name, "facts": facts})
 
     def _pages(self, month: int) -> Iterator[tuple[Page, bool]]:
-        """The new pages of a month, then older ones that are written anew, each once (and True)."""
+        """Each page of a month once, and whether it is an older one, written anew: those come last."""
         older = self._older(month)
         yield from ((self._room(month).plan(index), False) for index in range(self._size(month) - len(older)))
         yield from ((page, True) for page in older)

@@ -186,9 +186,10 @@ class _Report:
     def _known(self) -> list[Fact]:
         """What holds of the subject, the story, the town and the firm at hand, and of those who hold their offices."""
         history, day = self.room.history, self.moment.date()
-        about = [self.page.subject, self.cast["town"], self.cast["firm"], *([self.story] if self.story else ())]
-        facts = [fact for name in dict.fromkeys(about) for fact in history.held_by(name, day)]
-        holders = [fact.object for fact in facts if fact.subject in about[::3] and RELATIONS[fact.relation].title]
+        about = [self.page.subject, *([self.story] if self.story else ())]
+        nearby = [self.cast["town"], self.cast["firm"]]
+        facts = [fact for name in dict.fromkeys(about + nearby) for fact in history.held_by(name, day)]
+        holders = [fact.object for fact in facts if fact.subject in about and RELATIONS[fact.relation].title]
         return facts + [fact for name in dict.fromkeys(holders) for fact in history.held_by(name, day)]
 
     def _story(self) -> str:
@@ -267,7 +268,8 @@ class _Report:
 def tide(seed: int, name: str, month: int, drift: float) -> float:
     """How present `name` is in a month, relative to others: from exp(-drift) to exp(drift), by a wave of its own."""
     phase, length = _wave(seed, name)
-    return math.exp(drift * math.cos(2 * math.pi * (month / length + phase)))
+    height = math.exp(drift * math.cos(2 * math.pi * (month / length + phase)))
+    return round(height, 9)  # the last bits of exp and cos differ between machines
 
 
 @lru_cache(maxsize=1 << 16)

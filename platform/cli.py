@@ -201,9 +201,9 @@ def _build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus:
     from ticlm.datasets import corpus
     from ticlm.datasets.recipe import FOLDER, Recipe
     from ticlm.platform import settings
-    from ticlm.platform.display import console
+    from ticlm.platform.display import say
 
-    return corpus.build(settings.load(Recipe, recipe, FOLDER, sets or ()), _root(root), console().print)
+    return corpus.build(settings.load(Recipe, recipe, FOLDER, sets or ()), _root(root), say)
 
 
 def _units(made: Plan) -> list[Unit]:
@@ -269,6 +269,8 @@ def main() -> None:
     except Exception as error:
         import click
 
+        if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
+            _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
         if isinstance(error, click.ClickException):
             _fail(error.format_message(), 2)
         if isinstance(error, click.Abort):

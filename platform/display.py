@@ -21,6 +21,11 @@ def console() -> Console:
     return _CONSOLE[0]
 
 
+def say(line: str) -> None:
+    """A line as it is: paths in it may hold what rich would read as markup."""
+    console().print(line, markup=False, soft_wrap=True)
+
+
 class Bars:
     """A bar per piece of work with its rate and time left; updates may come from any thread."""
 

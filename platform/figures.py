@@ -48,7 +48,7 @@ def draw(results: Sequence[StudyResult], seen: Sequence[Sequence[View]], folder:
 def limit(matrices: Iterable[Array]) -> float:
     """Where the common colour scale of regret ends: the 95th percentile of its size, so that no lone cell sets it."""
     sizes = np.abs(np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)]))
-    return max(float(np.percentile(sizes, 95)), 1e-6) if len(sizes) else 1.0
+    return max(float(np.percentile(sizes, 95)), 1e-3) if len(sizes) else 1.0
 
 
 def spread(matrices: Iterable[Array]) -> tuple[float, float]:
@@ -145,8 +145,9 @@ def _cost(view: View) -> Figure:
         if len(tokens) <= 40:
             axes.scatter(tokens, overall, 16, np.where(missing > 0, "white", color), edgecolors=color, zorder=3)
         points += [(not method.method.is_oracle, -x, y, label) for x, y, label in zip(tokens, overall, method.labels)]
-    axes.set_xscale("log")
-    axes.xaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5)))
+    if any(x < 0 for _, x, *_ in points):  # some cost is known
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(LogLocator(subs=(1.5, 2, 3, 5)))
     axes.xaxis.set_major_formatter(lambda value, _: count(value))
     axes.xaxis.set_minor_formatter(lambda value, _: count(value))
     axes.tick_params(axis="x", which="both", labelsize=7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, TypeVar
@@ -53,13 +54,15 @@ class Mixture(Settings):
 def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, int]:
     """`total` in whole parts proportional to `weights`: each within one of exact, the sum exact (largest remainder;
     ties go to the first). Floats are read as the decimals they print as, so that 0.1 means one tenth."""
-    exact = {key: Fraction(str(w)) if isinstance(w, float) else Fraction(w) for key, w in weights.items()}
+    shares = {key: Fraction(str(w)) if isinstance(w, float) else Fraction(w) for key, w in weights.items()}
+    scale = math.lcm(*(w.denominator for w in shares.values()))
+    exact = {key: w.numerator * (scale // w.denominator) for key, w in shares.items()}
     whole = sum(exact.values())
     if whole <= 0 or min(exact.values()) < 0:
         raise ValueError(f"weights must not be negative and must sum to more than 0, got {list(weights.values())}")
-    parts = {key: int(total * w / whole) for key, w in exact.items()}
+    parts = {key: total * w // whole for key, w in exact.items()}
     short = total - sum(parts.values())
-    by_remainder = sorted(exact, key=lambda key: total * exact[key] / whole - parts[key], reverse=True)
+    by_remainder = sorted(exact, key=lambda key: total * exact[key] % whole, reverse=True)
     for key in by_remainder[:short]:
         parts[key] += 1
     return parts

@@ -91,13 +91,17 @@ def _lead(results: Sequence[StudyResult]) -> str:
     parts = []
     for study in results:
         named = f"{study.name}: " if len(results) > 1 else ""
-        axes = f"{len(study.checkpoints)} checkpoints scored on {len(study.evaluated)} periods"
+        axes = f"{_plural(study.checkpoints, 'checkpoint')} scored on {_plural(study.evaluated, 'period')}"
         span = f"{study.timeline.labels[0]} to {study.timeline.labels[-1]}"
         parts.append(
-            f"{named}{len(study.methods)} methods, {count(study.parameters)} parameters, "
+            f"{named}{_plural(study.methods, 'method')}, {count(study.parameters)} parameters, "
             f"{count(study.target_tokens)} tokens a run, {axes}, {span}."
         )
     return " ".join(parts)
+
+
+def _plural(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def _blocks(rows: Sequence[Line]) -> list[dict[str, object]]:

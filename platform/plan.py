@@ -264,13 +264,17 @@ def _identities(plan: Plan, corpus: Corpus) -> dict[str, str]:
         for label, period in corpus.periods.items()
         for split, manifest in period.splits.items()
     }
-    recipes: dict[int, Recipe] = {}
+    folders: dict[str, FolderModel] = {}
     ids: dict[str, str] = {}
     for key, spec in plan.tree.rounds.items():
         known = all((s.period, s.split) in hashes for s in spec.sources)
         if not known or (spec.parent is not None and spec.parent not in ids):
             continue
-        recipe = recipes.setdefault(id(spec.recipe.model), _resolved(spec.recipe)) if _is_folder(spec) else spec.recipe
+        recipe = spec.recipe
+        if isinstance(recipe.model, FolderModel):
+            if recipe.model.path not in folders:
+                folders[recipe.model.path] = _resolved(recipe.model)
+            recipe = recipe.model_copy(update={"model": folders[recipe.model.path]})
         ids[key] = fingerprint(_identity(spec, recipe, ids, hashes, corpus))
     return ids
 
@@ -300,19 +304,14 @@ def _identity(
     )
 
 
-def _is_folder(spec: Round) -> bool:
-    return isinstance(spec.recipe.model, FolderModel)
-
-
-def _resolved(recipe: Recipe) -> Recipe:
-    """A recipe whose initial folder is named by its contents."""
-    assert isinstance(recipe.model, FolderModel)
-    store = Store(recipe.model.path)
+def _resolved(model: FolderModel) -> FolderModel:
+    """An initial model named by the contents of its folder."""
+    store = Store(model.path)
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin"))]
     if not names:
-        raise InputError(f"model.path {recipe.model.path}: no model folder there")
+        raise InputError(f"model.path {model.path}: no model folder there")
     content = fingerprint(tuple((n, store.sha256(n)) for n in names))
-    return recipe.model_copy(update={"model": FolderModel(path="", as_of=recipe.model.as_of, sha256=content)})
+    return FolderModel(path="", as_of=model.as_of, sha256=content)
 
 
 def weights_of(record: Record) -> str:

@@ -169,7 +169,7 @@ def _means(found: Sequence[Transfer]) -> Row:
 
 def _spent(study: StudyResult, method: str) -> Row:
     mine = study.costs[study.costs["method"] == method]
-    by_seed = mine.groupby("seed")[list(COSTS)].max()
+    by_seed = mine.groupby("seed")[list(COSTS)].max().astype(float)  # an empty frame holds objects
     alone, executed = by_seed.mean(), by_seed.sum(min_count=1)
     return {name: float(executed[name] if name.startswith("executed") else alone[name]) for name in COSTS}
 

@@ -12,6 +12,7 @@ from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.objective import AnyObjective
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.study import Epochs, Loss, Model, Precision, Steps, Study
+from ticlm.platform.tasks import Prepare
 
 
 class Stretch(Settings):
@@ -125,8 +126,8 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
             tree.runs.append(_run(study, method, seed, horizon, tree))
     wanted = timeline.labels if study.evaluate.checkpoints == "all" else study.evaluate.checkpoints
     for task in study.evaluations:
-        for key in {k for run in tree.runs for label, k in run.rounds.items() if label in wanted}:
-            if task.prepare is not None:
+        if task.prepare is not None:
+            for key in dict.fromkeys(k for run in tree.runs for label, k in run.rounds.items() if label in wanted):
                 tree.leaves[key, task.id] = _leaf(tree, key, task.prepare)
     return tree
 
@@ -188,10 +189,7 @@ def _round(
         )
     index = max(0, labels.index(leg.period) - 1)
     place = Place(index=0 if leg.initial else index, steps=steps, steps_before=steps_before)
-    try:
-        recipe.schedule.check(place)
-    except ValueError as error:
-        raise InputError(f"schedule of the round at period {leg.period}: {error}") from None
+    _check_schedule(recipe, place, f"the round at period {leg.period}")
     return Round(
         parent=parent,
         period=leg.period,
@@ -202,16 +200,20 @@ def _round(
     ), unspent
 
 
+def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
+    try:
+        recipe.schedule.check(place)
+    except ValueError as error:
+        raise InputError(f"schedule of {of}: {error}") from None
+
+
 def _advance(round_: Round, cursor: Mapping[Source, Drawn]) -> Iterator[tuple[Source, Drawn]]:
     for source, rows in round_.draws().items():
         before = cursor.get(source, Drawn(source=source, seed=round_.recipe.seed, rows=0))
         yield source, Drawn(source=source, seed=before.seed, rows=before.rows + rows)
 
 
-def _leaf(tree: Tree, key: str, prepare: object) -> str:
-    from ticlm.platform.tasks import Prepare
-
-    assert isinstance(prepare, Prepare)
+def _leaf(tree: Tree, key: str, prepare: Prepare) -> str:
     parent = tree.rounds[key]
     source = Source(corpus=parent.sources[0].corpus, period=parent.period, split=prepare.split)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
@@ -219,12 +221,14 @@ def _leaf(tree: Tree, key: str, prepare: object) -> str:
         **{name: getattr(parent.recipe, name) for name in Recipe.model_fields}
         | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
     )
+    place = Place(index=parent.place.index, steps=prepare.steps, steps_before=0)
+    _check_schedule(recipe, place, f"what prepares for a task at period {parent.period}")
     leaf = Round(
         parent=key,
         period=parent.period,
         stretches=(Stretch(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
         recipe=recipe,
-        place=Place(index=parent.place.index, steps=prepare.steps, steps_before=0),
+        place=place,
         drawn=(),
     )
     return _keep(tree, leaf)

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Split
-from ticlm.platform.periods import Calendar, Period
+from ticlm.platform.periods import Calendar, Period, Timeline
 from ticlm.platform.settings import Settings, fingerprint, parse
 from ticlm.platform.store import RECORD, Store, read_record
 
@@ -135,6 +135,10 @@ class Corpus:
     def periods(self) -> dict[str, PeriodManifest]:
         """Finished periods by label, oldest first."""
         return {label: manifest for label, (manifest, _) in self._finished().items()}
+
+    def timeline(self) -> Timeline:
+        """The finished periods."""
+        return Timeline(periods=tuple(manifest.period for manifest in self.periods.values()))
 
     def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
         if self._periods is None:

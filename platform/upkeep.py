@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan, users, weights_of
 from ticlm.platform.store import RECORD, Store, read_record, verify
 
@@ -28,7 +29,10 @@ def check(store: Store) -> tuple[int, list[str]]:
     count = 0
     for folder in _recorded(store):
         count += 1
-        problems += verify(store, folder)
+        try:
+            problems += verify(store, folder)
+        except InputError as error:  # the record itself is damaged
+            problems.append(str(error))
     return count, problems
 
 

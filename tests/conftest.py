@@ -124,10 +124,10 @@ def build_toy_corpus(
     columns = (Column(name="tokens", length=length + 1),)
     if inputs:
         columns = (Column(name="inputs", length=inputs), Column(name="targets", length=length))
-    tokenizer = TokenizerInfo(name="toy", vocab_size=vocab_size, end_of_text=vocab_size - 1, sha256="toy")
+    sha256 = _write_toy_tokenizer(store, vocab_size)
+    tokenizer = TokenizerInfo(name="toy", vocab_size=vocab_size, end_of_text=vocab_size - 1, sha256=sha256)
     info = CorpusInfo(name=name, version="1", columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="toy")
     store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
-    _write_toy_tokenizer(store, vocab_size)
     for number, label in enumerate(periods):
         if store.exists(f"periods/{label}/record.json"):
             continue
@@ -154,7 +154,7 @@ def _padded(tokens: NDArray[np.int64], column: Column, draw: np.random.Generator
     return np.where(np.arange(column.length) < ends, shown, 0)
 
 
-def _write_toy_tokenizer(store: Store, vocab_size: int) -> None:
+def _write_toy_tokenizer(store: Store, vocab_size: int) -> str:
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     words = {f"w{i}": i for i in range(vocab_size - 1)} | {"<|endoftext|>": vocab_size - 1}
@@ -163,6 +163,7 @@ def _write_toy_tokenizer(store: Store, vocab_size: int) -> None:
     store.write("tokenizer/tokenizer.json", tokenizer.to_str().encode())
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>", "unk_token": "w0"}
     store.write("tokenizer/tokenizer_config.json", json.dumps(settings).encode())
+    return store.sha256("tokenizer/tokenizer.json")
 
 
 @pytest.fixture(scope="session")
@@ -208,7 +209,9 @@ def toy_root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[tuple[int, Any]]]]:
+def forks(
+    s3_environment: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., list[tuple[int, Any]]]]:
     """`forks(*jobs, log=FILE, timeout_s=60)` runs functions without arguments side by side, each in a process of its
     own that has loaded everything already; says how each ended (exit code, or minus a signal) and what it returned."""
     import cloudpickle
@@ -220,6 +223,7 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., li
         "OMP_WAIT_POLICY": "PASSIVE",
         "GLOO_SOCKET_IFNAME": "lo",
         "TRANSFORMERS_VERBOSITY": "error",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "MPLBACKEND": "agg",
         "COLUMNS": "200",
     }

@@ -463,6 +463,40 @@ def test_a_study_without_cells_is_named_beside_one_that_has_them() -> None:
     assert [one["name"] for one in json.loads(page.data)["studies"]] == ["tic-cc-3b"]
 
 
+def quarterly() -> StudyResult:
+    """A first look at a toy study: raw, one method, neither costs nor rates, periods and tasks that span months."""
+    timeline = Calendar(initial="201305..201412", step="quarter", last="201512").timeline()
+    own, windows = timeline.labels, ("201309-201402", "201412-201506", "201507-201601")
+    apart = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    cells = [rows("plain", 1, own, own, 2.5 + 0.01 * apart)]
+    cells.append(rows("plain", 1, own, windows, np.full((5, 3), 3.0), task="stack@1"))
+    nothing = study(methods=METHODS[:1])
+    return StudyResult(
+        name="quarters",
+        parameters=5_000_000,
+        timeline=timeline,
+        methods=(MethodResult("plain", "toy", (1,)),),
+        checkpoints=own,
+        evaluated=own,
+        cells=pd.concat(cells, ignore_index=True),
+        costs=pd.DataFrame(columns=nothing.costs.columns),
+        rates=pd.DataFrame(columns=nothing.rates.columns),
+        reference=None,
+        target_tokens=10**8,
+        evaluated_by_task={"stack@1": windows},
+    )
+
+
+def test_a_study_of_quarters_without_costs_or_rates_is_reported_too(tmp_path: Path) -> None:
+    result = quarterly()
+    files = write([result], tmp_path)
+    assert not any("rates" in path.name for path in files)
+    summary = summarize([result]).set_index("task")
+    assert summary["in_distribution"].to_dict() == pytest.approx({"tic-cc@1": 2.5, "stack@1": 3.0})
+    assert np.isnan(summary["tokens"]).all()
+    assert "–" in shown(summarize([result])) and "Log-perplexity, raw" in shown(summarize([result]))
+
+
 @pytest.mark.slow
 def test_twelve_methods_of_every_month_fit_in_a_small_page(tmp_path: Path) -> None:
     many = [(f"{name}-{k}", group, (1,), a, b, c) for k in (0, 1) for name, group, _, a, b, c in METHODS][:11]
@@ -485,13 +519,21 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", ["whole", "quarters"])
+def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: Path, which: str) -> None:
     assert CHROMIUM is not None
+    page = folder / "index.html"
+    if which == "quarters":
+        page = tmp_path / "index.html"
+        page.write_text(rendered(quarterly()), encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    flags += [f"--user-data-dir={tmp_path}", "--enable-logging=stderr", "--dump-dom", "--virtual-time-budget=5000"]
-    done = subprocess.run(
-        [CHROMIUM, *flags, (folder / "index.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
-    )
+    flags += [
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--enable-logging=stderr",
+        "--dump-dom",
+        "--virtual-time-budget=5000",
+    ]
+    done = subprocess.run([CHROMIUM, *flags, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
     assert "CONSOLE" not in done.stderr
-    assert done.stdout.count("<canvas") == 6 + 1  # a heat map per method, and the large one
-    assert "cumulative cost, tokens" in done.stdout and "learning rate" in done.stdout
+    assert done.stdout.count("<canvas") == {"whole": 6, "quarters": 1}[which] + 1  # one per method, and the large one
+    assert "cumulative cost, tokens" in done.stdout and "evaluated period" in done.stdout

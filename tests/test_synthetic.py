@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter
@@ -21,11 +22,12 @@ from ticlm.platform.periods import Calendar, Period, Timeline
 from ticlm.platform.settings import load
 from ticlm.platform.store import Store
 
+EDITION_1 = "b4e50e9a6989879234a614014f337e0103068dfa3996af74590ab79bd28b1e42"
 YEAR = Calendar(initial="202301", last="202312").timeline()
 
 
 def small(**changes: object) -> SyntheticWorld:
-    return SyntheticWorld.model_validate({"initial_documents": 120, "documents_per_month": 60} | changes)
+    return SyntheticWorld.model_validate({"initial_documents": 80, "documents_per_month": 40} | changes)
 
 
 def month(label: str) -> Period:
@@ -40,6 +42,11 @@ def test_the_same_seed_gives_the_same_world_and_another_seed_another() -> None:
     once, again, other = (list(small(seed=s).documents(month("202304"))) for s in (3, 3, 4))
     assert once == again
     assert {d.text for d in once}.isdisjoint(d.text for d in other)
+
+
+def test_an_edition_always_reads_the_same() -> None:
+    text = "".join(f"{d.id} {d.timestamp} {d.text}" for d in small().documents(month("202303")))
+    assert hashlib.sha256(text.encode()).hexdigest() == EDITION_1, "the world reads differently: raise its edition"
 
 
 def test_a_month_needs_no_other_month_to_have_been_written() -> None:
@@ -83,7 +90,7 @@ def test_documents_lie_in_their_period_in_order(step: str) -> None:
 
 
 def test_the_first_month_is_larger_and_sizes_are_exact() -> None:
-    assert [len(list(small().documents(p))) for p in YEAR.periods[:3]] == [120, 60, 60]
+    assert [len(list(small().documents(p))) for p in YEAR.periods[:3]] == [80, 40, 40]
 
 
 def test_a_period_before_the_epoch_is_refused_in_one_line() -> None:
@@ -101,7 +108,7 @@ def test_an_epoch_inside_a_month_is_refused() -> None:
 def test_pages_come_back_under_their_url_with_another_text() -> None:
     found = documents(small(rewritten=0.25), YEAR.periods)
     per_url = Counter(d.id for d in found)
-    assert sum(n - 1 for n in per_url.values()) == 11 * int(60 * 0.25)
+    assert sum(n - 1 for n in per_url.values()) == 11 * int(40 * 0.25)
     recurring = next(url for url, n in per_url.items() if n > 1)
     versions = [d for d in found if d.id == recurring]
     assert len({d.text for d in versions}) == len({(d.timestamp.year, d.timestamp.month) for d in versions}) > 1
@@ -124,7 +131,7 @@ def test_every_fact_that_a_text_states_holds_that_day_and_its_sentence_is_there(
             assert truth[id].fact.holds(document.timestamp.date())
             assert any(sentence in document.text for sentence in sentences(truth[id])), (id, document.text)
             stated += 1
-    assert stated > 1000
+    assert stated > 500
 
 
 def test_no_text_states_a_fact_that_does_not_hold() -> None:
@@ -219,7 +226,7 @@ def test_new_names_keep_coming() -> None:
 
 
 def test_all_papers_write_about_all_topics_in_whole_sentences() -> None:
-    found = documents(small(documents_per_month=200), YEAR.periods)
+    found = documents(small(documents_per_month=100), YEAR.periods)
     assert {d.source for d in found} == {paper.name for paper in PAPERS}
     assert len({d.extra["topic"] for d in found}) == 11
     for document in found:

@@ -26,7 +26,7 @@ function rounds(low, high, most, log) {
 
 function axis(points, name, from, to, { log = false, margin = 0.04 } = {}) {
   const values = points.map((point) => point[name]).filter((value) => Number.isFinite(value) && (!log || value > 0));
-  let [low, high] = values.length ? values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [0, 1];
+  let [low, high] = values.length ? values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [1, 10];
   const bend = log ? Math.log : (value) => value;
   const room = (bend(high) - bend(low) || 1) * margin;
   const [start, end] = [bend(low) - room, bend(high) + room];
@@ -53,15 +53,18 @@ function drawChart(box, chart) {
   svg.append(cursor);
   svg.onpointermove = svg.onpointerdown = (event) => follow(event, svg, box, seen, groups, x, y, cursor, width);
   svg.onpointerleave = () => release(box, groups, cursor);
-  box.replaceChildren(svg, legend(box, chart, groups, seen));
+  box.classList.toggle("dense", chart.series.length > 24); // too many to list: pointing at a line names it
+  box.replaceChildren(svg, ...(chart.series.length > 24 ? [] : [legend(box, chart, groups, seen)]));
 }
 
 function drawAxes(svg, chart, x, y, width, height, frame) {
   const bottom = height - frame.bottom;
-  for (const value of rounds(y.low, y.high, 6, chart.y.log)) {
+  const levels = rounds(y.low, y.high, 6, chart.y.log);
+  const digits = Math.max(0, Math.ceil(-Math.log10(levels[1] - levels[0]) - 1e-9));
+  for (const value of levels) {
     const at = y.place(value);
     svg.append(shape("line", { class: "gridline", x1: frame.left, x2: width - frame.right, y1: at, y2: at }));
-    svg.append(shape("text", { x: frame.left - 8, y: at + 4, "text-anchor": "end" }, chart.y.format(value)));
+    svg.append(shape("text", { x: frame.left - 8, y: at + 4, "text-anchor": "end" }, chart.y.format(value, digits)));
   }
   if (chart.labels) {
     const chosen = ticks(chart.labels, Math.floor((width - frame.left) / 26));
@@ -80,18 +83,21 @@ function drawAxes(svg, chart, x, y, width, height, frame) {
   svg.append(shape("text", { x: width - frame.right, y: height - 4, "text-anchor": "end" }, chart.x.label));
 }
 
+/** Whether a point has a place: both numbers known, and above zero on a log scale. */
+const drawable = (point, x, y) => Number.isFinite(x.place(point.x)) && Number.isFinite(y.place(point.y));
+
 function drawSeries(svg, series, x, y) {
   const group = shape("g", { class: "series", style: `--color: ${series.color}` });
   let path = "";
   let pen = "M";
   for (const point of series.points) {
-    if (!Number.isFinite(point.x) || !Number.isFinite(point.y)) { pen = "M"; continue; } // a gap, never a bridge
+    if (!drawable(point, x, y)) { pen = "M"; continue; } // a gap, never a bridge
     path += `${pen}${x.place(point.x).toFixed(1)} ${y.place(point.y).toFixed(1)}`;
     pen = "L";
   }
   group.append(shape("path", { d: path, "stroke-dasharray": series.dash ?? "none" }));
   for (const point of series.points)
-    if (point.mark && Number.isFinite(point.x) && Number.isFinite(point.y))
+    if (point.mark && drawable(point, x, y))
       group.append(shape("circle", { class: point.mark, cx: x.place(point.x), cy: y.place(point.y), r: point.mark === "ring" ? 4 : 3.2 }));
   svg.append(group);
   return group;
@@ -107,7 +113,7 @@ function annotate(svg, seen, x, y, frame, width) {
   const free = (box) => box[0] > frame.left && box[2] < width && taken.every((other) => apart(box, other));
   for (const series of [...seen].sort((a, b) => (b.first ? 1 : 0) - (a.first ? 1 : 0))) {
     for (const point of [...series.points].reverse()) {
-      if (!point.label || !Number.isFinite(point.x) || !Number.isFinite(point.y)) continue;
+      if (!point.label || !drawable(point, x, y)) continue;
       const [px, py, size] = [x.place(point.x), y.place(point.y), 5.8 * point.label.length];
       for (const [dx, dy] of [[5, -4], [5, 13], [-size - 4, -4], [-size - 4, 13]]) {
         const box = [px + dx, py + dy - 9, px + dx + size, py + dy + 2];

@@ -111,7 +111,7 @@ function drawCost() {
       return { name: method.label, color: method.color, dash: method.oracle ? "4 3" : DASHES[k % 4], first: method.oracle, points };
     });
   });
-  const y = { label: report.perplexity ? "mean log-perplexity" : `mean ${report.metric}`, format: (v) => signed(v, 2) };
+  const y = { label: report.perplexity ? "mean log-perplexity" : `mean ${report.metric}`, format: signed };
   const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log: settings.logCost };
   drawChart($("cost-chart"), { series, x, y, hidden: hidden.cost, annotate: true });
 }
@@ -142,7 +142,7 @@ function drawTime() {
     }),
   }));
   const named = { perplexity: "perplexity", value: report.perplexity ? "log-perplexity" : report.metric, regret: "regret" }[value];
-  const y = { label: named, format: (v) => signed(v, value === "perplexity" ? 1 : 2), log: false };
+  const y = { label: named, format: signed };
   drawChart($("time-chart"), { series, x: { label: "evaluated period" }, y, labels: view().evaluated, hidden: hidden.time });
 }
 

@@ -1,0 +1,61 @@
+"""Corpora of invented tokens to time things on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import numpy as np
+
+from ticlm.platform.periods import Calendar
+from ticlm.platform.shards import (
+    INFO,
+    Column,
+    CorpusInfo,
+    PeriodManifest,
+    ShardFile,
+    SplitManifest,
+    TokenizerInfo,
+    Tokens,
+    to_parquet,
+)
+from ticlm.platform.store import Attempt, Store
+
+FILE_ROWS = 2048
+
+
+def tokens(rows: int, length: int, vocab: int, seed: int) -> Tokens:
+    """[rows, length] tokens by Zipf's law, so that they compress about as text does."""
+    ranks = np.exp(np.random.default_rng(seed).random((rows, length), np.float32) * np.log(vocab))
+    ids: Tokens = (ranks - 1).astype(np.uint16)
+    return ids
+
+
+def publish(uri: str, periods: Mapping[str, Tokens], vocab: int) -> None:
+    """A corpus whose training rows of each month are the given ones; its eval and tune splits are empty."""
+    store = Store(uri)
+    calendar = Calendar(initial=next(iter(periods)), step="month")
+    columns = (Column(name="tokens", length=next(iter(periods.values())).shape[1]),)
+    tokenizer = TokenizerInfo(name="none", vocab_size=vocab, end_of_text=0, sha256="none")
+    name, version = uri.rsplit("/", 1)[-1].split("@")
+    info = CorpusInfo(
+        name=name, version=version, columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="none"
+    )
+    store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
+    nothing = SplitManifest(files=(), rows=0, tokens=0, documents=0, bytes=0)
+    for label, rows in periods.items():
+        attempt, files = Attempt(store, f"periods/{label}"), []
+        for number, start in enumerate(range(0, len(rows), FILE_ROWS)):
+            part = rows[start : start + FILE_ROWS]
+            content, path = to_parquet({"tokens": part}, columns), f"train/part-{number:05}.parquet"
+            store.write(f"{attempt.path}/{path}", content)
+            digest = hashlib.sha256(content).hexdigest()
+            files.append(ShardFile(path=path, rows=len(part), bytes=len(content), sha256=digest))
+        train = SplitManifest(
+            files=tuple(files), rows=len(rows), tokens=rows.size, documents=len(rows), bytes=rows.size
+        )
+        manifest = PeriodManifest(
+            period=calendar.period(label), splits={"train": train, "eval": nothing, "tune": nothing}
+        )
+        attempt.publish(manifest.model_dump(mode="json"))

@@ -1,0 +1,246 @@
+import math
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from transformers import (
+    CohereConfig,
+    CohereForCausalLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+from ticlm.platform import likelihood
+from ticlm.platform.likelihood import Loss, mean_and_stderr, rolling, row_losses, token_losses, windows
+
+VOCAB, PREFIX, WINDOW = 61, 0, 8
+SMALL: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 32,
+}
+
+
+class Unnamed(nn.Module):
+    """A causal model that does not say which layer gives its logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = LlamaForCausalLM(LlamaConfig(**SMALL))
+
+    def forward(self, input_ids: Tensor) -> SimpleNamespace:
+        return SimpleNamespace(logits=self.inner(input_ids=input_ids).logits)
+
+
+def biased() -> nn.Module:
+    model: nn.Module = LlamaForCausalLM(LlamaConfig(**SMALL))
+    model.lm_head = nn.Linear(16, VOCAB)
+    return model
+
+
+MODELS: dict[str, Callable[[], nn.Module]] = {
+    "llama": lambda: LlamaForCausalLM(LlamaConfig(**SMALL)),
+    "gpt-neox": lambda: GPTNeoXForCausalLM(GPTNeoXConfig(**SMALL)),
+    "a bias on the logits": biased,
+    "scaled logits": lambda: CohereForCausalLM(CohereConfig(**SMALL, logit_scale=0.25, pad_token_id=0)),
+    "capped logits": lambda: Gemma2ForCausalLM(
+        Gemma2Config(**SMALL, num_key_value_heads=2, head_dim=8, final_logit_softcapping=0.5)
+    ),
+    "unnamed layer": Unnamed,
+}
+
+
+def made(name: str) -> nn.Module:
+    torch.manual_seed(1)
+    model: nn.Module = MODELS[name]().eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def model(request: pytest.FixtureRequest) -> nn.Module:
+    return made(request.param)
+
+
+@pytest.fixture(scope="module")
+def llama() -> nn.Module:
+    return made("llama")
+
+
+def texts(*lengths: int) -> list[list[int]]:
+    random = np.random.default_rng(0)
+    return [random.integers(1, VOCAB, length).tolist() for length in lengths]
+
+
+@torch.no_grad()
+def obvious(model: nn.Module, document: Sequence[int], window: int = WINDOW) -> list[float]:
+    """−ln P token by token, each by a forward pass of its own over what its window shows it."""
+    losses = []
+    for i in range(len(document)):
+        end = min(i // window * window + window, len(document))
+        shown = [PREFIX, *document][max(0, end - window) : i + 1]
+        logits = model(input_ids=torch.tensor([shown])).logits[0, -1].double()
+        losses.append(float(torch.logsumexp(logits, 0) - logits[document[i]]))
+    return losses
+
+
+def test_every_kind_of_model_scores_as_one_token_at_a_time(model: nn.Module) -> None:
+    documents = texts(5, WINDOW, WINDOW + 1, 0, 3 * WINDOW, 21, 1)
+    expected = [-sum(obvious(model, document)) for document in documents]
+    assert rolling(model, documents, WINDOW, PREFIX) == pytest.approx(expected, abs=1e-4)
+
+
+def test_losses_come_per_token_and_in_order(llama: nn.Module) -> None:
+    documents = texts(11, 0, 3)
+    found = token_losses(llama, documents, WINDOW, PREFIX)
+    assert [len(losses) for losses in found] == [11, 0, 3]
+    np.testing.assert_allclose(found[0], obvious(llama, documents[0]), atol=1e-4)
+    np.testing.assert_allclose(found[2], obvious(llama, documents[2]), atol=1e-4)
+
+
+def test_rows_are_scored_on_their_last_tokens(model: nn.Module) -> None:
+    rows = torch.tensor(texts(9, 9, 9, 9, 9))
+    with torch.no_grad():
+        logits = model(input_ids=rows[:, :-1]).logits
+    expected = nn.functional.cross_entropy(logits.transpose(1, 2), rows[:, 1:], reduction="none").sum(1)
+    torch.testing.assert_close(row_losses(model, rows), expected.double(), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint16])
+def test_rows_may_come_as_the_shards_hold_them(llama: nn.Module, dtype: torch.dtype) -> None:
+    rows = torch.tensor(texts(6, 6))
+    assert torch.equal(row_losses(llama, rows.to(dtype)), row_losses(llama, rows))
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 8, 24, 1000])
+@pytest.mark.parametrize("held", [1, 5 * VOCAB, 1 << 20])
+def test_neither_batch_nor_memory_changes_the_numbers(
+    model: nn.Module, monkeypatch: pytest.MonkeyPatch, batch_tokens: int, held: int
+) -> None:
+    documents, rows = texts(5, 30, 8, 1, 17, 16, 2), torch.tensor(texts(12, 12, 12))
+    once, summed = rolling(model, documents, WINDOW, PREFIX), row_losses(model, rows)
+    monkeypatch.setattr(likelihood, "LOGITS", {"cpu": held, "other": held})
+    monkeypatch.setattr(likelihood, "WHOLE_LOGITS", held)
+    assert rolling(model, documents, WINDOW, PREFIX, batch_tokens) == pytest.approx(once, abs=1e-4)
+    torch.testing.assert_close(row_losses(model, rows, batch_tokens), summed, atol=1e-4, rtol=0)
+
+
+def test_no_more_logits_at_once_than_allowed(llama: nn.Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likelihood, "LOGITS", {"cpu": 4 * VOCAB, "other": 0})
+    sizes: list[int] = []
+    measured = likelihood._losses_within
+
+    def spy(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor) -> Tensor:
+        sizes.append(len(hidden))
+        return measured(room, weight, hidden, labels)
+
+    monkeypatch.setattr(likelihood, "_losses_within", spy)
+    rolling(llama, texts(30, 7, WINDOW + 1), WINDOW, PREFIX)
+    assert max(sizes) == 4
+    assert sum(sizes) == 30 + 7 + WINDOW + 1  # none for padding, none for the context of a last window
+
+
+def test_half_precision_is_summed_in_single(llama: nn.Module) -> None:
+    documents = texts(20, 9)
+    half = made("llama").to(torch.bfloat16)
+    with torch.no_grad():
+        logits = half(input_ids=torch.tensor([[PREFIX, *documents[1][:7]]])).logits[0].float()
+    expected = nn.functional.cross_entropy(logits, torch.tensor(documents[1][:8]), reduction="none")
+    np.testing.assert_allclose(token_losses(half, documents, WINDOW, PREFIX)[1][:8], expected, rtol=2e-2)
+
+
+def test_dropout_is_off_meanwhile_and_on_again_afterwards() -> None:
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(LlamaConfig(**SMALL, attention_dropout=0.5)).train()
+    model.model.layers[0].eval()
+    first = rolling(model, texts(12), WINDOW, PREFIX)
+    assert first == rolling(model, texts(12), WINDOW, PREFIX)
+    assert model.training and model.lm_head.training and not model.model.layers[0].self_attn.training
+
+
+def test_nothing_to_score() -> None:
+    model = made("llama")
+    assert rolling(model, [], WINDOW, PREFIX) == []
+    assert rolling(model, [[]], WINDOW, PREFIX) == [0.0]
+    assert row_losses(model, torch.zeros(0, 9, dtype=torch.int64)).shape == (0,)
+    assert row_losses(model, torch.zeros(2, 1, dtype=torch.int64)).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "length, expected",
+    [
+        (0, []),
+        (1, [(0, 0, 1)]),
+        (7, [(0, 0, 7)]),
+        (8, [(0, 0, 8)]),
+        (9, [(0, 0, 8), (1, 8, 9)]),
+        (16, [(0, 0, 8), (8, 8, 16)]),
+        (21, [(0, 0, 8), (8, 8, 16), (13, 16, 21)]),
+    ],
+)
+def test_windows_at_their_edges(length: int, expected: list[tuple[int, int, int]]) -> None:
+    assert list(windows(length, 8)) == expected
+
+
+def test_a_window_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        list(windows(5, 0))
+
+
+@given(length=st.integers(0, 300), window=st.integers(1, 40))
+def test_windows_score_every_token_once_with_all_the_context_that_fits(length: int, window: int) -> None:
+    scored: list[int] = []
+    for start, done, end in windows(length, window):
+        scored += range(done, end)
+        assert 0 <= start <= done < end <= length
+        assert end - start == min(window, length)
+    assert scored == list(range(length))
+
+
+def test_perplexity_by_hand() -> None:
+    assert Loss(3 + 1 + 2 + 4 + 1.5 + 0.5, 6).perplexity == pytest.approx(7.389056)
+    assert Loss(12.0, 5).nll == pytest.approx(2.4)
+    assert math.isnan(Loss(0.0, 0).nll)
+
+
+def test_mean_is_over_tokens_not_over_documents() -> None:
+    mean, _ = mean_and_stderr([7.5, 4.5], [4, 1])  # noun losses of two documents
+    assert math.exp(mean) == pytest.approx(11.023176)
+
+
+def test_stderr_of_equal_rows_is_the_plain_one() -> None:
+    sums = np.random.default_rng(0).gamma(3, 100, 50)
+    mean, stderr = mean_and_stderr(sums, np.full(50, 100))
+    assert mean == pytest.approx(sums.mean() / 100)
+    assert stderr == pytest.approx(sums.std(ddof=1) / 100 / math.sqrt(50))
+
+
+def test_stderr_agrees_with_a_bootstrap_over_documents() -> None:
+    random = np.random.default_rng(0)
+    counts = random.lognormal(5, 1, 400).astype(int) + 1
+    sums = counts * random.normal(3, 0.4, 400)
+    picks = random.integers(0, 400, (4000, 400))
+    bootstrap = (sums[picks].sum(1) / counts[picks].sum(1)).std()
+    assert mean_and_stderr(sums, counts)[1] == pytest.approx(bootstrap, rel=0.06)
+
+
+def test_where_no_error_can_be_told() -> None:
+    mean, stderr = mean_and_stderr([6.0], [3])
+    assert mean == 2.0 and math.isnan(stderr)
+    assert all(map(math.isnan, mean_and_stderr([], [])))
+    with pytest.raises(ValueError, match="one length"):
+        mean_and_stderr([1.0], [1, 2])

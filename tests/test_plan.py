@@ -1,0 +1,514 @@
+"""The plan: how the tree is cut into chains, what a round's identity is made of, what is done and what is left."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from ticlm.platform import plan as module
+from ticlm.platform import planview
+from ticlm.platform.errors import InputError
+from ticlm.platform.mixture import Split
+from ticlm.platform.periods import Calendar
+from ticlm.platform.plan import Chain, Plan, make
+from ticlm.platform.settings import parse
+from ticlm.platform.shards import (
+    INFO,
+    Column,
+    Corpus,
+    CorpusInfo,
+    PeriodManifest,
+    ShardFile,
+    SplitManifest,
+    TokenizerInfo,
+)
+from ticlm.platform.store import Attempt, Store
+from ticlm.platform.study import Study
+
+Studies = Callable[..., Study]
+PREPARED = {"name": "tuned", "prepare": {"steps": 2, "split": "tune"}}
+PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
+HALF = {"base": "replay-half", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
+EQUAL = {"base": "replay-equal", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
+
+
+def finish(plan: Plan, *keys: str, seconds: float = 2.0) -> None:
+    """Give rounds a record, as the workers that trained them would."""
+    assert plan.store is not None
+    for key in keys:
+        attempt = Attempt(plan.store, f"rounds/{plan.ids[key][:32]}")
+        plan.store.write(f"{attempt.path}/model/model.safetensors", key.encode())
+        attempt.publish({"parameters": 1000, "measured": {"tokens": 500, "seconds": seconds}})
+
+
+def periods_of(plan: Plan, chains: list[Chain]) -> list[str]:
+    return [" ".join(plan.tree.rounds[key].period for key in chain.keys) for chain in chains]
+
+
+def ids_of(plan: Plan) -> list[dict[str, str | None]]:
+    """For each run: the id of the round that ends each period."""
+    return [{label: plan.ids.get(key) for label, key in run.rounds.items()} for run in plan.tree.runs]
+
+
+# chains
+
+
+def test_chains_are_cut_at_every_branch(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(methods=[PLAIN, EQUAL, HALF]), str(toy_root))
+    assert periods_of(plan, plan.chains) == [
+        "202301",  # all three
+        "202302 202303 202304",
+        "202302",  # equal and half are one mixture
+        "202303 202304",
+        "202303 202304",
+    ]
+    assert [chain.depth for chain in plan.chains] == [0, 1, 1, 2, 2]
+    assert [plan.is_trunk(chain) for chain in plan.chains] == [True, False, True, False, False]
+
+
+def test_one_method_is_one_chain(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(methods=[HALF]), str(toy_root))
+    assert periods_of(plan, plan.chains) == ["202301 202302 202303 202304"]
+
+
+def test_a_leaf_is_a_branch(toy_study: Studies, toy_root: Path) -> None:
+    study = toy_study(methods=[PLAIN], evaluations=[{}, PREPARED], evaluate={"checkpoints": ["202302"]})
+    plan = make(study, str(toy_root))
+    assert periods_of(plan, plan.chains) == ["202301 202302", "202303 202304", "202302"]
+    assert [plan.label(chain).split(":")[0] for chain in plan.chains] == ["cyclic-cosine", "cyclic-cosine", "leaf"]
+
+
+def test_every_round_is_in_one_chain_below_its_parent(toy_study: Studies) -> None:
+    study = toy_study(methods=[PLAIN | {"seeds": [0, 1, 2]}, EQUAL, HALF], evaluations=[PREPARED])
+    plan = make(study, None)
+    keys = [key for chain in plan.chains for key in chain.keys]
+    assert sorted(keys) == sorted(plan.tree.rounds)
+    assert all((parent := plan.tree.rounds[key].parent) is None or parent in keys[:n] for n, key in enumerate(keys))
+
+
+def test_chains_say_who_trains_them(toy_study: Studies) -> None:
+    plan = make(toy_study(methods=[PLAIN | {"seeds": [0, 1]}, EQUAL, HALF]), None)
+    assert [plan.label(chain) for chain in plan.chains] == [
+        "4 runs: 202301",
+        "cyclic-cosine (seed 0): 202302 … 202304",
+        "cyclic-cosine (seed 1): 202302 … 202304",
+        "replay-equal, replay-half: 202302",
+        "replay-equal: 202303 … 202304",
+        "replay-half: 202303 … 202304",
+    ]
+
+
+# what is done
+
+
+def test_nothing_is_done_on_an_empty_root(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(), str(toy_root))
+    assert plan.records == {} and plan.pending() == plan.chains
+
+
+@pytest.mark.parametrize(
+    ("done", "left"),
+    [
+        ([0], ["202302 202303 202304"]),
+        ([0, 1], ["202303 202304"]),
+        ([0, 1, 2, 3], []),
+        ([0, 2], ["202302", "202304"]),
+        ([3], ["202301 202302 202303"]),
+    ],
+)
+def test_what_has_a_record_is_skipped(toy_study: Studies, toy_root: Path, done: list[int], left: list[str]) -> None:
+    study = toy_study(methods=[PLAIN])
+    fresh = make(study, str(toy_root))
+    finish(fresh, *(list(fresh.tree.rounds)[k] for k in done))
+    plan = make(study, str(toy_root))
+    assert periods_of(plan, plan.pending()) == left
+    assert [plan.done(key) for key in plan.tree.rounds] == [k in done for k in range(4)]
+    assert periods_of(plan, plan.chains) == ["202301 202302 202303 202304"]
+
+
+def test_a_plan_never_writes(toy_study: Studies, toy_root: Path) -> None:
+    before = Store(toy_root).walk()
+    plan = make(toy_study(), str(toy_root))
+    planview.as_json(plan)
+    assert Store(toy_root).walk() == before
+    make(toy_study(), str(toy_root / "elsewhere"))
+    assert not (toy_root / "elsewhere").exists()
+
+
+def test_a_damaged_record_is_named_in_one_line(toy_study: Studies, toy_root: Path) -> None:
+    fresh = make(toy_study(), str(toy_root))
+    folder = f"rounds/{next(iter(fresh.ids.values()))[:32]}"
+    Store(toy_root).write(f"{folder}/record.json", b"{")
+    with pytest.raises(InputError, match=f"{folder}/record.json is damaged") as caught:
+        make(toy_study(), str(toy_root))
+    assert "\n" not in str(caught.value)
+
+
+# one more month
+
+
+def test_one_more_month_leaves_one_round_for_each_chain(
+    toy_study: Studies, toy_root: Path, toy_corpus: Callable[..., Corpus]
+) -> None:
+    methods = [PLAIN, HALF]
+    before = make(toy_study(methods=methods), str(toy_root))
+    finish(before, *before.tree.rounds)
+    toy_corpus(toy_root / "corpora/toy@1", ["202301", "202302", "202303", "202304", "202305"])
+    longer = {"initial": "202301", "step": "month", "last": "202305"}
+    plan = make(toy_study(methods=methods, periods=longer), str(toy_root))
+    assert periods_of(plan, plan.pending()) == ["202305", "202305"]
+
+
+def test_rounds_whose_rows_are_not_there_yet_have_no_id(toy_study: Studies, toy_root: Path) -> None:
+    longer = {"initial": "202301", "step": "month", "last": "202306"}
+    plan = make(toy_study(methods=[PLAIN], periods=longer), str(toy_root))
+    assert [label for label, round_id in ids_of(plan)[0].items() if round_id is None] == ["202305", "202306"]
+    assert module.missing_periods(plan) == ["202305", "202306"]
+    assert "corpus has no period 202305, 202306" in planview.describe(plan)["notes"]
+
+
+# workers
+
+
+SHARES = [
+    ({"workers": 4, "chains": 2}, [(4, 4), (2, 2), (4, 4), (2, 2), (2, 2)]),
+    ({"workers": [2, 8], "chains": 2}, [(2, 8), (1, 4), (2, 8), (1, 4), (1, 4)]),
+    ({"workers": 8, "chains": 1}, [(8, 8)] * 5),
+    ({"workers": 7, "chains": 9}, [(7, 7), (2, 2), (7, 7), (2, 2), (2, 2)]),
+    ({"workers": 1, "chains": 3}, [(1, 1)] * 5),
+]
+
+
+@pytest.mark.parametrize(("resources", "shares"), SHARES)
+def test_chains_side_by_side_share_the_workers_and_a_trunk_has_them_all(
+    toy_study: Studies, toy_root: Path, resources: dict[str, Any], shares: list[tuple[int, int]]
+) -> None:
+    plan = make(toy_study(methods=[PLAIN, EQUAL, HALF], resources=resources), str(toy_root))
+    assert [plan.share(chain) for chain in plan.chains] == shares
+
+
+def test_a_share_does_not_depend_on_what_is_done(toy_study: Studies, toy_root: Path) -> None:
+    """A run that was stopped goes on with the same workers, so its weights are the same bit by bit."""
+    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources={"workers": [2, 8], "chains": 2})
+    fresh = make(study, str(toy_root))
+    shares = {key: fresh.share(chain) for chain in fresh.chains for key in chain.keys}
+    for key in list(fresh.tree.rounds):
+        finish(fresh, key)
+        later = make(study, str(toy_root))
+        assert all(later.share(chain) == shares[k] for chain in later.pending() for k in chain.keys)
+
+
+# identity
+
+
+def test_names_places_and_resources_are_no_identity(toy_study: Studies, toy_root: Path, tmp_path: Path) -> None:
+    ids = ids_of(make(toy_study(), str(toy_root)))
+    assert all(None not in run.values() for run in ids)
+    renamed = [
+        PLAIN | {"name": "a"},
+        HALF | {"name": "b"},
+        {"base": "oracle", "name": "c", "cutoffs": [202301, 202303]},
+    ]
+    for changes in (
+        {"name": "renamed"},
+        {"methods": renamed},
+        {"resources": {"workers": [2, 8], "chains": 4, "compile": True, "micro_batch_rows": 1}},
+        {"evaluate": {"checkpoints": ["202301"]}},
+        {"evaluations": [{"version": 2}]},
+        {"reference": "raw"},
+    ):
+        assert ids_of(make(toy_study(**changes), str(toy_root))) == ids, changes
+    moved = tmp_path / "moved"
+    shutil.copytree(toy_root, moved)
+    assert ids_of(make(toy_study(), str(moved))) == ids
+    (moved / "corpora/toy@1").rename(moved / "corpora/other@7")
+    assert ids_of(make(toy_study(corpus="other@7"), str(moved))) == ids
+    assert ids_of(make(toy_study(corpus=str(moved / "corpora/other@7")), str(toy_root))) == ids
+
+
+def test_finished_work_is_found_after_everything_was_renamed(
+    toy_study: Studies, toy_root: Path, tmp_path: Path
+) -> None:
+    plan = make(toy_study(), str(toy_root))
+    finish(plan, *plan.tree.rounds)
+    toy_root.rename(tmp_path / "moved")
+    (tmp_path / "moved/corpora/toy@1").rename(tmp_path / "moved/corpora/other@1")
+    assert make(toy_study(name="renamed", corpus="other"), str(tmp_path / "moved")).pending() == []
+
+
+def rebuilt(root: Path, toy_corpus: Callable[..., Corpus], **changes: Any) -> None:
+    shutil.rmtree(root / "corpora/toy@1")
+    toy_corpus(root / "corpora/toy@1", **changes)
+
+
+@pytest.mark.parametrize("split", ["eval", "tune"])
+def test_rows_that_no_round_reads_are_no_identity(
+    toy_study: Studies, toy_root: Path, toy_corpus: Callable[..., Corpus], split: str
+) -> None:
+    ids = ids_of(make(toy_study(), str(toy_root)))
+    rebuilt(toy_root, toy_corpus, changed={("202302", split): 1})
+    assert ids_of(make(toy_study(), str(toy_root))) == ids
+
+
+def test_building_the_same_rows_again_changes_nothing(
+    toy_study: Studies, toy_root: Path, toy_corpus: Callable[..., Corpus]
+) -> None:
+    ids = ids_of(make(toy_study(), str(toy_root)))
+    rebuilt(toy_root, toy_corpus)
+    assert ids_of(make(toy_study(), str(toy_root))) == ids
+
+
+@pytest.mark.parametrize(
+    ("period", "changed"),
+    [
+        ("202301", ["202301 202302 202303 202304", "202301 202302 202303 202304", "202301 202303"]),
+        ("202302", ["202302 202303 202304", "202302 202303 202304", "202303"]),
+        ("202303", ["202303 202304", "202303 202304", "202303"]),
+        ("202304", ["202304", "202304", ""]),
+    ],
+)
+def test_other_rows_of_a_period_make_other_rounds_where_it_is_read_and_below(
+    toy_study: Studies, toy_root: Path, toy_corpus: Callable[..., Corpus], period: str, changed: list[str]
+) -> None:
+    before = ids_of(make(toy_study(), str(toy_root)))
+    rebuilt(toy_root, toy_corpus, changed={(period, "train"): 1})
+    after = ids_of(make(toy_study(), str(toy_root)))
+    assert [" ".join(label for label in b if b[label] != a[label]) for b, a in zip(before, after)] == changed
+
+
+def test_the_rows_a_leaf_reads_are_the_leafs_identity_alone(
+    toy_study: Studies, toy_root: Path, toy_corpus: Callable[..., Corpus]
+) -> None:
+    study = toy_study(evaluations=[PREPARED])
+    before = make(study, str(toy_root))
+    rebuilt(toy_root, toy_corpus, changed={("202302", "tune"): 1})
+    after = make(study, str(toy_root))
+    changed = {key for key in before.ids if before.ids[key] != after.ids[key]}
+    assert changed == {
+        leaf for (key, _), leaf in before.tree.leaves.items() if before.tree.rounds[key].period == "202302"
+    }
+
+
+def test_rounds_that_differ_have_ids_that_differ(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(methods=[PLAIN | {"seeds": [0, 1]}, EQUAL, HALF], evaluations=[PREPARED]), str(toy_root))
+    assert len(set(plan.ids.values())) == len(plan.tree.rounds)
+
+
+# a model to start from
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text("{}")
+    (tmp_path / "model/model.safetensors").write_bytes(b"weights")
+    return tmp_path / "model"
+
+
+def test_an_initial_model_is_named_by_what_is_in_its_folder(
+    toy_study: Studies, toy_root: Path, folder: Path, tmp_path: Path
+) -> None:
+    def ids(path: Path, as_of: str = "outside") -> list[dict[str, str | None]]:
+        model = {"kind": "folder", "path": str(path), "as_of": as_of}
+        return ids_of(make(toy_study(model=model), str(toy_root)))
+
+    first = ids(folder)
+    shutil.copytree(folder, tmp_path / "copy")
+    assert ids(tmp_path / "copy") == first
+    (tmp_path / "copy/model.safetensors").write_bytes(b"others")
+    other = ids(tmp_path / "copy")
+    assert all(a[label] != b[label] for a, b in zip(first, other) for label in a)
+    with pytest.raises(InputError, match="no model folder there"):
+        ids(tmp_path / "nowhere")
+
+
+def test_methods_on_one_initial_model_have_rounds_of_their_own(
+    toy_study: Studies, toy_root: Path, folder: Path
+) -> None:
+    faster = PLAIN | {"name": "faster", "schedule": {"max_rate": 6e-3, "warmup_steps": 1}}
+    model = {"kind": "folder", "path": str(folder), "as_of": "outside"}
+    plan = make(toy_study(model=model, methods=[PLAIN | {"seeds": [0, 1]}, faster]), str(toy_root))
+    assert len(set(plan.ids.values())) == len(plan.tree.rounds) == 1 + 3 * 3
+
+
+# golden ids
+
+
+def stated_corpus(root: Path, hashes: Mapping[tuple[str, Split], str]) -> None:
+    """A corpus that states its shards' hashes and has no shards, so that ids depend on no library's bytes."""
+    store, calendar = Store(root / "corpora/toy@1"), Calendar(initial="202301", step="month")
+    info = CorpusInfo(
+        name="toy",
+        version="1",
+        columns=(Column(name="tokens", length=17),),
+        calendar=calendar,
+        tokenizer=TokenizerInfo(name="toy", vocab_size=64, end_of_text=63, sha256="tokenizer"),
+        recipe="toy",
+    )
+    store.write(INFO, json.dumps(info.model_dump(mode="json")).encode())
+    for label in sorted({period for period, _ in hashes}):
+        splits = {
+            split: SplitManifest(
+                files=(ShardFile(path="part", rows=96, bytes=1, sha256=sha256),),
+                rows=96,
+                tokens=96 * 16,
+                documents=96,
+                bytes=1,
+            )
+            for (period, split), sha256 in hashes.items()
+            if period == label
+        }
+        about = PeriodManifest(period=calendar.period(label), splits=splits).model_dump(mode="json")
+        Attempt(store, f"periods/{label}").publish(about)
+
+
+GOLDEN: dict[str, str] = {}
+GOLDEN_STUDY: dict[str, Any] = {
+    "name": "golden",
+    "corpus": "toy",
+    "periods": {"initial": "202301", "step": "month", "last": "202303"},
+    "model": {"name": "tiny", "changes": {"hidden_size": 16}},
+    "batch_rows": 4,
+    "length": 16,
+    "initial": {"budget": {"steps": 6}, "schedule": {"kind": "cosine", "max_rate": 1e-2, "warmup_steps": 2}},
+    "continual_tokens": {"per_period": 4 * 4 * 16},
+    "methods": [PLAIN, {"base": "replay-half+ar", "schedule": {"warmup_steps": 1}}],
+    "evaluations": [PREPARED],
+    "evaluate": {"checkpoints": ["202301"]},
+}
+
+
+def test_finished_work_is_never_orphaned(tmp_path: Path) -> None:
+    """These ids are written on the folders of finished rounds. If one changes, every user trains everything again: undo
+    the change; or, where it is meant, raise `plan.IDENTITY` and say so in CONTRIBUTING.md."""
+    labels: tuple[Split, ...] = ("train", "eval", "tune")
+    stated_corpus(
+        tmp_path,
+        {(period, split): f"{period}/{split}" for period in ("202301", "202302", "202303") for split in labels},
+    )
+    plan = make(parse(Study, GOLDEN_STUDY, "golden"), str(tmp_path))
+    assert {
+        f"{who} {label}": plan.ids[key][:32]
+        for who, rounds in (*((r.method.name, r.rounds) for r in plan.tree.runs), ("leaf", _leaves(plan)))
+        for label, key in rounds.items()
+    } == GOLDEN
+
+
+def _leaves(plan: Plan) -> dict[str, str]:
+    return {plan.tree.rounds[key].period: leaf for (key, _), leaf in plan.tree.leaves.items()}
+
+
+# a corpus that does not fit
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"length": 32}, "length: 32, but the corpus toy@1 was cut into rows of 16; set length: 16"),
+        ({"objective": {"kind": "seq2seq"}}, "corpus toy@1 has columns tokens, the objective needs targets"),
+        (
+            {"periods": {"initial": "202301..202302", "step": "month", "last": "202303"}},
+            None,  # other labels: not there, rather than wrong
+        ),
+        ({"max_epochs": 0.2}, "would see toy@1/202301/train 0.25 times; max_epochs is 0.2: lower the budget"),
+    ],
+)
+def test_a_study_that_does_not_fit_its_corpus_is_refused_in_one_line(
+    toy_study: Studies, toy_root: Path, changes: dict[str, Any], said: str | None
+) -> None:
+    study = toy_study(**changes, methods=[PLAIN])
+    if said is None:
+        assert module.missing_periods(make(study, str(toy_root))) == ["202301-202302"]
+        return
+    with pytest.raises(InputError) as caught:
+        make(study, str(toy_root))
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_epochs_are_counted_along_a_chain(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(methods=[HALF], continual_tokens={"per_period": 40 * 4 * 16}), str(toy_root))
+    seen = {(plan.tree.rounds[key].period, source.period): epochs for key, source, epochs in plan.epochs()}
+    assert seen["202301", "202301"] == 24 / 96
+    assert seen["202302", "202301"] == (24 + 80) / 96 and seen["202302", "202302"] == 80 / 96
+    assert seen["202304", "202302"] == pytest.approx((80 + 40 + 80 / 3) / 96, abs=1 / 96)
+
+
+# on paper
+
+
+def printed(plan: Plan) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(planview.view(plan))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("root", [None, "empty"])
+def test_a_plan_without_a_corpus_shows_what_can_be_known(toy_study: Studies, tmp_path: Path, root: str | None) -> None:
+    plan = make(toy_study(), None if root is None else str(tmp_path))
+    text = printed(plan)
+    assert "toy: 8 rounds in 4 chains" in text and "corpus toy: not built yet" in text
+    assert "left to do: 8 rounds, 44 steps, 2,816 tokens" in text and "sized with the corpus" in text
+    found = json.loads(planview.as_json(plan))
+    assert len(found["tree"]) == 8 and {round_["id"] for round_ in found["tree"]} == {None}
+
+
+def test_the_plan_of_the_paper_needs_no_corpus(toy_study: Studies) -> None:
+    paper = toy_study(
+        corpus="tic-cc",
+        periods={"only": "tic-cc"},
+        model="3b",
+        batch_rows=256,
+        length=2048,
+        initial={"budget": 111_837_286_400},
+        continual_tokens=111_837_286_400,
+        methods=["cyclic-cosine"],
+    )
+    total = planview.describe(make(paper, None))["total"]
+    assert (total["rounds"], total["steps"], total["unspent"]) == (114, 213_312 + 113 * 1887, 364_544 + 42_831_872 - 12)
+
+
+def test_json_has_every_round_and_what_is_done(toy_study: Studies, toy_root: Path) -> None:
+    fresh = make(toy_study(), str(toy_root))
+    finish(fresh, *list(fresh.tree.rounds)[:2])
+    found = json.loads(planview.as_json(make(toy_study(), str(toy_root))))
+    assert [round_["done"] for round_ in found["tree"]] == [True] * 2 + [False] * 6
+    assert [chain["done"] for chain in found["chains"]] == [1, 1, 0, 0]
+    assert (found["total"]["rounds"], found["total"]["steps"]) == (6, 44 - 6 - 4)
+    replayed = next(round_ for round_ in found["tree"] if len(round_["mixture"]) == 2)
+    assert replayed["mixture"] == {"toy@1/202301/train": 8, "toy@1/202302/train": 8}
+    assert {round_["id"] for round_ in found["tree"]} == set(fresh.ids.values())
+    assert {round_["parent"] for round_ in found["tree"]} <= {None, *(round_["key"] for round_ in found["tree"])}
+
+
+def test_time_is_told_from_what_was_measured_on_this_root(toy_study: Studies, toy_root: Path) -> None:
+    fresh = make(toy_study(), str(toy_root))
+    finish(fresh, next(iter(fresh.tree.rounds)), seconds=2.0)
+    plan = make(toy_study(), str(toy_root))
+    assert plan.tokens_per_s == 250
+    total = planview.describe(plan)["total"]
+    assert total["seconds"] == total["tokens"] / 250 and total["disk_bytes"] == 7 * 4000
+    assert "1,000 parameters" in printed(plan) and "0:00:10" in printed(plan)
+
+
+def test_replay_and_epochs_are_shown(toy_study: Studies, toy_root: Path) -> None:
+    plan = make(toy_study(methods=[PLAIN, HALF]), str(toy_root))
+    finish(plan, next(iter(plan.tree.rounds)))
+    text = printed(make(toy_study(methods=[PLAIN, HALF]), str(toy_root)))
+    assert (
+        "replay keeps old shards: replay-half\n" in text.replace(" \n", "\n")
+        and "most epochs of one source: 0." in text
+    )
+
+
+def test_checkpoints_and_periods_are_in_the_order_of_time(toy_study: Studies) -> None:
+    plan = make(toy_study(evaluate={"checkpoints": ["202304", "202302"], "periods": ["202303", "202301"]}), None)
+    assert plan.checkpoints() == ("202302", "202304") and plan.evaluated() == ("202301", "202303")
+    assert make(toy_study(), None).checkpoints() == ("202301", "202302", "202303", "202304")

@@ -1,0 +1,122 @@
+"""Learning rates against values worked by hand (golden.md 3); each comment names what a row tells apart."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
+from ticlm.methods.seams import Place
+from ticlm.platform.periods import Calendar
+
+CYCLIC = WarmupCosine(max_rate=1e-4)
+INITIAL = WarmupCosine(max_rate=3e-3, warmup_steps=5000)
+
+
+def place(steps: int, index: int = 0) -> Place:
+    return Place(index=index, steps=steps, steps_before=index * steps)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "steps", "step", "rate"),
+    [
+        (CYCLIC, 1887, 0, 2.0e-6),  # not 0: the first step trains
+        (CYCLIC, 1887, 24, 5.0e-5),
+        (CYCLIC, 1887, 49, 1.0e-4),
+        (CYCLIC, 1887, 50, 1.0e-4),
+        (CYCLIC, 1887, 968, 6.502993e-5),
+        (CYCLIC, 1887, 1886, 3.000005e-5),  # just above the end, which would be reached one step later
+        (CYCLIC, 5663, 0, 2.0e-6),
+        (CYCLIC, 5663, 50, 1.0e-4),
+        (CYCLIC, 5663, 2856, 6.500979e-5),
+        (CYCLIC, 5663, 5662, 3.000001e-5),
+        (INITIAL, 213_312, 0, 6.0e-7),
+        (INITIAL, 213_312, 4999, 3.0e-3),
+        (INITIAL, 213_312, 109_156, 1.515e-3),
+        (INITIAL, 213_312, 213_311, 3.0e-5),
+    ],
+)
+def test_the_cosine_of_one_round(schedule: WarmupCosine, steps: int, step: int, rate: float) -> None:
+    assert schedule.rate(step, place(steps)) == pytest.approx(rate, rel=1e-6)
+
+
+def test_a_cyclic_cosine_is_the_same_in_every_round() -> None:
+    assert [CYCLIC.rate(s, place(100, index=0)) for s in range(100)] == [
+        CYCLIC.rate(s, place(100, index=50)) for s in range(100)
+    ]
+
+
+def test_the_mean_rate_of_a_round_is_that_of_the_paper() -> None:
+    """Table 5: 6.47e-5 for a peak of 1e-4, 3.96e-5 for 5e-5."""
+    for peak, mean in ((1e-4, 6.47e-5), (5e-5, 3.96e-5)):
+        schedule = WarmupCosine(max_rate=peak)
+        assert sum(schedule.rate(s, place(1887)) for s in range(1887)) / 1887 == pytest.approx(mean, rel=2e-3)
+
+
+@given(st.floats(1e-6, 1.0), st.floats(0, 1.0), st.integers(0, 20), st.integers(1, 200), st.integers(0, 200))
+def test_a_rate_rises_to_the_peak_then_never_rises_and_stays_between_its_ends(
+    peak: float, part: float, warmup: int, after: int, index: int
+) -> None:
+    for schedule in (
+        WarmupCosine(max_rate=peak, end_rate=peak * part, warmup_steps=warmup),
+        AutoregressiveCosine(max_rate=peak, end_rate=peak * part, warmup_steps=warmup),
+    ):
+        here = place(warmup + after, index)
+        rates = [schedule.rate(s, here) for s in range(here.steps)]
+        rising, falling = rates[:warmup], rates[warmup:]
+        assert rising == sorted(rising) and all(0 < rate <= schedule.peak(here) * (1 + 1e-12) for rate in rising)
+        assert all(b <= a * (1 + 1e-12) for a, b in pairwise(falling))
+        assert min(falling) >= schedule.end_rate * (1 - 1e-12) and falling[0] == pytest.approx(schedule.peak(here))
+
+
+# autoregressive
+
+
+PEAKS = {
+    "201312": (3.000000e-4, 1.000000e-4, 3.000000e-3),  # counted from the initial month this would be 1.65e-4
+    "201403": (1.650000e-4, 6.500000e-5, 1.515000e-3),
+    "201404": (9.750000e-5, 4.750000e-5, 7.725000e-4),
+    "201407": (6.954058e-5, 4.025126e-5, 4.649464e-4),
+    "201409": (4.808657e-5, 3.468911e-5, 2.289523e-4),
+    "201502": (3.546845e-5, 3.141775e-5, 9.015293e-5),
+    "201604": (3.150784e-5, 3.039092e-5, 4.658622e-5),
+    "201811": (3.025605e-5, 3.006638e-5, 3.281656e-5),
+    "202407": (3.005217e-5, 3.001353e-5, 3.057387e-5),
+}
+
+
+@pytest.mark.parametrize(("column", "first"), [(0, 3e-4), (1, 1e-4), (2, 3e-3)])
+@pytest.mark.parametrize("month", PEAKS)
+def test_the_peaks_of_the_autoregressive_cosine_by_month(month: str, column: int, first: float) -> None:
+    index = Calendar(only="tic-cc").timeline().index(month) - 1
+    schedule = AutoregressiveCosine(max_rate=first)
+    assert schedule.peak(place(1887, index)) == pytest.approx(PEAKS[month][column], rel=1e-6)
+    assert schedule.peak(place(5663, index)) == schedule.peak(place(1887, index))
+
+
+def test_a_round_under_the_autoregressive_cosine_starts_at_its_own_peak() -> None:
+    schedule = AutoregressiveCosine()
+    for index in (0, 1, 112):
+        here = place(1887, index)
+        assert schedule.rate(49, here) == schedule.rate(50, here) == schedule.peak(here)
+        cosine = WarmupCosine(max_rate=schedule.peak(here))
+        assert [schedule.rate(s, here) for s in (0, 968, 1886)] == [cosine.rate(s, here) for s in (0, 968, 1886)]
+
+
+def test_the_autoregressive_cosine_needs_no_horizon() -> None:
+    """A cosine over a known horizon of 113 rounds is 1.668766e-4 at its middle. The excess falls as 1/i squared."""
+    schedule = AutoregressiveCosine()
+    assert schedule.peak(place(1887, 56)) < 3.1e-5
+    excess = [(schedule.peak(place(1887, i)) - 3e-5) * (i + 1) ** 2 for i in (500, 5000)]
+    assert excess == pytest.approx([2.7e-4 * math.pi**2 / 4] * 2, rel=5e-3)
+
+
+@pytest.mark.parametrize("schedule", [CYCLIC, AutoregressiveCosine()])
+def test_a_warm_up_must_end_before_the_round(schedule: WarmupCosine) -> None:
+    schedule.check(place(51))
+    with pytest.raises(ValueError, match="warmup_steps must be below the 50 steps of a round, got 50"):
+        schedule.check(place(50))
