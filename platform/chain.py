@@ -49,7 +49,7 @@ def run_chain(work: ChainWork, workers: Workers, report: Report = lambda _: None
             module = _starting_module(work, number, store)
         if spec.recipe.adapter is not None:
             stack = getattr(module, "ticlm_adapters", [])
-            model.extend(module, spec.recipe.adapter, len(stack))
+            model.extend(module, spec.recipe.adapter, len(stack), spec.recipe.seed)
             module.ticlm_adapters = [*stack, spec.recipe.adapter]  # type: ignore[assignment]
         if number == first or spec.recipe.adapter is not None:
             module = model.place(module, spec.recipe.precision, workers)
@@ -109,7 +109,7 @@ def _train(
         rate = recipe.schedule.rate(running.step, spec.place)
         for group in running.optimizer.param_groups:
             group["lr"] = rate
-        running.seed_dropout()
+        running.seed_dropout(workers.rank)
         due = time.monotonic() - saved > cadence.seconds
         result = train_step(
             running.module,

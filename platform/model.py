@@ -25,6 +25,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ticlm.methods.seams import Adapter
 from ticlm.platform.errors import InputError
 from ticlm.platform.objective import AnyObjective, Seq2Seq
+from ticlm.platform.order import keyed
 from ticlm.platform.study import ConfigModel, FolderModel, Model, Precision, PresetModel
 
 ADAPTERS = "adapters.json"
@@ -176,11 +177,14 @@ def adapters(folder: Path) -> list[Adapter]:
     return stack
 
 
-def extend(module: nn.Module, adapter: Adapter, depth: int) -> None:
-    """Freeze what is there and add an adapter on top; raises where the adapter breaks the naming contract."""
+def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
+    """Freeze what is there and add an adapter on top, its random weights a function of `seed` and `depth` alone; raises
+    where the adapter breaks the naming contract."""
     module.requires_grad_(False)
     before = {name for name, _ in module.named_parameters()}
-    adapter.add(module, depth)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
+        adapter.add(module, depth)
     added = [name for name, _ in module.named_parameters() if name not in before]
     if not added or any(f"adapter_{depth}" not in name.split(".") for name in added):
         raise TypeError(f"{type(adapter).__name__} must add parameters named adapter_{depth}, got {added[:3]}")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ticlm.methods.seams import Place
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Source
 from ticlm.platform.objective import Seq2Seq
-from ticlm.platform.rounds import Place, Recipe, Round, Tree, rounds
+from ticlm.platform.rounds import Recipe, Round, Tree, rounds
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Record, Store, read_record
@@ -122,7 +123,7 @@ class Plan:
             if chain.keys[0] in run.rounds.values()
         ]
         names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
-        who = ", ".join(names) if len(names) <= 2 else f"{len(names)} runs" if names else "leaf"
+        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names) or "leaf"
         first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
         return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
 
@@ -252,8 +253,8 @@ def _check_tokenizer(study: Study, corpus: Corpus) -> None:
         folder = Store(study.model.path)
         if folder.exists("tokenizer.json") and folder.sha256("tokenizer.json") != corpus.info.tokenizer.sha256:
             raise InputError(
-                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus with "
-                f"tokenizer: {{kind: pretrained, name: {study.model.path}, as_of: {study.model.as_of}}}"
+                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus "
+                f"with tokenizer: {{kind: pretrained, name: {study.model.path}, as_of: {study.model.as_of}}}"
             )
 
 

@@ -26,17 +26,17 @@ class RunningRound:
     module: nn.Module
     optimizer: torch.optim.Optimizer
     penalties: list[PenaltyState]
-    dropout: bool
     step: int = 0
     history: list[list[float]] = field(default_factory=list)
     began: float = 0.0
     seconds: float = 0.0
     trained_steps: int = 0
 
-    def seed_dropout(self) -> None:
-        """Random masks are a function of the step, so that a resumed round draws the same ones (per world size)."""
-        if self.dropout:
-            torch.manual_seed(int(keyed(self.round.recipe.seed, self.round.place.index, self.step).integers(1 << 62)))
+    def seed_dropout(self, rank: int) -> None:
+        """Random masks are a function of the step, so that a resumed round draws the same ones (per world size).
+        Not all dropout is a module that could be looked for: attention takes it as an argument."""
+        key = (self.round.recipe.seed, self.round.place.index, self.step, rank)
+        torch.manual_seed(int(keyed(*key).integers(1 << 62)))
 
 
 def start(spec: Round, module: nn.Module, workers: Workers, feed: Feed) -> RunningRound:
@@ -56,7 +56,6 @@ def start(spec: Round, module: nn.Module, workers: Workers, feed: Feed) -> Runni
         module=module,
         optimizer=spec.recipe.optimizer.start(context),
         penalties=[penalty.start(context) for penalty in spec.recipe.penalties],
-        dropout=any(isinstance(m, nn.Dropout) and m.p > 0 for m in module.modules()),
     )
 
 

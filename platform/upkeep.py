@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ticlm.platform.errors import InputError
-from ticlm.platform.plan import Plan, users, weights_of
+from ticlm.platform.plan import Plan, missing_periods, users, weights_of
 from ticlm.platform.store import RECORD, Store, read_record, verify
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
-    """(path, bytes) of rounds, cells and leftovers in the root that none of the plans uses."""
+    """(path, bytes) of rounds, cells and leftovers in the root that none of the plans uses.
+
+    InputError where a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
+    """
+    for plan in plans:
+        if missing := missing_periods(plan):
+            raise InputError(
+                f"what study {plan.study.name} uses is not known: corpus {plan.study.corpus} has no period {missing[0]}"
+            )
     kept = {round_id[:32] for round_id in users(plans)}
     weights = {weights_of(record)[:16] for plan in plans for record in plan.records.values()}
     found = [f"rounds/{name}" for name in store.folders("rounds") if name not in kept]

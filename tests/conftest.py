@@ -14,9 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -37,8 +39,13 @@ from ticlm.platform.shards import (
 )
 from ticlm.platform.store import Attempt, Store
 from ticlm.platform.study import Study
+from ticlm.platform.work import ChainWork
 
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
+
+# a busy machine is no reason to fail; where CI is set, hypothesis is deterministic by itself
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")
@@ -248,3 +255,49 @@ def forks(
     yield run
     process.kill()  # it holds nothing; its own end would take seconds
     process.wait(10)
+
+
+def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int | None) -> None:
+    """One rank of a world; after `saves` mid-round checkpoints it is gone without a word."""
+    import torch.distributed as dist
+
+    from ticlm.platform import chain
+    from ticlm.platform.model import Workers, local_group
+
+    real, left = chain.save, saves
+
+    def save(*args: Any) -> None:
+        nonlocal left
+        real(*args)
+        if left is not None:
+            left -= 1
+            if not left:
+                args[-1].barrier()
+                os._exit(9)
+
+    chain.save = save
+    if world == 1:
+        with local_group(work.rounds[0].recipe.precision, "cpu"):
+            chain.run_chain(work, Workers())
+        return
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
+    chain.run_chain(work, Workers(rank, world))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="session")
+def train_world(
+    forks: Callable[..., list[tuple[int, Any]]], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., None]:
+    """`train_world(work, world, saves=None)` runs a chain on that many gloo processes, to its end or until they are
+    killed after so many mid-round checkpoints."""
+    folder = tmp_path_factory.mktemp("worlds")
+
+    def train(work: ChainWork, world: int, saves: int | None = None) -> None:
+        name = os.urandom(4).hex()
+        jobs = [partial(_train_rank, work, rank, world, f"{folder}/{name}", saves) for rank in range(world)]
+        ended = [code for code, _ in forks(*jobs, log=folder / f"{name}.log")]
+        assert ended == [9 if saves else 0] * world, (folder / f"{name}.log").read_text()[-3000:]
+
+    return train

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import ticlm
 
@@ -65,6 +70,19 @@ def test_no_file_that_git_would_keep_is_ignored() -> None:
 def test_files_that_users_name_come_with_the_package() -> None:
     assert files("ticlm.platform").joinpath("studies/demo.yaml").is_file()
     assert files("ticlm.datasets").joinpath("recipes/synthetic.yaml").is_file()
+
+
+def test_every_requirement_is_pinned_at_a_version_it_allows() -> None:
+    """Extras included; without local versions, so that wheels for CPU and for CUDA both match."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = map(Requirement, [*project["dependencies"], *chain(*project["optional-dependencies"].values())])
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    pins: dict[str, str] = {canonicalize_name(name): version for name, version in (x.split("==") for x in lines)}
+    for requirement in wanted:
+        pin = pins.get(canonicalize_name(requirement.name))
+        assert pin and requirement.specifier.contains(pin, prereleases=True), f"{requirement} is pinned at {pin}"
+    assert pins["torch"] == "2.13.0" and pins["ray"] == "2.60.0"
 
 
 def test_help_is_cheap() -> None:

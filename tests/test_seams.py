@@ -93,7 +93,7 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
     from transformers import AutoModelForSeq2SeqLM
 
     corpus = toy_corpus(tmp_path / "corpora/toy@1", inputs=12)
-    t5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "decoder_start_token_id": 0}
+    t5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "pad_token_id": 0, "decoder_start_token_id": 0}
     study = toy_study(
         model={"kind": "config", "model_type": "t5", "config": t5},
         objective={"kind": "seq2seq"},
@@ -141,7 +141,7 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
     toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
-    study = toy_study(methods=["cyclic-cosine"], resources=resources)
+    study = toy_study(methods=[Continual(name="plain", schedule=FAST)], resources=resources)
     work = two_stretches(study, toy_root)
     corpus = Corpus.open(work.corpora["toy@1"])
     of = {
@@ -169,8 +169,8 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
 def test_a_task_can_train_a_little_before_it_scores(toy_root: Path, toy_study: MakeStudy) -> None:
     prepare = {"steps": 3, "schedule": {"kind": "cosine", "max_rate": 2e-2, "warmup_steps": 0}}
     plain, tuned = {"name": "perplexity"}, {"name": "after-tuning", "prepare": prepare}
-    study = toy_study(methods=["cyclic-cosine"], evaluations=[plain, tuned], periods={"initial": "202301", "last": "202302"})
-    made = run_whole(study, toy_root)
+    changes = {"methods": [Continual(name="plain", schedule=FAST)], "periods": {"initial": "202301", "last": "202302"}}
+    made = run_whole(toy_study(**changes, evaluations=[plain, tuned]), toy_root)
     assert len(made.records) == len(made.tree.rounds) == 2 + 2
     for label, key in made.tree.runs[0].rounds.items():
         leaf = made.tree.scored(key, "after-tuning@1")
@@ -180,7 +180,7 @@ def test_a_task_can_train_a_little_before_it_scores(toy_root: Path, toy_study: M
         after = {c.evaluated: c.value for c in cells_of(made, leaf)}
         assert {c.task for c in cells_of(made, leaf)} == {"after-tuning@1"}
         assert after[label] < before[label], "three steps on the period's own text did not help"
-    alone = run_whole(toy_study(methods=["cyclic-cosine"], periods={"initial": "202301", "last": "202302"}), toy_root)
+    alone = plan.make(toy_study(**changes), str(toy_root))
     assert set(alone.ids.values()) < set(made.ids.values()), "leaves changed the rounds they hang on"
 
 
@@ -327,3 +327,34 @@ def test_evaluation_scores_the_adapted_model(toy_root: Path, toy_study: MakeStud
         {c.evaluated: c.value for c in cells_of(made, key)}["202303"] for key in made.tree.runs[0].rounds.values()
     ]
     assert len(set(values)) == 3, f"adapters left no trace in the cells: {values}"
+
+
+@pytest.mark.parametrize("part", ["penalty", "adapter"])
+def test_penalties_and_adapters_do_not_depend_on_the_workers(
+    toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None], part: str
+) -> None:
+    from safetensors.torch import load
+
+    method = Continual(
+        name=part,
+        schedule=WarmupCosine(max_rate=5e-3, warmup_steps=1),
+        penalties=(Average(),) if part == "penalty" else (),
+        adapter=LowRank() if part == "adapter" else None,
+    )
+    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 3}}
+    study = toy_study(methods=[method], resources=resources, periods={"initial": "202301", "last": "202303"})
+    work = work_of(study, toy_root)
+    train_world(work, 1)
+    other = replace(work, root=str(toy_root.parent / "other"))
+    train_world(other, 2, saves=2)  # the first round, then in the middle of the second
+    train_world(other, 1, saves=1)
+    train_world(other, 3)
+    file = model.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
+    for round_id in work.ids[1:]:
+        alone, together = (
+            load(Store(root).read(f"{published(Store(root), round_id)}/{file}")) for root in (work.root, other.root)
+        )
+        assert alone.keys() == together.keys()
+        print(max(float((together[n] - v).norm() / v.norm()) for n, v in alone.items()))
+        for name, value in alone.items():
+            assert float((together[name] - value).norm()) <= 1e-5 * float(value.norm()), name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,52 +44,20 @@ def work_of(study: Study, root: Path) -> ChainWork:
     return driver.work_of(made, chain)
 
 
-def train(work: ChainWork, rank: int, world: int, meeting: str, saves: int | None) -> None:
-    """One rank of a world; after `saves` mid-round checkpoints it is gone without a word."""
-    import torch.distributed as dist
-
-    from ticlm.platform import chain
-    from ticlm.platform.model import Workers, local_group
-
-    real, left = chain.save, saves
-
-    def save(*args: Any) -> None:
-        nonlocal left
-        real(*args)
-        if left is not None:
-            left -= 1
-            if not left:
-                args[-1].barrier()
-                os._exit(9)
-
-    chain.save = save
-    if world == 1:
-        with local_group(work.rounds[0].recipe.precision, "cpu"):
-            chain.run_chain(work, Workers())
-        return
-    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
-    chain.run_chain(work, Workers(rank, world))
-    dist.barrier()
-    dist.destroy_process_group()
-
-
 @dataclass(frozen=True)
 class Worlds:
     """A study and a place for the roots that its chain is trained in."""
 
+    train_world: Callable[..., None]
     forks: Forks
     folder: Path
     study: Study
 
-    def train(self, root: str, world: int, saves: int | None = None, micro: int | None = None) -> ChainWork:
+    def train(self, root: str, world: int, saves: int | None = None, micro: int | None = None) -> None:
         """Train the chain on `world` workers in the named root, or until `saves` checkpoints are written."""
         work = work_of(self.study, self.folder / root)
-        work = replace(work, resources=work.resources.model_copy(update={"micro_batch_rows": micro}))
-        meeting, log = self.folder / f"{root}.meeting.{os.urandom(4).hex()}", self.folder / f"{root}.log"
-        jobs = [partial(train, work, rank, world, str(meeting), saves) for rank in range(world)]
-        ended = [code for code, _ in self.forks(*jobs, log=log)]
-        assert ended == [9 if saves else 0] * world, log.read_text()[-3000:]
-        return work
+        resources = work.resources.model_copy(update={"micro_batch_rows": micro})
+        self.train_world(replace(work, resources=resources), world, saves)
 
     def whole(self, root: str, world: int, micro: int | None = None) -> Trained:
         self.train(root, world, micro=micro)
@@ -139,12 +106,16 @@ def assert_same_model(found: Trained, expected: Trained) -> None:
 
 @pytest.fixture(scope="module")
 def replay(
-    forks: Forks, tmp_path_factory: pytest.TempPathFactory, toy_corpus: Callable[..., Any], toy_study: Any
+    train_world: Callable[..., None],
+    forks: Forks,
+    tmp_path_factory: pytest.TempPathFactory,
+    toy_corpus: Callable[..., Any],
+    toy_study: Callable[..., Study],
 ) -> Worlds:
     folder = tmp_path_factory.mktemp("worlds")
     toy_corpus(folder / "toy@1")
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 4}}
-    return Worlds(forks, folder, toy_study(**REPLAY, corpus=f"{folder}/toy@1", resources=resources))
+    return Worlds(train_world, forks, folder, toy_study(**REPLAY, corpus=f"{folder}/toy@1", resources=resources))
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +179,7 @@ def test_a_chain_goes_from_two_workers_to_one_to_four(replay: Worlds, alone: Tra
 
 
 def test_padded_pairs_train_alike_on_uneven_workers(
-    forks: Forks, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: Any
+    replay: Worlds, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: Callable[..., Study]
 ) -> None:
     """Budgets and means count weighted targets: a rank whose rows hold more padding counts for less."""
     toy_corpus(tmp_path / "toy@1", inputs=12)
@@ -218,7 +189,8 @@ def test_padded_pairs_train_alike_on_uneven_workers(
     flat = {"kind": "cosine", "max_rate": 1e-2, "warmup_steps": 0}
     changes |= {"initial": {"budget": {"steps": 4}, "schedule": flat}, "objective": {"kind": "seq2seq"}}
     changes |= {"methods": [{"base": "cyclic-cosine", "schedule": flat}], "continual_tokens": {"per_period": 160}}
-    pairs = Worlds(forks, tmp_path, toy_study(**changes, model=model, corpus=f"{tmp_path}/toy@1"))
+    study = toy_study(**changes, model=model, corpus=f"{tmp_path}/toy@1")
+    pairs = replace(replay, folder=tmp_path, study=study)
     assert_same_model(pairs.whole("three", 3, micro=1), pairs.whole("one", 1))
 
 

@@ -1,0 +1,43 @@
+# PY is the Python that makes the environment: 3.11 to 3.13.
+PY ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check quick lint lock
+
+help:              ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
+
+demo: .venv/.run   ## install what running needs, then run a whole study on an invented world, into runs/
+	$(BIN)/ticlm run demo --root runs
+
+test: lint         ## install what developing needs, then run every check and every test
+	$(BIN)/pytest -q
+
+check: lint quick  ## what a change must pass before anything else
+
+quick: .venv/.dev  ## the tests that take no more than seconds each
+	$(BIN)/pytest -q -m 'not slow'
+
+lint: .venv/.dev   ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
+lock: .venv/.dev   ## pin what is installed now, in constraints.txt
+	$(PIP) -e '.[bench,dev,gcs,s3,spacy,wandb]'
+	$(BIN)/pip freeze --exclude-editable > .venv/freeze.txt
+	sed -E 's/\+(cpu|cu[0-9]+)$$//' .venv/freeze.txt > constraints.txt
+	touch .venv/.run .venv/.dev
+
+# A stamp is older than what it was installed from where something has changed since.
+.venv/.run: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PY) -m venv .venv
+	$(PIP) -e .
+	touch $@
+
+.venv/.dev: .venv/.run
+	$(PIP) -e '.[dev]'
+	touch $@
