@@ -1,26 +1,26 @@
 """Training tokens/s of a chain against a bare PyTorch loop and Hugging Face Trainer: same model, batches and optimizer.
 
-    python benchmarks/training.py [--quick]
+    python -m benchmarks.training [--quick]
 
-Each side is a process of its own with one thread. They take turns, run by run; medians are reported. Ours reads shards,
-mixes replay, follows the schedule and publishes every round; the others get their batches ready-made in memory. The time
-of a side is that of its steps; what a chain spends between rounds is reported apart, per month boundary.
+Each side is a process of its own with one thread. They take turns, run by run; medians are reported. All minimise
+cross-entropy with z-loss. Ours reads shards, mixes replay, follows the schedule and publishes every round; the others
+get their batches ready-made in memory. The time of a side is that of its steps; what a chain spends between rounds is
+reported apart, per month boundary.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from sides import Side, report
+from benchmarks.sides import Side, report
 
 ROWS, LENGTH, VOCAB = 16, 128, 1024
 PERIODS = ("202301", "202302", "202303", "202304")
@@ -39,16 +39,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = f"{folder}/toy@1"
         make_corpus(corpus, rows=steps * ROWS)
-        me = [sys.executable, __file__, "--corpus", corpus, "--side"]
-        with Side("chain", [*me, "chain"]) as ours, Side("loop", [*me, "loop"]) as loop:
-            with Side("trainer", [*me, "trainer"]) as trainer:
-                for number in range(repeats + 1):  # the first run of each warms up
-                    for side in (ours, loop, trainer):
-                        side.time(steps=steps, number=number)
+        me = [sys.executable, "-m", "benchmarks.training", "--corpus", corpus, "--side"]
+        with ExitStack() as stack:
+            ours, loop, trainer = (stack.enter_context(Side(name, [*me, name])) for name in SIDES)
+            for number in range(repeats + 1):  # the first run of each warms up
                 for side in (ours, loop, trainer):
-                    del side.runs[0]
-                tokens = steps * (len(PERIODS) - 1) * ROWS * LENGTH
-                report(tokens, "tokens", ours, {"bare PyTorch loop": loop, "Hugging Face Trainer": trainer})
+                    side.time(steps=steps, number=number)
+            for side in (ours, loop, trainer):
+                del side.runs[0]
+            tokens = steps * (len(PERIODS) - 1) * ROWS * LENGTH
+            report(tokens, "tokens", ours, {"bare PyTorch loop": loop, "Hugging Face Trainer": trainer})
         print(f"month boundary inside a chain: {ours.median('boundary_s'):.3f} s (publish, hash, record, next round)")
 
 
@@ -111,10 +111,7 @@ def loop_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
         began = time.perf_counter(), time.process_time()
         for step in range(steps * (len(PERIODS) - 1)):
             tokens = batches[step % len(batches)]
-            logits = module(input_ids=tokens[:, :-1]).logits.float()
-            labels = tokens[:, 1:]
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
-            loss = loss + 1e-4 * torch.logsumexp(logits, -1).square().mean()
+            loss = _loss(module(input_ids=tokens[:, :-1]).logits, tokens[:, 1:])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
             optimizer.step()
@@ -126,13 +123,13 @@ def loop_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
 
 
 def trainer_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
-    """Hugging Face Trainer with its own loss, cosine schedule and clipping."""
+    """Hugging Face Trainer with its own cosine schedule and clipping."""
     import torch
     from transformers import Trainer, TrainerCallback, TrainingArguments
 
     torch.set_num_threads(1)
     rows = np.concatenate(_batches(corpus)).astype(np.int64)
-    items = [{"input_ids": torch.from_numpy(r[:-1]), "labels": torch.from_numpy(r[:-1])} for r in rows]
+    items = [{"input_ids": torch.from_numpy(r[:-1]), "labels": torch.from_numpy(r[1:])} for r in rows]
 
     class Clock(TrainerCallback):  # type: ignore[misc]
         began = (0.0, 0.0)
@@ -157,7 +154,13 @@ def trainer_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
             disable_tqdm=True,
             use_cpu=True,
         )
-        Trainer(_module(number), arguments, train_dataset=items, callbacks=[clock]).train()
+        Trainer(
+            _module(number),
+            arguments,
+            train_dataset=items,
+            callbacks=[clock],
+            compute_loss_func=lambda outputs, labels, **_: _loss(outputs.logits, labels),
+        ).train()
         return _since(clock.began)
 
     return run
@@ -168,6 +171,14 @@ SIDES: dict[str, Callable[[str], Callable[[int, int], dict[str, float]]]] = {
     "loop": loop_side,
     "trainer": trainer_side,
 }
+
+
+def _loss(logits: Any, labels: Any) -> Any:
+    import torch
+
+    logits = logits.float()
+    z_loss = torch.logsumexp(logits, -1).square().mean()
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()) + 1e-4 * z_loss
 
 
 def _since(began: tuple[float, float]) -> dict[str, float]:
@@ -201,38 +212,14 @@ def _study(study: Any, corpus: str, steps: int, seed: int) -> Any:
 
 
 def make_corpus(folder: str, rows: int) -> None:
-    """A corpus of random tokens: speed does not depend on what they are."""
-    from ticlm.platform.periods import Calendar
-    from ticlm.platform.shards import (
-        INFO,
-        Column,
-        CorpusInfo,
-        PeriodManifest,
-        ShardFile,
-        SplitManifest,
-        TokenizerInfo,
-        to_parquet,
-    )
-    from ticlm.platform.store import Attempt, Store
+    """A corpus of invented tokens: speed does not depend on what they are."""
+    from benchmarks import corpora
 
-    store, calendar = Store(folder), Calendar(initial=PERIODS[0], step="month")
-    columns = (Column(name="tokens", length=LENGTH + 1),)
-    tokenizer = TokenizerInfo(name="none", vocab_size=VOCAB, end_of_text=0, sha256="none")
-    info = CorpusInfo(name="toy", version="1", columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="none")
-    store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
-    store.write("tokenizer/tokenizer_config.json", b"{}")
-    for number, label in enumerate(PERIODS):
-        attempt, splits = Attempt(store, f"periods/{label}"), {}
-        for split, count in (("train", rows), ("eval", ROWS), ("tune", ROWS)):
-            tokens = np.random.default_rng([number, count]).integers(0, VOCAB, (count, LENGTH + 1))
-            content = to_parquet({"tokens": tokens}, columns)
-            path = f"{split}/part-00000.parquet"
-            store.write(f"{attempt.path}/{path}", content)
-            digest = hashlib.sha256(content).hexdigest()
-            file = ShardFile(path=path, rows=count, bytes=len(content), sha256=digest)
-            splits[split] = SplitManifest(files=(file,), rows=count, tokens=count * LENGTH, documents=1, bytes=1)
-        manifest = PeriodManifest.model_validate({"period": calendar.period(label), "splits": splits})
-        attempt.publish(manifest.model_dump(mode="json"))
+    from ticlm.platform.store import Store
+
+    periods = {label: corpora.tokens(rows, LENGTH + 1, VOCAB, seed) for seed, label in enumerate(PERIODS)}
+    corpora.publish(folder, periods, VOCAB)
+    Store(folder).write("tokenizer/tokenizer_config.json", b"{}")
 
 
 def _batches(corpus: str) -> list[Any]:

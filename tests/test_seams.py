@@ -355,6 +355,5 @@ def test_penalties_and_adapters_do_not_depend_on_the_workers(
             load(Store(root).read(f"{published(Store(root), round_id)}/{file}")) for root in (work.root, other.root)
         )
         assert alone.keys() == together.keys()
-        print(max(float((together[n] - v).norm() / v.norm()) for n, v in alone.items()))
         for name, value in alone.items():
             assert float((together[name] - value).norm()) <= 1e-5 * float(value.norm()), name
