@@ -18,6 +18,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.optim import Optimizer
 
 from ticlm.methods.seams import PenaltyState
+from ticlm.platform.errors import InputError
 from ticlm.platform.model import Workers
 from ticlm.platform.store import Attempt, Store, verify
 
@@ -58,7 +59,10 @@ def newest(store: Store, folder: str) -> str | None:
         for step in store.folders(f"{folder}/{attempt}/steps")
     ]
     for _, path in sorted(found, reverse=True):
-        problems = verify(store, path)
+        try:
+            problems = verify(store, path)
+        except InputError as error:  # the record itself is damaged
+            problems = [str(error)]
         if not problems:
             return path
         if store.exists(f"{path}/record.json"):

@@ -1,8 +1,9 @@
 """Models: a transformers config to a module, sharded or whole; published folders and back.
 
-The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) as OLMo-2, the transformers architecture that
-comes closest: the same parameter count to the last one, because its q/k norm too spans all heads at once. It differs in
-using RMSNorm where OpenLM has a gain-only LayerNorm, and in norming the output of a block instead of its input.
+The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) in the transformers architectures that come
+closest, with the same parameter count to the last one: `3b` is an OLMo-2, whose q/k norm too spans all heads at once;
+the published count of `1b` has no q/k norm, so it is a Llama. They differ in using RMSNorm where OpenLM has a gain-only
+LayerNorm, and OLMo-2 in norming the output of a block instead of its input.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from safetensors import SafetensorError
 from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -35,6 +37,7 @@ OBJECTIVE = "objective.json"
 OPENLM = {"rms_norm_eps": 1e-5, "rope_theta": 10_000.0, "tie_word_embeddings": False, "vocab_size": 50_432}
 SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {
+        "model_type": "olmo2",
         "hidden_size": 64,
         "num_hidden_layers": 2,
         "num_attention_heads": 2,
@@ -44,6 +47,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "max_position_embeddings": 512,
     },
     "1b": {
+        "model_type": "llama",
         "hidden_size": 2048,
         "num_hidden_layers": 24,
         "num_attention_heads": 16,
@@ -52,6 +56,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         **OPENLM,
     },
     "3b": {
+        "model_type": "olmo2",
         "hidden_size": 2560,
         "num_hidden_layers": 32,
         "num_attention_heads": 32,
@@ -103,7 +108,7 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
     match model:
         case PresetModel(name=name, changes=changes):
             fields = {"vocab_size": vocab_size, **SHAPES[name], **ends, **json.loads(changes)}
-            made = AutoConfig.for_model("olmo2", **fields)
+            made = AutoConfig.for_model(**fields)
         case ConfigModel(model_type=model_type, config=text):
             try:
                 made = AutoConfig.for_model(model_type, **{"vocab_size": vocab_size, **ends, **json.loads(text)})
@@ -151,7 +156,7 @@ def load(folder: Path) -> PreTrainedModel:
         family = AutoModelForSeq2SeqLM
     try:
         module = family.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
     stack = adapters(folder)
     if stack:

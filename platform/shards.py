@@ -235,10 +235,11 @@ class RowReader:
                 values[where] = rows[name][positions[where] - self.starts[group]]
         return out
 
-    def all(self, size: int) -> Iterator[dict[str, Tokens]]:
-        """Every row in order, in blocks of `size`."""
-        for start in range(0, len(self), size):
-            yield self.take(np.arange(start, min(start + size, len(self))))
+    def all(self, size: int, most: int | None = None) -> Iterator[dict[str, Tokens]]:
+        """Every row in order (or the first `most`), in blocks of `size`."""
+        end = len(self) if most is None else min(most, len(self))
+        for start in range(0, end, size):
+            yield self.take(np.arange(start, min(start + size, end)))
 
     def group(self, group: int) -> dict[str, Tokens]:
         """All rows of one row group."""

@@ -67,6 +67,8 @@ class Perplexity(Task):
 
     kind: Literal["perplexity"] = "perplexity"
     name: str = "perplexity"
+    max_rows: int | None = Field(None, gt=0)
+    """At most so many rows of each period. A split's rows lie shuffled, so the first ones are a sample."""
 
     def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
@@ -74,8 +76,9 @@ class Perplexity(Task):
         from ticlm.platform.likelihood import mean_and_stderr
 
         reader = corpus.rows(period, self.split)
-        sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in reader.all(rows))))
-        of = np.array(reader.sources() or [""] * len(sums))
+        blocks = reader.all(rows, self.max_rows)
+        sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in blocks)))
+        of = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
         for source in ["", *sorted(set(of.tolist()) - {""})]:
             mine = of == source if source else np.ones(len(of), bool)
             value, stderr = mean_and_stderr(sums[mine], counts[mine])

@@ -124,11 +124,11 @@ def build_toy_corpus(
     """A corpus of random walks over `vocab_size` tokens, each period with longer steps than the one before.
 
     Every split of every period has its own rows; `changed={("202302", "train"): 1}` gives one split others. Building
-    into a folder that has a corpus adds the periods that it lacks. With `inputs`, rows are pairs for an encoder-decoder:
-    columns `inputs` (of that length) and `targets` (of `length`), both ending in some padding (0).
+    into a folder that has a corpus adds the periods that it lacks. With `inputs`, rows are pairs for an
+    encoder-decoder: columns `inputs` (of that length) and `targets` (of `length`), both ending in some padding (0).
     """
     store, calendar = Store(str(folder)), Calendar(initial=periods[0], step="month")
-    columns = (Column(name="tokens", length=length + 1),)
+    columns: tuple[Column, ...] = (Column(name="tokens", length=length + 1),)
     if inputs:
         columns = (Column(name="inputs", length=inputs), Column(name="targets", length=length))
     sha256 = _write_toy_tokenizer(store, vocab_size)

@@ -201,3 +201,5 @@ def test_seed_salt_and_step_each_change_the_order_inside_a_batch() -> None:
     assert len({tuple(inside(*key)) for key in ((0, 0), (1, 0), (0, 1))}) == 3
     two = list(batches([order_of([24, 24], 2)], 0, 0))
     assert two[0][1].tolist() != two[1][1].tolist()
+    stretches = list(batches([order_of([24, 24], 1), order_of([24, 24], 1)], 0, 0))
+    assert stretches[0][1].tolist() != stretches[1][1].tolist()  # steps are counted over the whole round

@@ -33,6 +33,13 @@ def test_tic_cc_has_114_months() -> None:
     assert " ".join(timeline.labels[:10]) == "201305 201312 201403 201404 201407 201408 201409 201410 201411 201412"
 
 
+def test_months_without_a_crawl_are_absent_from_tic_cc() -> None:
+    every = Calendar(initial="201305", last="202407").timeline().labels
+    absent = "201306 201307 201308 201309 201310 201311 201401 201402 201405 201406 201509 201512 201601 201603 201611 "
+    absent += "202202 202203 202204 202307 202308 202401"
+    assert [label for label in every if label not in TIC_CC_MONTHS] == absent.split()
+
+
 @pytest.mark.parametrize(
     ("months", "positions"),
     [

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from ticlm.platform import store as module
@@ -96,10 +97,12 @@ def test_a_store_travels_to_another_process_and_has_children(store: Store) -> No
 
 
 def test_listings_are_never_stale(store: Store) -> None:
-    other = Store(store.root)
-    assert other.files("a") == []
+    """Another process writes: a filesystem that remembers its listings would not see it."""
+    elsewhere = fsspec.filesystem(store.fs.protocol[0], skip_instance_cache=True)
     store.write("a/one", b"1")
-    assert other.files("a") == ["one"] and other.exists("a/one")
+    assert store.files("a") == ["one"] and not store.exists("a/two")
+    elsewhere.pipe_file(store.path("a/two"), b"2")
+    assert store.files("a") == ["one", "two"] and store.exists("a/two") and store.walk() == ["a/one", "a/two"]
 
 
 # create only if absent

@@ -1,0 +1,229 @@
+"""A chain of rounds in this process: what stops it, what it goes on from, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ticlm.platform import chain, driver, model, plan
+from ticlm.platform.checkpoint import newest
+from ticlm.platform.errors import RunError
+from ticlm.platform.model import Workers
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Study
+from ticlm.platform.work import ChainWork, folder_of, published
+
+MakeStudy = Callable[..., Study]
+THREE = {"initial": "202301", "last": "202303"}
+SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+
+
+class Stopped(Exception):
+    """Stands for a kill where the process must live on."""
+
+
+def stop_after(saves: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chain ends after so many mid-round checkpoints."""
+    real, left = chain.save, saves
+
+    def save(*args: Any) -> None:
+        nonlocal left
+        real(*args)
+        left -= 1
+        if not left:
+            raise Stopped
+
+    monkeypatch.setattr(chain, "save", save)
+
+
+def work_of(toy_study: MakeStudy, root: Path, cadence: int = 2, **changes: Any) -> ChainWork:
+    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": cadence}}
+    method = {"base": "replay-half", "schedule": SCHEDULE}
+    made = plan.make(toy_study(**{"methods": [method], "periods": THREE, "resources": resources} | changes), str(root))
+    (found,) = made.chains
+    return driver.work_of(made, found)
+
+
+def run(work: ChainWork) -> dict[str, str]:
+    """Hashes of what each round of a chain left behind, after running it to its end."""
+    assert chain.run_chain(work, Workers()) == list(work.ids)
+    return {
+        f"{number} {file.path}": file.sha256
+        for number, round_id in enumerate(work.ids)
+        for file in record_of(work, round_id).files
+    }
+
+
+def run_until(work: ChainWork, saves: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+        stop_after(saves, patch)
+        chain.run_chain(work, Workers())
+
+
+def record_of(work: ChainWork, round_id: str) -> Any:
+    record = read_record(Store(work.root), folder_of(round_id))
+    assert record is not None
+    return record
+
+
+def elsewhere(work: ChainWork, name: str) -> ChainWork:
+    return replace(work, root=str(Path(work.root).parent / name))
+
+
+def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_before(
+    toy_root: Path, toy_study: MakeStudy
+) -> None:
+    wild = {"kind": "cosine", "max_rate": 1e30, "end_rate": 1e30, "warmup_steps": 0}
+    work = work_of(toy_study, toy_root, 1, methods=[{"base": "cyclic-cosine", "schedule": wild}])
+    with pytest.raises(RunError, match=r"period 202302, step 1: loss (nan|inf).*last good checkpoint is kept"):
+        chain.run_chain(work, Workers())
+    store = Store(toy_root)
+    assert read_record(store, folder_of(work.ids[0])) is not None
+    assert read_record(store, folder_of(work.ids[1])) is None
+    kept = newest(store, folder_of(work.ids[1]))
+    assert kept is not None and kept.endswith("steps/00000001")
+
+
+def cut(step: Path) -> None:
+    file = next(step.glob("files/*.distcp"))
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def change_a_byte(step: Path) -> None:
+    file = next(step.glob("files/*.distcp"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(bytes(data))
+
+
+def lose_a_file(step: Path) -> None:
+    next(step.glob("files/.metadata")).unlink()
+
+
+def garble_the_record(step: Path) -> None:
+    (step / "record.json").write_text('{"format": 1')
+
+
+@pytest.mark.parametrize("damage", [cut, change_a_byte, lose_a_file, garble_the_record])
+def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
+    toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None]
+) -> None:
+    work = work_of(toy_study, toy_root)
+    expected = run(work)
+    again = elsewhere(work, "again")
+    run_until(again, 1)
+    run_until(again, 1)  # goes on from step 2 and leaves step 4
+    store, folder = Store(again.root), folder_of(work.ids[0])
+    last = newest(store, folder)
+    assert last is not None and last.endswith("steps/00000004")
+    damage(Path(store.path(last)))
+    with pytest.warns(UserWarning, match="is damaged") as caught:
+        before = newest(store, folder)
+    assert [last in str(w.message) for w in caught] == [True]
+    assert before is not None and before.endswith("steps/00000002")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(again) == expected
+
+
+@pytest.mark.parametrize(
+    "dropout",
+    [
+        {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 16, "num_hidden_layers": 1, "attention_dropout": 0.3}},
+        {"kind": "config", "model_type": "gpt2", "config": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}},
+    ],
+    ids=["as an argument of attention", "as modules"],
+)
+def test_dropout_resumes_to_the_same_bits(toy_root: Path, toy_study: MakeStudy, dropout: dict[str, Any]) -> None:
+    work = work_of(toy_study, toy_root, model=dropout)
+    expected = run(work)
+    again = elsewhere(work, "again")
+    run_until(again, 1)
+    torch.rand(5)  # what this process has drawn meanwhile
+    run_until(again, 2)
+    torch.rand(5)
+    assert run(again) == expected
+    losses = [losses_of(work, number) for number in range(3)]
+    none = json.loads(json.dumps(dropout).replace('"attention_dropout": 0.3', '"attention_dropout": 0.0'))
+    if none == dropout:
+        none["config"] |= {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    without = work_of(toy_study, toy_root, model=none)
+    run(without)
+    assert [losses_of(without, number) for number in range(3)] != losses, "was there any dropout?"
+
+
+def losses_of(work: ChainWork, number: int) -> list[float]:
+    path = f"{folder_of(work.ids[number])}/{record_of(work, work.ids[number]).attempt}/metrics.json"
+    return list(Store(work.root).read_json(path)["loss"])
+
+
+def test_a_published_round_is_a_hugging_face_folder(toy_root: Path, toy_study: MakeStudy) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    work = work_of(toy_study, toy_root)
+    run(work)
+    folder = toy_root / published(Store(toy_root), work.ids[-1])
+    module, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    assert {p.dtype for p in module.parameters()} == {torch.float32}
+    encoded = tokenizer("w1 w2 w3", return_tensors="pt")
+    assert encoded["input_ids"].tolist() == [[1, 2, 3]]
+    assert module.config.eos_token_id == tokenizer.eos_token_id == 63
+    ours = model.load(folder).eval()
+    with torch.no_grad():
+        assert torch.equal(module(encoded["input_ids"]).logits, ours(encoded["input_ids"]).logits)
+
+
+def test_weights_pass_from_round_to_round_as_through_the_published_folder(
+    toy_root: Path, toy_study: MakeStudy
+) -> None:
+    work = work_of(toy_study, toy_root)
+    expected = run(work)
+    single = elsewhere(work, "single")
+    for number, spec in enumerate(work.rounds):
+        parent = work.ids[number - 1] if number else None
+        run(replace(single, rounds=(spec,), ids=(work.ids[number],), parent=parent))
+    assert run(single) == expected
+
+
+def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeStudy) -> None:
+    work = work_of(toy_study, toy_root)
+    expected = run(work)
+    again = elsewhere(work, "again")
+    run_until(again, 1)
+    run_until(again, 2)
+    assert run(again) == expected, "metrics.json is among these files"
+    for number, spec in enumerate(work.rounds):
+        record = record_of(again, work.ids[number])
+        metrics = Store(again.root).read_json(f"{folder_of(work.ids[number])}/{record.attempt}/metrics.json")
+        assert set(metrics) == {"loss", "rate", "gradient_norm"}
+        assert {len(values) for values in metrics.values()} == {spec.steps}
+        assert metrics["rate"] == [spec.recipe.schedule.rate(step, spec.place) for step in range(spec.steps)]
+        assert record.about["loss"] == metrics["loss"][-1]
+        assert record.about["steps"] == spec.steps
+    assert record_of(again, work.ids[0]).about["measured"]["tokens"] == 4 * 64, "only what this process trained"
+
+
+def test_a_finished_chain_is_not_touched_again(toy_root: Path, toy_study: MakeStudy) -> None:
+    work = work_of(toy_study, toy_root)
+    run(work)
+    before = {path: (toy_root / path).stat().st_mtime_ns for path in Store(toy_root).walk()}
+    run(work)
+    assert {path: (toy_root / path).stat().st_mtime_ns for path in Store(toy_root).walk()} == before
+
+
+def test_progress_counts_over_the_whole_chain(toy_root: Path, toy_study: MakeStudy) -> None:
+    work = work_of(toy_study, toy_root)
+    events: list[Any] = []
+    chain.run_chain(work, Workers(), events.append)
+    ends = [event for event in events if event["finished"]]
+    assert [event["period"] for event in ends] == ["202301", "202302", "202303"]
+    assert [event["step"] for event in ends] == [6, 10, 14]
+    assert [event["tokens"] for event in ends] == [6 * 64, 10 * 64, 14 * 64]
+    assert {event["steps"] for event in events} == {14}
