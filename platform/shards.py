@@ -174,7 +174,7 @@ class Corpus:
         from transformers import AutoTokenizer
 
         with self.store.local("tokenizer") as folder:
-            return AutoTokenizer.from_pretrained(folder)  # type: ignore[no-any-return]
+            return AutoTokenizer.from_pretrained(folder)
 
 
 def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: Sequence[str] | None = None) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -68,17 +69,40 @@ def losses(
     """(what is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
     arguments, labels, weights = recipe.objective(rows)
     logits = module(**arguments).logits.float()
-    normaliser = torch.logsumexp(logits, dim=-1)
-    nll = normaliser - logits.gather(-1, labels[..., None]).squeeze(-1)
-    per_token = nll + recipe.loss.z_loss * normaliser.square()
-    if weights is not None:
-        nll, per_token = nll * weights, per_token * weights
-    loss = per_token.sum()
+    weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
+    loss, nll = _TokenLoss.apply(logits, labels, weights, recipe.loss.z_loss)
     for penalty in penalties:
         extra = penalty.loss(rows, logits)
         if extra is not None:
             loss = loss + extra
-    return loss, nll.sum()
+    return loss, nll
+
+
+class _TokenLoss(torch.autograd.Function):
+    """Cross-entropy with z-loss, summed over weighted targets: (what is minimised, −log P).
+
+    Its gradient is written down, in three passes over the logits, because at small widths they are most of a step:
+    w · [(1 + 2 z · lse) · softmax − onehot]. Autograd takes nearly twice as long for the same numbers.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor, z_loss: float) -> tuple[Tensor, Tensor]:
+        normaliser = torch.logsumexp(logits, dim=-1)
+        nll = normaliser - logits.gather(-1, labels[..., None]).squeeze(-1)
+        ctx.save_for_backward(logits, labels, weights, normaliser)
+        ctx.z_loss = z_loss
+        nll_sum = (nll * weights).sum()
+        ctx.mark_non_differentiable(nll_sum)
+        return ((nll + z_loss * normaliser.square()) * weights).sum(), nll_sum
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        logits, labels, weights, normaliser = ctx.saved_tensors
+        scale = gradients[0] * weights
+        gradient = torch.sub(logits, normaliser[..., None]).exp_()
+        gradient.mul_((scale + 2 * ctx.z_loss * normaliser * scale)[..., None])
+        gradient.scatter_add_(-1, labels[..., None], -scale[..., None])
+        return gradient, None, None, None
 
 
 def check_finite(result: StepResult, period: str, step: int) -> None:

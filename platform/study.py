@@ -56,7 +56,7 @@ ConfigText = Annotated[str, BeforeValidator(_json)]
 def _model_kind(value: Any) -> str:
     if isinstance(value, dict):
         return str(value.get("kind", "preset"))
-    return value.kind if isinstance(value, Settings) else "preset"
+    return str(getattr(value, "kind", "preset"))
 
 
 def _named_model(value: Any) -> Any:
@@ -185,6 +185,7 @@ class Study(Settings):
         if self.reference not in (None, "raw", *names):
             raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
         labels = self.periods.timeline().labels
+        wanted: list[tuple[str, Sequence[str]]]
         wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
         wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
         for where, named in wanted:
