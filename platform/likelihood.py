@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -228,23 +227,6 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
     finally:
         for part in training:
             part.training = True
-
-
-@dataclass(frozen=True)
-class Loss:
-    """−ln P summed over so many tokens."""
-
-    total: float
-    tokens: int
-
-    @property
-    def nll(self) -> float:
-        """Mean per token; nan where there is none."""
-        return self.total / self.tokens if self.tokens else math.nan
-
-    @property
-    def perplexity(self) -> float:
-        return math.exp(self.nll)
 
 
 def mean_and_stderr(sums: ArrayLike, counts: ArrayLike) -> tuple[float, float]:

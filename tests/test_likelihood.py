@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from ticlm.platform import likelihood
-from ticlm.platform.likelihood import Loss, mean_and_stderr, rolling, row_losses, token_losses, windows
+from ticlm.platform.likelihood import mean_and_stderr, rolling, row_losses, token_losses, windows
 
 VOCAB, PREFIX, WINDOW = 61, 0, 8
 SMALL: dict[str, Any] = {
@@ -212,9 +212,9 @@ def test_windows_score_every_token_once_with_all_the_context_that_fits(length: i
 
 
 def test_perplexity_by_hand() -> None:
-    assert Loss(3 + 1 + 2 + 4 + 1.5 + 0.5, 6).perplexity == pytest.approx(7.389056)
-    assert Loss(12.0, 5).nll == pytest.approx(2.4)
-    assert math.isnan(Loss(0.0, 0).nll)
+    assert math.exp(mean_and_stderr([3 + 1 + 2 + 4 + 1.5 + 0.5], [6])[0]) == pytest.approx(7.389056)
+    assert math.exp(mean_and_stderr([7.5, 4.5], [4, 1])[0]) == pytest.approx(11.023176)
+    assert math.isnan(mean_and_stderr([0.0], [0])[0])
 
 
 def test_mean_is_over_tokens_not_over_documents() -> None:

@@ -188,6 +188,25 @@ def test_a_source_keeps_the_seed_of_the_round_that_first_drew_from_it(toy_study:
     assert [(d.source.period, d.seed) for d in drawn] == [("202301", 0), ("202302", 3)]
 
 
+class Returning(Continual):
+    """Leaves the first period alone for a round, then comes back to it."""
+
+    kind: Literal["returning"] = "returning"  # type: ignore[assignment]
+
+    def legs(self, horizon: Horizon) -> Any:
+        first, second, third, _ = horizon.sources.values()
+        yield Leg(period=first.period, start="scratch", mixture=Mixture.of({first: 6 * 64}), initial=True)
+        yield Leg(period=second.period, start="previous", mixture=Mixture.of({second: 4 * 64}))
+        yield Leg(period=third.period, start="previous", mixture=Mixture.of({first: 4 * 64}))
+
+
+def test_a_source_goes_on_even_after_a_round_without_it(toy_study: Callable[..., Study]) -> None:
+    schedule = {"kind": "cosine", "warmup_steps": 1}
+    method = parse(Returning, {"name": "returning", "schedule": schedule}, "method")
+    last = specs(rounds(toy_study().model_copy(update={"methods": (method,)})))["202303"]
+    assert last.drawn == (Drawn(source=last.sources[0], seed=0, rows=24),)
+
+
 def test_a_round_from_scratch_has_drawn_nothing(toy_study: Callable[..., Study]) -> None:
     assert all(spec.drawn == () and spec.parent is None for spec in specs(rounds(toy_study()), 2).values())
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Context, Penalty, PenaltyState
-from ticlm.platform import chain, driver, evaluation, generation, model, plan
+from ticlm.platform import chain, driver, generation, model, plan
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.model import Workers
