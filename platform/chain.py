@@ -78,7 +78,7 @@ def _starting_module(work: ChainWork, number: int, store: Store) -> nn.Module:
     if parent is not None:
         with store.local(published(store, parent)) as folder:
             module = model.load(folder)
-            module.ticlm_adapters = model.adapters(folder)
+            module.ticlm_adapters = model.adapters(folder)  # type: ignore[assignment]
             return module
     if recipe.model.kind == "folder":
         with Store(recipe.model.path).local("") as folder:

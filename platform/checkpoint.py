@@ -12,9 +12,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save as write
 from torch.optim import Optimizer
 
 from ticlm.methods.seams import PenaltyState
@@ -37,10 +38,10 @@ def save(
     state = _state(module, optimizer, penalties, step, history)
     folder = f"{attempt.path}/steps/{step:08d}"
     if store.is_local:
-        _dcp(dcp.save, state, store.path(f"{folder}/files"), workers)
+        _dcp(write, state, store.path(f"{folder}/files"), workers)
     else:
         with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
-            _dcp(dcp.save, state, local, workers)
+            _dcp(write, state, local, workers)
             store.upload(Path(local), f"{folder}/files")
         workers.barrier()
     if workers.rank == 0:
@@ -77,7 +78,7 @@ def restore(
     """Load a mid-round checkpoint in place and return (steps done, history); every rank calls."""
     state = _state(module, optimizer, penalties, 0, [])
     with store.local(f"{path}/files") as local:
-        _dcp(dcp.load, state, str(local), workers)
+        _dcp(load, state, str(local), workers)
     set_state_dict(module, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
     for penalty, saved in zip(penalties, state["penalties"].values()):
         penalty.load_state_dict(saved)

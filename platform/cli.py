@@ -48,7 +48,9 @@ def data_show(name: Annotated[str, typer.Argument(metavar="CORPUS")], root: Root
     from ticlm.platform.shards import Corpus
     from ticlm.platform.store import Store
 
-    console().print(overview(Corpus.open(corpus_uri(name, Store(_root(root))))))
+    uri = corpus_uri(name, Store(_root(root)))
+    assert uri is not None
+    console().print(overview(Corpus.open(uri)))
 
 
 @app.command()

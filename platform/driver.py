@@ -80,7 +80,7 @@ def evaluate(plan: Plan, show: Show) -> None:
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
     """Everything the workers of a chain need to know."""
     assert plan.corpus is not None and plan.store is not None
-    uri = corpus_uri(plan.study, plan.store)
+    uri = corpus_uri(plan.study.corpus, plan.store)
     assert uri is not None
     rounds = tuple(plan.tree.rounds[key] for key in chain.keys)
     parent = rounds[0].parent

@@ -92,7 +92,7 @@ def _has_rows(plan: Plan, task: Task, label: str) -> bool:
 def units(plan: Plan) -> list[Unit]:
     """What is left to score, a unit per checkpoint and task."""
     assert plan.corpus is not None and plan.store is not None
-    uri = corpus_uri(plan.study, plan.store)
+    uri = corpus_uri(plan.study.corpus, plan.store)
     assert uri is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     needed: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}

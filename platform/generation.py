@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.store import Store, read_record
@@ -20,7 +21,7 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
 
     store, path = _find(root, checkpoint)
     with store.local(path) as folder:
-        module = model.load(Path(folder)).eval()
+        module: Any = model.load(Path(folder)).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder)
     encoded = tokenizer(prompt or tokenizer.eos_token, return_tensors="pt")
     torch.manual_seed(seed)

@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 from safetensors import SafetensorError
 from torch import nn
+from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
@@ -95,7 +96,7 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
     if precision.compute == "float32" or dist.is_initialized():
         yield device
         return
-    dist.init_process_group("nccl" if device == "cuda" else "gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group("nccl" if device == "cuda" else "gloo", store=HashStore(), rank=0, world_size=1)
     try:
         yield device
     finally:
@@ -139,17 +140,18 @@ def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tup
 
 def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
     family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
-    return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")  # type: ignore[no-any-return]
+    return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
 
 
-def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> PreTrainedModel:
+def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
     """A module with random weights that depend on `seed` alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _from_config(made, objective)
+        module: nn.Module = _from_config(made, objective)
+        return module
 
 
-def load(folder: Path) -> PreTrainedModel:
+def load(folder: Path) -> nn.Module:
     """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt."""
     family = AutoModelForCausalLM
     if (folder / OBJECTIVE).exists() and json.loads((folder / OBJECTIVE).read_text())["kind"] == Seq2Seq().kind:

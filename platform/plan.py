@@ -198,9 +198,8 @@ def make(study: Study, root: str | None) -> Plan:
     return plan
 
 
-def corpus_uri(study: Study, store: Store | None) -> str | None:
-    """Where the study's corpus lies: a path or URI as it stands, else `corpora/NAME@VERSION` in the root."""
-    name = study.corpus
+def corpus_uri(name: str, store: Store | None) -> str | None:
+    """Where a corpus lies: a path or URI as it stands, else `corpora/NAME@VERSION` in the root."""
     if "://" in name or name.startswith((".", "/", "~")):
         return str(Path(name).expanduser()) if "://" not in name else name
     if store is None:
@@ -209,7 +208,7 @@ def corpus_uri(study: Study, store: Store | None) -> str | None:
 
 
 def find_corpus(study: Study, store: Store | None) -> Corpus | None:
-    uri = corpus_uri(study, store)
+    uri = corpus_uri(study.corpus, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
     return Corpus.open(uri)

@@ -48,7 +48,7 @@ def train_step(
     total = torch.zeros((), device=workers.device, dtype=torch.float64)
     for micro, real in _micro_batches(rows, recipe, workers, micro_rows):
         loss, nll = losses(module, recipe, penalties, micro)
-        (loss * (workers.world / targets if real else 0.0)).backward()
+        (loss * (workers.world / targets if real else 0.0)).backward()  # type: ignore[no-untyped-call]
         if real:
             total += nll.detach()
     for name, parameter in module.named_parameters():
@@ -70,7 +70,7 @@ def losses(
     arguments, labels, weights = recipe.objective(rows)
     logits = module(**arguments).logits.float()
     weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
-    loss, nll = _TokenLoss.apply(logits, labels, weights, recipe.loss.z_loss)
+    loss, nll = _TokenLoss.apply(logits, labels, weights, recipe.loss.z_loss)  # type: ignore[no-untyped-call]
     for penalty in penalties:
         extra = penalty.loss(rows, logits)
         if extra is not None:
