@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import nn
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
@@ -96,4 +97,7 @@ def _state(
 def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        do(state, checkpoint_id=folder, no_dist=workers.world == 1)
+        try:
+            do(state, checkpoint_id=folder, no_dist=workers.world == 1)
+        except CheckpointException as error:  # no Exception itself, so that nothing would catch it
+            raise next(iter(error.failures.values()))[0] from None

@@ -82,10 +82,8 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
             stack.enter_context(driver.connected(made))
             _build(recipe, root)
             made = _plan(study, root, set_)
-        if made.pending() or _units(made):
-            store = Store(_root(root))
-            store.check_writable()
-            stack.enter_context(lease(store, f"run {made.study.name}"))
+        if _units(made) or made.pending():  # in this order: a period that cannot be scored is said before training
+            stack.enter_context(lease(Store(_root(root)), f"run {made.study.name}"))
             stack.enter_context(driver.connected(made))
             show = stack.enter_context(bars())
             driver.train(made, show)
@@ -259,7 +257,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except TiclmError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("stopped; the same command goes on from here", 130)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
@@ -269,14 +267,10 @@ def main() -> None:
         hint = "free some space, then run the same command again" if full else "use another --root"
         _fail(f"{where}: {error.strerror}; {hint}", 1 if full else 2)
     except Exception as error:
-        import click
-
         if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
             _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
-        if isinstance(error, click.ClickException):
+        if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
             _fail(error.format_message(), 2)
-        if isinstance(error, click.Abort):
-            _fail("stopped; the same command goes on from here", 130)
         raise
 
 

@@ -9,6 +9,8 @@ LayerNorm, and OLMo-2 in norming the output of a block instead of its input.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -240,18 +242,32 @@ def publish(
     module.load_state_dict(base, strict=False, assign=True)
     module.tie_weights()
     folder.mkdir(parents=True, exist_ok=True)
-    module.save_pretrained(folder)
+    with _disk_errors(folder):
+        module.save_pretrained(folder)
     (folder / OBJECTIVE).write_text(json.dumps({"kind": objective.kind}))
     if stack:
         from safetensors.torch import save_file
 
         own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
-        save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+        with _disk_errors(folder):
+            save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
         entries = [
             {"type": f"{type(a).__module__}:{type(a).__qualname__}", "settings": a.model_dump(mode="json")}
             for a in stack
         ]
         (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    """safetensors tells a full disk only in the text of an error of its own."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(folder)) from None
 
 
 def _is_adapter(name: str) -> bool:

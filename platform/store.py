@@ -226,7 +226,7 @@ def read_record(store: Store, folder: str) -> Record | None:
     """The record of the work in `folder`, or None where it was never finished."""
     try:
         return Record.model_validate_json(store.read(f"{folder}/{RECORD}"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError as error:
         what = error.errors()[0]["msg"]
@@ -252,11 +252,13 @@ def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
 
 @contextmanager
 def lease(store: Store, purpose: str) -> Iterator[None]:
-    """Hold the root for writing. A second writer gets RunError at once, naming the holder.
+    """Hold the root for writing. A second writer gets RunError at once, naming the holder; InputError where nothing can
+    be written.
 
     Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner; a lease
     is dead when its process is gone from this host, or after a minute without a heartbeat.
     """
+    store.check_writable()
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = 0
     for name in sorted(store.files("leases"), reverse=True)[:1]:
@@ -303,8 +305,11 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-        with suppress(OSError):
+        try:
             store.write(mine, json.dumps(state | {"released": True}).encode())
+        except OSError:  # a full disk
+            with suppress(OSError):
+                store.remove(mine)
 
 
 def _alive(held: Mapping[str, Any]) -> bool:

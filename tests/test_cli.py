@@ -1,0 +1,411 @@
+"""The command line: bad input is one line on stderr and the right exit code; nothing finished is lost."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform.shards import Corpus
+from ticlm.platform.store import Store, lease, read_record
+from ticlm.platform.study import Study
+
+Forks = Callable[..., list[tuple[int, Any]]]
+MakeCorpus = Callable[..., Corpus]
+FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    def in_one_line(self, code: int, *parts: str) -> None:
+        """Exit `code` and one line on stderr that has all of `parts`, whatever was on stdout before."""
+        assert self.code == code, self.out + self.err
+        assert self.err.startswith("ticlm: ") and self.err.count("\n") == 1, self.err
+        for part in parts:
+            assert part in self.err, self.err
+
+
+def command(
+    arguments: tuple[str, ...], environment: dict[str, str], errors: str, before: Callable[[], None] = lambda: None
+) -> None:
+    """`ticlm …` in this process, its stderr apart from its stdout and its page (seconds of drawing) left out."""
+    from ticlm.platform import cli, report
+
+    report.write = lambda results, folder: None  # type: ignore[assignment]
+    os.environ.update(environment)
+    before()
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    sys.argv = ["ticlm", *arguments]
+    cli.main()
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A root with a toy corpus, a study file, and the command line."""
+
+    forks: Forks
+    root: Path
+    study: dict[str, Any] = field(repr=False)
+
+    @property
+    def yaml(self) -> str:
+        return self.write(self.study)
+
+    def write(self, study: dict[str, Any], name: str = "toy") -> str:
+        path = self.root.parent / f"{name}.yaml"
+        path.write_text(json.dumps(study))  # JSON is YAML
+        return str(path)
+
+    def ticlm(self, *arguments: str, **environment: str) -> Ended:
+        return self.command(partial(command, arguments, environment, f"{self.root.parent}/errors"))
+
+    def command(self, job: Callable[[], None]) -> Ended:
+        out = self.root.parent / "out"
+        out.write_text("")
+        ((code, _),) = self.forks(job, log=out)
+        return Ended(code, out.read_text(), (self.root.parent / "errors").read_text())
+
+    def run(self, *sets: str, study: str | None = None) -> Ended:
+        assignments = [word for assignment in sets for word in ("--set", assignment)]
+        return self.ticlm("run", study or self.yaml, "--root", str(self.root), *assignments)
+
+
+@pytest.fixture
+def desk(forks: Forks, toy_root: Path, toy_study: Callable[..., Study]) -> Desk:
+    resources = {"trainer": "process", "device": "cpu", "chains": 1}
+    study = toy_study(
+        methods=[{"base": "cyclic-cosine", "schedule": FAST}],
+        periods={"initial": "202301", "last": "202302"},
+        resources=resources,
+    )
+    data = study.model_dump(mode="json")
+    data["model"]["changes"] = json.loads(data["model"]["changes"])
+    return Desk(forks, toy_root, data)
+
+
+def finished(root: Path | str) -> dict[str, str]:
+    """Hash of every finished round's weights."""
+    store = Store(root)
+    records = {name: read_record(store, f"rounds/{name}") for name in store.folders("rounds")}
+    return {n: r.file("model/model.safetensors").sha256 for n, r in records.items() if r is not None}
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("assignment", "parts"),
+    [
+        ("batchrows=4", ("batchrows: unknown key", "batch_rows")),
+        ("loss.z=1", ("loss.z: unknown key", "allowed: clip_norm, z_loss")),
+        ("resources.cadence.second=1", ("resources.cadence.second: unknown key", "seconds, steps")),
+        ("batch_rows=0", ("batch_rows", "greater than 0", "got 0")),
+        ("batch_rows=many", ("batch_rows", "integer", "'many'")),
+        ("loss.clip_norm=.nan", ("loss.clip_norm", "finite")),
+        ("model.name=7b", ("model", "'tiny', '1b' or '3b'", "'7b'")),
+        ("model.kind=rnn", ("model", "kind must be preset, config or folder")),
+        ("methods.0.schedule.kind=step", ("methods.0", "schedule", "'cosine'", "'autoregressive-cosine'")),
+        ("methods.0.schedule.warmup_steps=-1", ("methods.0", "warmup_steps", "got -1")),
+        ("methods.3.name=x", ("3 is not a position in a list of 1",)),
+        ("methods=[nope]", ("no method 'nope' in the catalogue", "replay-half")),
+        ("methods=[cyclic-cosine,cyclic-cosine]", ("cyclic-cosine is named twice",)),
+        ("reference=nope", ("reference must be raw or one of cyclic-cosine", "'nope'")),
+        ("evaluate.periods=[209901]", ("evaluate.periods: 209901 is not in the timeline", "202301")),
+        ("periods.last=202213", ("202213", "YYYYMM")),
+        ("resources.workers=[3,2]", ("resources.workers", "0 < min <= max", "[3, 2]")),
+        ("nokey", ("--set nokey: expected KEY.KEY=VALUE",)),
+        ("name.x=1", ("--set name.x=1", "it has no keys to set")),
+        ("loss={", ("--set loss={", "not a YAML value")),
+    ],
+)
+def test_a_bad_setting_is_one_line_that_says_what_is_allowed(
+    desk: Desk, assignment: str, parts: tuple[str, ...]
+) -> None:
+    desk.run(assignment).in_one_line(2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("name: [", ("not valid YAML",)),
+        ("- a\n- b", ("expected a mapping of settings, got list",)),
+        ("", ("expected a mapping of settings",)),
+        ("name: x", ("is required",)),
+        ("name: Upper\ncorpus: toy", ("name", "'Upper'")),
+    ],
+)
+def test_a_file_that_is_no_study_is_one_line_that_names_it(desk: Desk, text: str, parts: tuple[str, ...]) -> None:
+    path = desk.root.parent / "bad.yaml"
+    path.write_text(text)
+    desk.run(study=str(path)).in_one_line(2, "bad.yaml", *parts)
+
+
+def test_a_study_that_does_not_exist_is_one_line_with_those_that_do(desk: Desk) -> None:
+    desk.run(study="nowhere").in_one_line(2, "nowhere: no such file, and no packaged name", "demo")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("run",), ("Missing argument", "STUDY")),
+        (("walk",), ("No such command", "walk")),
+        (("run", "demo", "--rot", "x"), ("No such option", "--rot")),
+        (("generate", "x", "y", "--tokens", "few"), ("--tokens", "integer")),
+    ],
+)
+def test_a_wrong_command_is_one_line(desk: Desk, arguments: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    desk.ticlm(*arguments).in_one_line(2, *parts)
+
+
+# --- the corpus ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["run", "train", "eval"])
+def test_a_corpus_that_is_not_there_is_one_line_that_says_how_to_get_it(desk: Desk, verb: str) -> None:
+    study = desk.write(desk.study | {"corpus": "other"})
+    desk.ticlm(verb, study, "--root", str(desk.root)).in_one_line(2, "corpus other", "ticlm data build")
+
+
+def test_a_period_that_the_corpus_lacks_is_named(desk: Desk) -> None:
+    desk.run("periods.last=202306").in_one_line(2, "has no period 202305 and 1 more", "ticlm data build")
+    assert finished(desk.root) == {}
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"PAR1"), lambda path: path.write_bytes(b"")])
+def test_a_shard_that_is_missing_or_damaged_is_named(desk: Desk, damage: Callable[[Path], object]) -> None:
+    corpus = Corpus.open(f"{desk.root}/corpora/toy@1")
+    (path,) = corpus.files("202302", "train")
+    damage(Path(corpus.store.path(path)))
+    desk.run().in_one_line(2, "shard", path)
+    assert len(finished(desk.root)) == 1, "the round before was finished and is kept"
+
+
+def test_a_held_out_shard_that_is_missing_is_named_and_no_round_is_lost(desk: Desk) -> None:
+    corpus = Corpus.open(f"{desk.root}/corpora/toy@1")
+    (path,) = corpus.files("202301", "eval")
+    Path(corpus.store.path(path)).unlink()
+    desk.run().in_one_line(2, "shard", path, "is missing")
+    assert len(finished(desk.root)) == 2
+
+
+def test_rows_of_another_length_are_refused_with_the_right_one(desk: Desk) -> None:
+    desk.run("length=32").in_one_line(2, "length: 32", "set length: 16")
+
+
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_a_model_too_small_for_the_tokenizer_is_refused(desk: Desk, verb: str) -> None:
+    model = desk.study["model"] | {"changes": desk.study["model"]["changes"] | {"vocab_size": 50}}
+    study = desk.write(desk.study | {"model": model})
+    desk.ticlm(verb, study, "--root", str(desk.root)).in_one_line(2, "vocabulary of 50", "64 tokens")
+    assert not (desk.root / "rounds").exists()
+
+
+def test_a_tokenizer_that_did_not_cut_the_corpus_is_refused(desk: Desk) -> None:
+    path = desk.root / "corpora/toy@1/tokenizer/tokenizer.json"
+    path.write_text(path.read_text() + " ")
+    desk.run().in_one_line(2, "corpora/toy@1/tokenizer", "not the tokenizer that cut the corpus")
+
+
+def test_a_model_folder_too_small_for_the_tokenizer_is_refused(desk: Desk) -> None:
+    from ticlm.platform import model
+    from ticlm.platform.objective import Causal
+    from ticlm.platform.study import PresetModel
+
+    made = model.config(PresetModel(name="tiny"), 50)
+    folder = desk.root.parent / "small"
+    model.publish(model.scratch(made, Causal(), 0).state_dict(), made, Causal(), [], folder)
+    study = desk.write(desk.study | {"model": {"kind": "folder", "path": str(folder), "as_of": "202212"}})
+    desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(2, "vocabulary of 50", "64 tokens")
+
+
+# --- budgets and periods ---------------------------------------------------------------------------------------------
+
+
+def test_a_budget_too_small_for_one_step_is_refused_with_the_size_of_a_step(desk: Desk) -> None:
+    desk.run("initial.budget=63").in_one_line(2, "period 202301", "63 tokens", "4 rows x 16 = 64 tokens")
+    desk.run("continual_tokens={per_period: 10}").in_one_line(2, "period 202302", "10 tokens", "64 tokens")
+
+
+def test_a_named_period_without_held_out_rows_is_refused_before_anything_is_trained(
+    desk: Desk, toy_corpus: MakeCorpus
+) -> None:
+    toy_corpus(desk.root / "corpora/bare@1", periods=("202301",))
+    toy_corpus(desk.root / "corpora/bare@1", periods=("202301", "202302"), held_out=0)
+    study = desk.write(desk.study | {"corpus": "bare", "evaluate": {"periods": ["202302"]}})
+    desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(2, "evaluate.periods names 202302", "no eval row")
+    assert finished(desk.root) == {}
+
+
+# --- the root --------------------------------------------------------------------------------------------------------
+
+
+def test_a_relative_root_inside_a_ray_job_is_refused(desk: Desk) -> None:
+    ended = desk.ticlm("run", desk.yaml, "--root", "runs", RAY_JOB_CONFIG_JSON_ENV_VAR="{}")
+    ended.in_one_line(2, "root runs is relative, inside a Ray job", "absolute path or a URI")
+
+
+@pytest.mark.parametrize("verb", ["run", "train", "eval"])
+def test_a_root_that_cannot_be_written_is_refused(desk: Desk, verb: str) -> None:
+    (desk.root.parent / "file").write_text("")
+    study = desk.write(desk.study | {"corpus": f"{desk.root}/corpora/toy@1"})
+    ended = desk.ticlm(verb, study, "--root", f"{desk.root.parent}/file/root")
+    ended.in_one_line(2, f"{desk.root.parent}/file/root", "is not writable")
+
+
+def test_a_root_of_an_unknown_protocol_is_refused(desk: Desk) -> None:
+    desk.ticlm("run", desk.yaml, "--root", "nope://bucket").in_one_line(2, "root nope://bucket")
+
+
+@pytest.mark.parametrize("verb", ["run", "train", "eval"])
+def test_a_second_writer_is_refused_and_the_first_goes_on(desk: Desk, verb: str) -> None:
+    with lease(Store(desk.root), "run toy"):
+        desk.ticlm(verb, desk.yaml, "--root", str(desk.root)).in_one_line(
+            1, "in use by another writer: run toy", f"process {os.getpid()}"
+        )
+    assert desk.run().code == 0
+
+
+def fills(study: str, folder: str, size: str, errors: str) -> dict[str, Any]:
+    """A run on a disk of `size` of its own, then the same with room enough: how the first ended, and what is done."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x00020000) or libc.mount(b"none", b"/", None, (1 << 14) | (1 << 18), None):
+        return {"skip": "no mounts of our own"}
+    if libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, f"size={size}".encode()):
+        return {"skip": "no tmpfs"}
+
+    def run() -> int:
+        try:
+            command(("run", study, "--root", f"{folder}/root"), {}, errors)
+        except SystemExit as end:
+            return int(end.code or 0)
+        except BaseException:
+            traceback.print_exc()
+            return 99
+        return 0
+
+    first = run()
+    error = Path(errors).read_text()
+    before = finished(f"{folder}/root")
+    if libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 32, b"size=100m"):
+        return {"skip": "no remount"}
+    second = run()
+    return {
+        "first": first,
+        "error": error,
+        "before": before,
+        "second": second,
+        "errors": Path(errors).read_text(),
+        "after": finished(f"{folder}/root"),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "cadence"),
+    [("100k", 2), ("300k", 2), ("8k", None), ("16k", None), ("40k", None), ("56k", None), ("72k", None), ("92k", None)],
+)
+def test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing(
+    desk: Desk, size: str, cadence: int | None
+) -> None:
+    """In a mid-round checkpoint, in a model, in a record, in cells."""
+    folder = desk.root.parent / "disk"
+    folder.mkdir()
+    resources = desk.study["resources"] | {"cadence": {"steps": cadence}}
+    study = desk.write(desk.study | {"corpus": f"{desk.root}/corpora/toy@1", "resources": resources})
+    log = desk.root.parent / "log"
+    ((code, found),) = desk.forks(partial(fills, study, str(folder), size, f"{desk.root.parent}/errors"), log=log)
+    assert code == 0, log.read_text()[-3000:]
+    if "skip" in found:
+        pytest.skip(found["skip"])
+    Ended(found["first"], "", found["error"]).in_one_line(1, "No space left", "run the same command again")
+    assert found["second"] == 0, found["errors"]
+    assert found["before"].items() <= found["after"].items()
+    assert desk.run().code == 0
+    assert found["after"] == finished(desk.root)
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "sys.argv = ['ticlm', '--help']\n"
+        "from ticlm.platform import cli\n"
+        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'torch', 'ray', 'transformers', 'pandas', 'numpy', 'pyarrow', 'matplotlib', 'fsspec', 'pydantic'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    began = time.process_time()
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stderr.splitlines()[-1] == "[]"
+    for verb in ("run", "train", "eval", "report", "plan", "generate", "clean", "check", "data"):
+        assert verb in ended.stdout
+    assert time.process_time() - began < 5
+
+
+def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:
+    root = ("--root", str(desk.root))
+    plan = desk.ticlm("plan", desk.yaml, *root, "--json")
+    assert plan.code == 0 and not (desk.root / "rounds").exists(), "a plan writes nothing"
+    json.loads(plan.out)
+    desk.ticlm("report", desk.yaml, *root).in_one_line(2, "nothing to report yet")
+    assert desk.ticlm("train", desk.yaml, *root).code == 0
+    done = finished(desk.root)
+    assert len(done) == 2
+    assert not (desk.root / "cells").exists()
+    assert desk.ticlm("eval", desk.yaml, *root).code == 0
+    shown = desk.ticlm("report", desk.yaml, *root)
+    assert shown.code == 0 and "cyclic-cosine" in shown.out
+    again = desk.run()
+    assert again.code == 0 and finished(desk.root) == done
+    assert desk.ticlm("data", "show", "toy", *root).code == 0
+
+    first = sorted(done)[0]
+    said = desk.ticlm("generate", first[:8], "w1 w2", *root, "--tokens", "5")
+    assert said.code == 0 and said.out.startswith("w1 w2 w")
+    assert desk.ticlm("generate", first[:8], "w1 w2", *root, "--tokens", "5").out == said.out
+    warm = ("generate", first[:8], "w1 w2", *root, "--tokens", "12", "--temperature", "5")
+    assert desk.ticlm(*warm, "--seed", "1").out != desk.ticlm(*warm, "--seed", "2").out
+    desk.ticlm("generate", "zzz", "w1", *root).in_one_line(2, "zzz: 0 rounds start with it")
+
+
+def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(desk: Desk) -> None:
+    root = ("--root", str(desk.root))
+    assert desk.run().code == 0
+    assert desk.run("methods.0.schedule.max_rate=1e-3").code == 0
+    assert len(finished(desk.root)) == 3
+    ended = desk.ticlm("check", str(desk.root))
+    assert ended.code == 0 and ", 0 problems" in ended.out
+    desk.ticlm("check", str(desk.root / "nothing")).in_one_line(2, "there is nothing")
+
+    listed = desk.ticlm("clean", desk.yaml, *root)
+    assert listed.code == 0 and "--remove deletes them" in listed.out
+    assert len(finished(desk.root)) == 3, "without --remove it only lists"
+    assert desk.ticlm("clean", desk.yaml, *root, "--remove").code == 0
+    assert len(finished(desk.root)) == 2
+    assert desk.run().code == 0
+    assert len(finished(desk.root)) == 2
+
+    name = sorted(finished(desk.root))[0]
+    (file,) = (desk.root / "rounds" / name).glob("*/model/model.safetensors")
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(bytes(data))
+    ended = desk.ticlm("check", str(desk.root))
+    assert ended.code == 1 and "1 problems" in ended.out and "model.safetensors" in ended.out
