@@ -94,13 +94,17 @@ def _matrices(view: View) -> Figure:
     )
     across = min(4, len(shown))
     down = -(-len(shown) // across)
-    tall = 0.6 + 2.4 * min(2.0, len(view.study.checkpoints) / len(view.evaluated))
-    figure = Figure(figsize=(2.7 * across + 1, tall * down), layout="compressed")
+    ratio = len(view.study.checkpoints) / len(view.evaluated)
+    square = 0.6 <= ratio <= 2.0  # else cells are stretched, so that the labels of the short side stay apart
+    labels = 0.06 * max(map(len, view.evaluated))
+    tall = 0.6 + labels + 2.4 * min(2.0, max(0.6, ratio))
+    figure = Figure(figsize=(2.7 * across + 1, tall * down), layout="compressed" if square else "constrained")
     grid = figure.subplots(down, across, squeeze=False)
     for axes in grid.flat[len(shown) :]:
         axes.set_axis_off()
     for place, (axes, method, values) in enumerate(zip(grid.flat, view.methods, shown)):
         image = axes.imshow(values, palette, vmin=low, vmax=high, interpolation="nearest")
+        axes.set_aspect("equal" if square else "auto")
         axes.set_title(method.method.name)
         _label_axes(axes, view, left=place % across == 0, below=place + across >= len(shown))
         _hatch(axes, values)

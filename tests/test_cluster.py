@@ -1,0 +1,158 @@
+"""Chains on Ray: a killed worker changes no bit, a chain that cannot go on says why, and so does a user's error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform import cluster, driver, evaluation, plan
+from ticlm.platform.errors import InputError, RunError
+from ticlm.platform.shards import Corpus
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Study
+from ticlm.platform.work import folder_of, published
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+MakeStudy = Callable[..., Study]
+FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+
+
+class Silent:
+    """Shows nothing."""
+
+    def begin(self, name: str, total: int, unit: str) -> None: ...
+
+    def update(self, name: str, done: int, note: str = "") -> None: ...
+
+    def end(self, name: str, note: str = "") -> None: ...
+
+
+def study_of(toy_study: MakeStudy, steps: int, **resources: Any) -> Study:
+    """Two rounds of a replay chain, the first of `steps` steps."""
+    return toy_study(
+        methods=[{"base": "replay-half", "schedule": FAST}],
+        periods={"initial": "202301", "last": "202302"},
+        initial={"budget": {"steps": steps}, "schedule": FAST},
+        resources={"trainer": "ray", "device": "cpu", "chains": 1, "cadence": {"steps": 10}} | resources,
+    )
+
+
+def train_workers() -> Iterator[tuple[int, str]]:
+    """(pid, command line) of the processes of Ray Train's workers that this very process has under it."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+    for pid in parents:
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+        except OSError:
+            continue
+        above = pid
+        while above in parents and above not in (0, os.getpid()):
+            above = parents[above]
+        if above == os.getpid() and "RayTrainWorker" in line:
+            yield pid, line
+
+
+def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
+    """Wait for the second mid-round checkpoint of a round, then SIGKILL one worker."""
+    store, deadline = Store(root), time.monotonic() + 120
+    while time.monotonic() < deadline:
+        folder = folder_of(round_id)
+        steps = [s for a in store.folders(folder) for s in store.folders(f"{folder}/{a}/steps")]
+        workers = sorted(train_workers())
+        if any(step >= "00000020" for step in steps) and len(workers) == 2:
+            killed.append(workers[-1][0])
+            os.kill(workers[-1][0], signal.SIGKILL)
+            return
+        time.sleep(0.02)
+
+
+def test_a_killed_worker_changes_no_bit_and_trackers_go_on(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None]
+) -> None:
+    study = study_of(toy_study, 400, workers=2, tensorboard=True, wandb={"mode": "offline"})
+    made = plan.make(study, str(toy_root))
+    (chain,) = made.chains
+    assert made.share(chain) == (2, 2)
+    work = driver.work_of(made, chain)
+    undisturbed = replace(work, root=str(toy_root.parent / "undisturbed"))
+    train_world(undisturbed, 2)  # plain gloo processes
+
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_one_worker, args=(toy_root, work.ids[0], killed))
+    killer.start()
+    driver.train(made, Silent())
+    killer.join()
+    assert len(killed) == 1, "no worker was killed: nothing was tested"
+    for round_id in work.ids:
+        mine, theirs = (
+            Store(root).read(f"{published(Store(root), round_id)}/model.safetensors")
+            for root in (toy_root, undisturbed.root)
+        )
+        assert mine == theirs
+    record = read_record(Store(toy_root), folder_of(work.ids[0]))
+    assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it was restarted"
+    assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
+    assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start of the workers"
+    assert list(toy_root.rglob("*.wandb"))
+
+    driver.evaluate(made, Silent())
+    assert evaluation.units(made) == []
+
+
+def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy
+) -> None:
+    corpus = Corpus.open(f"{toy_root}/corpora/toy@1")
+    (path,) = corpus.files("202302", "train")
+    (held_out,) = corpus.files("202301", "eval")
+    for file in (path, held_out):
+        Path(corpus.store.path(file)).unlink()
+    made = plan.make(study_of(toy_study, 4), str(toy_root))
+    with pytest.raises(InputError) as caught:
+        driver.train(made, Silent())
+    assert f"shard {corpus.store.uri(path)} is missing" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(made.records) == 1, "the round before is finished and kept"
+
+    with pytest.raises(InputError) as caught:
+        driver.evaluate(made, Silent())
+    assert f"shard {corpus.store.uri(held_out)} is missing" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_chain_that_always_fails_ends_with_its_cause(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two workers one may wait for the other, so an error of theirs is raised, and Ray starts them again."""
+    monkeypatch.setattr(cluster, "RESTARTS", 1)
+    corpus = Corpus.open(f"{toy_root}/corpora/toy@1")
+    (path,) = corpus.files("202301", "train")
+    Path(corpus.store.path(path)).unlink()
+    made = plan.make(study_of(toy_study, 4, workers=2), str(toy_root))
+    began = time.monotonic()
+    with pytest.raises(RunError) as caught:
+        driver.train(made, Silent())
+    message = str(caught.value)
+    assert "no new step after 1 restarts" in message and "replay-half" in message
+    assert path in message and "\n" not in message
+    assert time.monotonic() - began < 120
+
+
+def test_more_workers_than_there_are_is_refused_at_once(ray_local: None, toy_root: Path, toy_study: MakeStudy) -> None:
+    made = plan.make(study_of(toy_study, 4, workers=3), str(toy_root))
+    with pytest.raises(InputError, match=r"resources.workers: 3 workers need a CPU each; this Ray has 2"):
+        driver.train(made, Silent())
