@@ -101,7 +101,8 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
 def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
     """Chains that can start now: parent done, and workers enough. Those that others wait for come first."""
     free = _workers(plan) - sum(plan.share(c)[1] for c in running)
-    slots = plan.study.resources.chains - len(running)
+    # in one process there is one stream of random numbers: chains side by side would draw each other's
+    slots = (plan.study.resources.chains if plan.study.resources.trainer == "ray" else 1) - len(running)
     chosen = []
     for chain in sorted(left, key=lambda c: not plan.is_trunk(c)):
         parent = plan.tree.rounds[chain.keys[0]].parent

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ticlm.platform.errors import InputError
+from ticlm.platform.errors import InputError, TiclmError
 from ticlm.platform.objective import AnyObjective
 from ticlm.platform.plan import Plan, corpus_uri, weights_of
 from ticlm.platform.results import Cell, read_cells, write_cells
@@ -164,16 +164,22 @@ def run(left: Sequence[Unit], evaluators: int, on_ray: bool, advance: Callable[[
     gpus = 1 if ray.cluster_resources().get("GPU", 0) >= 1 else 0
     actor = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=3, max_task_retries=3)(_Evaluator)
     pool = [actor.remote() for _ in range(min(evaluators, len(left)))]
-    waiting = list(left)
-    busy = {a.score.remote(waiting.pop(0)): a for a in pool}
-    while busy:
-        (ready,), _ = ray.wait(list(busy), num_returns=1)
-        free = busy.pop(ready)
-        advance(ray.get(ready))
-        if waiting:
-            busy[free.score.remote(waiting.pop(0))] = free
-    for a in pool:
-        ray.kill(a)
+    try:
+        waiting = list(left)
+        busy = {a.score.remote(waiting.pop(0)): a for a in pool}
+        while busy:
+            (ready,), _ = ray.wait(list(busy), num_returns=1)
+            free = busy.pop(ready)
+            advance(ray.get(ready))
+            if waiting:
+                busy[free.score.remote(waiting.pop(0))] = free
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, TiclmError):  # as itself: Ray's own text is a traceback
+            raise error.cause from None
+        raise
+    finally:
+        for a in pool:
+            ray.kill(a)
 
 
 class _Evaluator:

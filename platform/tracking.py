@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.settings import fingerprint
 from ticlm.platform.store import Store
 from ticlm.platform.study import Resources, Wandb
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 METRICS = ("loss", "rate", "gradient_norm", "tokens_per_s", "tokens")
 
@@ -22,13 +25,13 @@ class Tracker(Protocol):
     def close(self) -> None: ...
 
 
-def start(resources: Resources, root: str, study: str, label: str, first_step: int = 0) -> list[Tracker]:
+def start(resources: Resources, root: str, study: str, label: str) -> list[Tracker]:
     """The trackers that `resources` ask for; the same chain gets the same run again after a restart."""
     trackers: list[Tracker] = []
     name = f"{study} {label}"
     folder = _local_folder(root)
     if resources.tensorboard:
-        trackers.append(TensorBoard(folder / "tensorboard" / fingerprint(name)[:12], name, first_step))
+        trackers.append(TensorBoard(folder / "tensorboard" / fingerprint(name)[:12], name))
     if resources.wandb is not None:
         trackers.append(WeightsAndBiases(resources.wandb, folder, study, label))
     return trackers
@@ -40,19 +43,24 @@ def _local_folder(root: str) -> Path:
 
 
 class TensorBoard:
-    def __init__(self, folder: Path, name: str, first_step: int) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+    """The file is opened at the first event: what an attempt that was lost wrote from that step on is purged."""
 
-        # points after a restart's first step were written by the attempt that was lost
-        self.writer = SummaryWriter(str(folder), purge_step=first_step)
-        self.writer.add_text("chain", name)
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.writer: SummaryWriter | None = None
 
     def log(self, event: Mapping[str, Any]) -> None:
+        if self.writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(str(self.folder), purge_step=event["step"])
+            self.writer.add_text("chain", self.name)
         for metric in METRICS:
             self.writer.add_scalar(metric, event[metric], event["step"])
 
     def close(self) -> None:
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
 
 
 class WeightsAndBiases:

@@ -28,6 +28,8 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
         record = read_record(store, f"rounds/{name}")
         if name in kept and record is not None:
             found += [f"rounds/{name}/{a}" for a in store.folders(f"rounds/{name}") if a != record.attempt]
+            if store.folders(f"rounds/{name}/{record.attempt}/steps"):  # killed between the record and the tidying up
+                found.append(f"rounds/{name}/{record.attempt}/steps")
     return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
 
 

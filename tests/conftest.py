@@ -264,7 +264,7 @@ def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int
     from ticlm.platform import chain
     from ticlm.platform.model import Workers, local_group
 
-    real, left = chain.save, saves
+    real, left = vars(chain)["save"], saves
 
     def save(*args: Any) -> None:
         nonlocal left
@@ -275,7 +275,7 @@ def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int
                 args[-1].barrier()
                 os._exit(9)
 
-    chain.save = save
+    vars(chain)["save"] = save
     if world == 1:
         with local_group(work.rounds[0].recipe.precision, "cpu"):
             chain.run_chain(work, Workers())

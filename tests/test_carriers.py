@@ -46,8 +46,11 @@ def test_a_stream_that_is_left_early_leaves_no_reader_behind(ray_local: None, fe
     import threading
 
     for carrier in ("process", "ray-data"):
-        batches = stream(feed, (0, 0), carrier)  # type: ignore[arg-type]
+        batches = stream(feed, (0, 0), carrier)
         first, second = next(batches), next(batches)
         assert (first.step, second.step) == (0, 1)
         batches.close()  # type: ignore[attr-defined]
-    assert not [t for t in threading.enumerate() if t.name == "ticlm-reader" and not t.join(2) and t.is_alive()]
+    readers = [thread for thread in threading.enumerate() if thread.name == "ticlm-reader"]
+    for thread in readers:
+        thread.join(2)
+    assert not any(thread.is_alive() for thread in readers)

@@ -31,7 +31,7 @@ class Stopped(Exception):
 
 def stop_after(saves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The chain ends after so many mid-round checkpoints."""
-    real, left = chain.save, saves
+    real, left = vars(chain)["save"], saves
 
     def save(*args: Any) -> None:
         nonlocal left
@@ -136,8 +136,16 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
 @pytest.mark.parametrize(
     "dropout",
     [
-        {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 16, "num_hidden_layers": 1, "attention_dropout": 0.3}},
-        {"kind": "config", "model_type": "gpt2", "config": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32}},
+        {
+            "kind": "preset",
+            "name": "tiny",
+            "changes": {"hidden_size": 16, "num_hidden_layers": 1, "attention_dropout": 0.3},
+        },
+        {
+            "kind": "config",
+            "model_type": "gpt2",
+            "config": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32},
+        },
     ],
     ids=["as an argument of attention", "as modules"],
 )
@@ -180,9 +188,7 @@ def test_a_published_round_is_a_hugging_face_folder(toy_root: Path, toy_study: M
         assert torch.equal(module(encoded["input_ids"]).logits, ours(encoded["input_ids"]).logits)
 
 
-def test_weights_pass_from_round_to_round_as_through_the_published_folder(
-    toy_root: Path, toy_study: MakeStudy
-) -> None:
+def test_weights_pass_from_round_to_round_as_through_the_published_folder(toy_root: Path, toy_study: MakeStudy) -> None:
     work = work_of(toy_study, toy_root)
     expected = run(work)
     single = elsewhere(work, "single")
@@ -227,3 +233,40 @@ def test_progress_counts_over_the_whole_chain(toy_root: Path, toy_study: MakeStu
     assert [event["step"] for event in ends] == [6, 10, 14]
     assert [event["tokens"] for event in ends] == [6 * 64, 10 * 64, 14 * 64]
     assert {event["steps"] for event in events} == {14}
+
+
+class Silent:
+    """Shows nothing."""
+
+    def begin(self, name: str, total: int, unit: str) -> None: ...
+
+    def update(self, name: str, done: int, note: str = "") -> None: ...
+
+    def end(self, name: str, note: str = "") -> None: ...
+
+
+def test_chains_in_one_process_train_one_after_another(toy_root: Path, toy_study: MakeStudy) -> None:
+    """Random numbers and threads belong to the process: side by side, chains would draw each other's."""
+    dropout = {"name": "tiny", "changes": {"hidden_size": 16, "num_hidden_layers": 1, "attention_dropout": 0.3}}
+    roots = []
+    for workers in (1, 2):
+        resources = {"trainer": "process", "device": "cpu", "workers": workers, "chains": 2}
+        study = toy_study(
+            methods=[{"base": "cyclic-cosine", "schedule": SCHEDULE}, {"base": "oracle", "cutoffs": ["202303"]}],
+            initial={"budget": {"steps": 40}, "schedule": SCHEDULE},
+            periods=THREE,
+            model=dropout,
+            resources=resources,
+            corpus=f"{toy_root}/corpora/toy@1",
+        )
+        roots.append(toy_root.parent / f"workers-{workers}")
+        driver.train(plan.make(study, str(roots[-1])), Silent())
+    alone, beside = ({n: hashes_of(root, n) for n in Store(root).folders("rounds")} for root in roots)
+    assert len(alone) == 4
+    assert alone == beside
+
+
+def hashes_of(root: Path, name: str) -> dict[str, str]:
+    record = read_record(Store(root), f"rounds/{name}")
+    assert record is not None
+    return {file.path: file.sha256 for file in record.files}

@@ -46,7 +46,7 @@ def command(
     """`ticlm …` in this process, its stderr apart from its stdout and its page (seconds of drawing) left out."""
     from ticlm.platform import cli, report
 
-    report.write = lambda results, folder: None  # type: ignore[assignment]
+    vars(report)["write"] = lambda results, folder: None
     os.environ.update(environment)
     before()
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
@@ -186,7 +186,9 @@ def test_a_period_that_the_corpus_lacks_is_named(desk: Desk) -> None:
     assert finished(desk.root) == {}
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"PAR1"), lambda path: path.write_bytes(b"")])
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: path.write_bytes(b"PAR1"), lambda path: path.write_bytes(b"")]
+)
 def test_a_shard_that_is_missing_or_damaged_is_named(desk: Desk, damage: Callable[[Path], object]) -> None:
     corpus = Corpus.open(f"{desk.root}/corpora/toy@1")
     (path,) = corpus.files("202302", "train")

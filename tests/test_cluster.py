@@ -83,7 +83,7 @@ def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
 def test_a_killed_worker_changes_no_bit_and_trackers_go_on(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None]
 ) -> None:
-    study = study_of(toy_study, 400, workers=2, tensorboard=True, wandb={"mode": "offline"})
+    study = study_of(toy_study, 150, workers=2, tensorboard=True, wandb={"mode": "offline"})
     made = plan.make(study, str(toy_root))
     (chain,) = made.chains
     assert made.share(chain) == (2, 2)

@@ -10,16 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ticlm.platform import plan, upkeep
 from ticlm.platform.results import read_cells
 from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
+from ticlm.platform.study import Study, load
 
 Forks = Callable[..., list[tuple[int, Any]]]
 KILLED = -signal.SIGKILL
@@ -50,7 +51,7 @@ def run(study: Path, root: str, before: Callable[[], None] = lambda: None) -> No
     """`ticlm run` without its page (seconds of drawing), after `before` has laid its trap."""
     from ticlm.platform import cli, report
 
-    report.write = lambda results, folder: None  # type: ignore[assignment]
+    vars(report)["write"] = lambda results, folder: None
     before()
     sys.argv = ["ticlm", "run", str(study), "--root", root]
     cli.main()
@@ -122,7 +123,7 @@ def in_a_replay_round(period: str, step: int) -> None:
             trap("torch.nn.utils", "clip_grad_norm_", steps)
         return real(work, *rest)
 
-    chain.run_chain = run_chain
+    vars(chain)["run_chain"] = run_chain
 
 
 def half_a_model() -> None:
@@ -143,7 +144,7 @@ def after_seconds(seconds: float) -> None:
     threading.Timer(seconds, die).start()
 
 
-POINTS = {
+POINTS: dict[str, Callable[[], None]] = {
     "in a step of the first round": partial(trap, "torch.nn.utils", "clip_grad_norm_", 4),
     "in a step of a replay round": partial(in_a_replay_round, "202303", 2),
     "with half a checkpoint written": half_a_checkpoint,
@@ -248,6 +249,19 @@ def test_a_root_on_s3_ends_like_a_local_one_killed_or_not(kills: Kills, s3_bucke
     assert after.weights == kills.whole.weights
     assert after.cells == kills.whole.cells
     store = Store(s3_bucket)
+    assert not [name for name in store.walk("rounds") if "/steps/" in name]
+
+
+def test_what_a_kill_left_behind_is_found_by_upkeep(kills: Kills, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    assert kills.run(str(root), POINTS["after a round's record"]) == KILLED
+    kills.go_on(str(root))
+    made, store = plan.make(load(str(kills.study)), str(root)), Store(root)
+    left = [path for path, _ in upkeep.unused(store, [made])]
+    assert left and all(path.endswith("/steps") for path in left)
+    for path in left:
+        store.remove(path)
+    assert finished(str(root)) == replace(kills.whole, attempts=finished(str(root)).attempts)
     assert not [name for name in store.walk("rounds") if "/steps/" in name]
 
 

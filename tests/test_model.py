@@ -24,7 +24,7 @@ T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
 def test_a_preset_has_the_parameters_and_flops_of_the_paper(
     name: str, parameters: int, flops: int, attention: int
 ) -> None:
-    made = model.config(PresetModel(name=name), vocab_size=50_254)  # type: ignore[arg-type]
+    made = model.config(PresetModel(name=name), vocab_size=50_254)
     assert model.count_parameters(made, Causal()) == parameters
     assert model.flops_per_token(made, parameters, 2048) == (flops, flops + attention)
 

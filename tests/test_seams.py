@@ -62,7 +62,7 @@ def work_of(study: Study, root: Path) -> ChainWork:
 
 def stop_after(saves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The chain ends after so many mid-round checkpoints."""
-    real, left = chain.save, saves
+    real, left = vars(chain)["save"], saves
 
     def save(*args: Any) -> None:
         nonlocal left
@@ -93,7 +93,15 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
     from transformers import AutoModelForSeq2SeqLM
 
     corpus = toy_corpus(tmp_path / "corpora/toy@1", inputs=12)
-    t5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "pad_token_id": 0, "decoder_start_token_id": 0}
+    t5 = {
+        "d_model": 16,
+        "d_kv": 8,
+        "d_ff": 32,
+        "num_layers": 1,
+        "num_heads": 2,
+        "pad_token_id": 0,
+        "decoder_start_token_id": 0,
+    }
     study = toy_study(
         model={"kind": "config", "model_type": "t5", "config": t5},
         objective={"kind": "seq2seq"},
@@ -104,7 +112,9 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
     made = run_whole(study, tmp_path)
     first, last = made.tree.runs[0].rounds.values()
     folder = tmp_path / published(Store(tmp_path), made.ids[last])
-    losses = json.loads((tmp_path / published(Store(tmp_path), made.ids[first])).parent.joinpath("metrics.json").read_text())
+    losses = json.loads(
+        (tmp_path / published(Store(tmp_path), made.ids[first])).parent.joinpath("metrics.json").read_text()
+    )
     assert np.mean(losses["loss"][-5:]) < np.mean(losses["loss"][:5]) - 0.3
 
     scored = {cell.evaluated: cell for cell in cells_of(made, last)}
@@ -150,7 +160,9 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
         for block in corpus.rows(label, "train").all(1000)
         for i, row in enumerate(block["tokens"])
     }
-    drawn = [[of[row.tobytes()] for row in b.columns["tokens"]] for b in Reader(Feed(work.rounds, work.corpora)).read(0)]
+    drawn = [
+        [of[row.tobytes()] for row in b.columns["tokens"]] for b in Reader(Feed(work.rounds, work.corpora)).read(0)
+    ]
     assert [sum(label == "202301" for label, _ in batch) for batch in drawn] == [4, 4, 4, 1, 1, 1]
     assert len({row for batch in drawn for row in batch}) == 24, "a row was drawn twice"
 
@@ -258,7 +270,7 @@ class LowRank(Adapter):
     rank: int = 4
 
     def add(self, module: nn.Module, depth: int) -> None:
-        width = module.config.hidden_size  # type: ignore[union-attr]
+        width: int = module.config.hidden_size  # type: ignore[union-attr, assignment]
         for block in module.model.layers:  # type: ignore[union-attr]
             path = nn.Sequential(nn.Linear(width, self.rank, bias=False), nn.Linear(self.rank, width, bias=False))
             nn.init.zeros_(path[1].weight)  # type: ignore[arg-type]
@@ -296,7 +308,7 @@ def test_adapters_stack_over_rounds_on_a_frozen_base(toy_root: Path, toy_study: 
     last = list(made.tree.runs[0].rounds.values())[-1]
     said = generation.generate(str(toy_root), made.ids[last][:10], "w1 w2 w3", 12, 0.0, 0)
     ours, theirs = (
-        m.generate(input_ids=torch.tensor([[1, 2, 3]]), max_new_tokens=12, do_sample=False, pad_token_id=63)[0].tolist()
+        m.generate(input_ids=torch.tensor([[1, 2, 3]]), max_new_tokens=12, do_sample=False, pad_token_id=63)[0].tolist()  # type: ignore[operator]
         for m in (stacked, plain)
     )
     assert said == " ".join(f"w{i}" for i in ours if i != 63)
