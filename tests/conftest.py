@@ -1,4 +1,4 @@
-"""What tests share: a toy corpus and its study, one small Ray, and an S3 that lives in this process."""
+"""What tests share: a toy corpus and its study, a small Ray, an S3 that lives in this process, forks that train."""
 
 from __future__ import annotations
 

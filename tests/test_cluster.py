@@ -41,7 +41,8 @@ def study_of(toy_study: MakeStudy, steps: int, **resources: Any) -> Study:
         methods=[{"base": "replay-half", "schedule": FAST}],
         periods={"initial": "202301", "last": "202302"},
         initial={"budget": {"steps": steps}, "schedule": FAST},
-        resources={"trainer": "ray", "device": "cpu", "chains": 1, "cadence": {"steps": 10}} | resources,
+        resources={"trainer": "ray", "device": "cpu", "chains": 1, "evaluators": 1, "cadence": {"steps": 10}}
+        | resources,
     )
 
 
@@ -80,10 +81,10 @@ def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
         time.sleep(0.02)
 
 
-def test_a_killed_worker_changes_no_bit_and_trackers_go_on(
+def test_a_killed_worker_changes_no_bit(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None]
 ) -> None:
-    study = study_of(toy_study, 150, workers=2, tensorboard=True, wandb={"mode": "offline"})
+    study = study_of(toy_study, 120, workers=2, tensorboard=True)
     made = plan.make(study, str(toy_root))
     (chain,) = made.chains
     assert made.share(chain) == (2, 2)
@@ -107,7 +108,6 @@ def test_a_killed_worker_changes_no_bit_and_trackers_go_on(
     assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it was restarted"
     assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
     assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start of the workers"
-    assert list(toy_root.rglob("*.wandb"))
 
     driver.evaluate(made, Silent())
     assert evaluation.units(made) == []

@@ -19,11 +19,12 @@ import pytest
 
 from ticlm.platform import plan, upkeep
 from ticlm.platform.results import read_cells
-from ticlm.platform.store import Store, read_record
+from ticlm.platform.store import Store, read_record, verify
 from ticlm.platform.study import Study, load
 
 Forks = Callable[..., list[tuple[int, Any]]]
 KILLED = -signal.SIGKILL
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,6 @@ def as_yaml(study: Study) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_run_killed_at_this_point_ends_like_any_other(kills: Kills, tmp_path: Path, point: str) -> None:
     assert kills.run(str(tmp_path), POINTS[point]) == KILLED
@@ -223,7 +223,6 @@ def test_a_run_killed_at_this_point_ends_like_any_other(kills: Kills, tmp_path: 
     assert after.cells == kills.whole.cells
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_a_run_killed_at_a_random_moment_ends_like_any_other(kills: Kills, tmp_path: Path, seed: int) -> None:
     seconds, root = random.Random(seed).uniform(0.1, 0.9) * kills.seconds, tmp_path / "0"
@@ -242,7 +241,6 @@ def test_a_run_killed_again_and_again_ends_like_any_other(kills: Kills, tmp_path
     assert after.cells == kills.whole.cells
 
 
-@pytest.mark.slow
 def test_a_root_on_s3_ends_like_a_local_one_killed_or_not(kills: Kills, s3_bucket: str) -> None:
     assert kills.run(s3_bucket, POINTS["before a round's record"]) == KILLED
     after = kills.go_on(s3_bucket)
@@ -272,4 +270,5 @@ def test_nothing_but_what_is_recorded_is_left_of_a_whole_run(kills: Kills) -> No
     for name, attempt in kills.whole.attempts.items():
         record = read_record(store, f"rounds/{name}")
         assert record is not None
+        assert verify(store, f"rounds/{name}") == []
         assert store.walk(f"rounds/{name}") == sorted(["record.json", *(f"{attempt}/{f.path}" for f in record.files)])

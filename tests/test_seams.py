@@ -220,7 +220,8 @@ class AverageState:
     def pull(self, name: str, parameter: Tensor) -> None:
         assert parameter.grad is not None
         self.calls += 1
-        parameter.grad.add_(parameter.detach() - self.average[name], alpha=self.strength)
+        strength = self.strength * (1 + self.calls % 5)
+        parameter.grad.add_(parameter.detach() - self.average[name], alpha=strength)
         self.average[name].lerp_(parameter.detach(), 0.2)
 
     def before_evaluation(self) -> None: ...
@@ -341,6 +342,7 @@ def test_evaluation_scores_the_adapted_model(toy_root: Path, toy_study: MakeStud
     assert len(set(values)) == 3, f"adapters left no trace in the cells: {values}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["penalty", "adapter"])
 def test_penalties_and_adapters_do_not_depend_on_the_workers(
     toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None], part: str

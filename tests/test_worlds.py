@@ -145,11 +145,13 @@ def test_ranks_together_read_the_rows_of_one_worker(replay: Worlds, world: int) 
             np.testing.assert_array_equal(rows, batch.columns["tokens"])
 
 
+@pytest.mark.slow
 def test_two_workers_train_the_model_of_one(alone: Trained, pair: Trained) -> None:
     assert_same_model(pair, alone)
     assert pair.bytes != alone.bytes, "two workers round differently; if not, were there two?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "micro"), [(1, 3), (2, 2), (4, None)])
 def test_uneven_rows_and_micro_batches_do_not_change_the_model(
     replay: Worlds, alone: Trained, world: int, micro: int | None
@@ -157,11 +159,13 @@ def test_uneven_rows_and_micro_batches_do_not_change_the_model(
     assert_same_model(replay.whole(f"micro-{world}", world, micro), alone)
 
 
+@pytest.mark.slow
 def test_more_workers_than_rows_train_the_model_of_one(replay: Worlds) -> None:
     few = replace(replay, study=replay.study.model_copy(update={"batch_rows": 3}))
     assert_same_model(few.whole("few-4", 4), few.whole("few-1", 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [1, 2])
 def test_the_same_workers_resume_to_the_same_bits(replay: Worlds, alone: Trained, pair: Trained, world: int) -> None:
     root = f"resumed-{world}"
@@ -171,6 +175,7 @@ def test_the_same_workers_resume_to_the_same_bits(replay: Worlds, alone: Trained
     assert replay.outcome(root).bytes == (alone if world == 1 else pair).bytes
 
 
+@pytest.mark.slow
 def test_a_chain_goes_from_two_workers_to_one_to_four(replay: Worlds, alone: Trained) -> None:
     replay.train("handed", 2, saves=1)
     replay.train("handed", 1, saves=1)
@@ -178,6 +183,7 @@ def test_a_chain_goes_from_two_workers_to_one_to_four(replay: Worlds, alone: Tra
     assert_same_model(replay.outcome("handed"), alone)
 
 
+@pytest.mark.slow
 def test_padded_pairs_train_alike_on_uneven_workers(
     replay: Worlds, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: Callable[..., Study]
 ) -> None:
@@ -194,6 +200,7 @@ def test_padded_pairs_train_alike_on_uneven_workers(
     assert_same_model(pairs.whole("three", 3, micro=1), pairs.whole("one", 1))
 
 
+@pytest.mark.slow
 def test_bfloat16_keeps_cells_within_its_rounding(replay: Worlds, alone: Trained) -> None:
     """DESIGN, invariant 2: 2e-3 nats; weights and optimizer stay in float32."""
     from ticlm.platform.study import Precision
