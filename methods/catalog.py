@@ -5,10 +5,8 @@ from __future__ import annotations
 from ticlm.methods.method import Continual, OracleSeries
 from ticlm.methods.replay import EqualReplay, FixedReplay
 from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
-from ticlm.platform.periods import TIC_CC_MONTHS
 
 ORACLE_CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
-EVALUATED = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
 
 # TiC-LM, Table 2. Learning rates: 1e-4 for continual rounds, 3e-4 for AR's first (facts of the release).
 CATALOG: dict[str, Continual | OracleSeries] = {

@@ -66,7 +66,8 @@ class Optimizer(Settings):
 
 
 class PenaltyState(Protocol):
-    """A penalty while a round runs. Its state dict is part of the round's checkpoints."""
+    """A penalty while a round runs. Its state dict is part of the round's checkpoints and has all its keys from the
+    start, because a checkpoint is loaded into it."""
 
     def loss(self, batch: Mapping[str, Tensor], logits: Tensor) -> Tensor | None:
         """A term summed over this micro-batch's targets, or None."""

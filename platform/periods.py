@@ -62,10 +62,6 @@ class Timeline(Settings):
             shown = f"{self.labels[0]} … {self.labels[-1]} ({len(self.labels)})"
             raise InputError(f"period {label} is not in the timeline; it has {shown}") from None
 
-    def upto(self, label: str) -> tuple[str, ...]:
-        """Labels seen when `label` is the newest, itself last."""
-        return self.labels[: self.index(label) + 1]
-
     def __len__(self) -> int:
         return len(self.periods)
 

@@ -256,7 +256,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     be written.
 
     Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner; a lease
-    is dead when its process is gone from this host, or after a minute without a heartbeat.
+    is dead when its process is gone from this host or, on another, after a minute without a heartbeat.
     """
     store.check_writable()
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")

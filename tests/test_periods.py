@@ -153,12 +153,6 @@ def test_a_moment_is_placed_by_its_day_in_utc() -> None:
 # timelines
 
 
-def test_what_is_seen_ends_with_the_newest() -> None:
-    timeline = Calendar(initial="202301", last="202304").timeline()
-    assert timeline.upto("202303") == ("202301", "202302", "202303")
-    assert timeline.upto("202301") == ("202301",)
-
-
 def test_a_label_outside_the_timeline_is_answered_with_its_ends() -> None:
     with pytest.raises(InputError, match=r"period 202305 is not in the timeline; it has 202301 … 202304 \(4\)"):
         Calendar(initial="202301", last="202304").timeline().index("202305")
