@@ -6,23 +6,27 @@ Adding a part is one class in one file and one line in its union here; adding a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
-from ticlm.methods.optimizers import AdamW
-from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
-from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
+from ticlm.methods.ewc import EWC
+from ticlm.methods.lwf import LwF
+from ticlm.methods.optimizers import AdamW, ScheduleFree
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
+from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Adapter, Horizon, Leg, Penalty
 from ticlm.platform.mixture import Mixture, allot
 from ticlm.platform.periods import Label
 from ticlm.platform.settings import Settings
 
-AnySchedule = Annotated[WarmupCosine | AutoregressiveCosine, Field(discriminator="kind")]
-AnyReplay = Annotated[NoReplay | EqualReplay | FixedReplay, Field(discriminator="kind")]
-AnyOptimizer = AdamW
-AnyPenalty = Penalty
-AnyAdapter = Adapter
+AnySchedule = Annotated[
+    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant, Field(discriminator="kind")
+]
+AnyReplay = Annotated[NoReplay | EqualReplay | FixedReplay | ExponentialReplay, Field(discriminator="kind")]
+AnyOptimizer = Annotated[AdamW | ScheduleFree, Field(discriminator="kind")]
+AnyPenalty = Annotated[EWC | LwF, Field(discriminator="kind")] | InstanceOf[Penalty]
+AnyAdapter = InstanceOf[Adapter]
 
 
 class PerPeriod(Settings):
@@ -47,17 +51,51 @@ class Continual(Settings):
     adapter: AnyAdapter | None = None
     seeds: tuple[int, ...] = (0,)
 
+    @model_validator(mode="after")
+    def _composes(self) -> Self:
+        kinds = [type(penalty).__name__ for penalty in self.penalties]
+        twice = {kind for kind in kinds if kinds.count(kind) > 1}
+        if twice:
+            raise ValueError(
+                f"{self.name}: two penalties {min(twice)} have no meaning; give one with the summed weight"
+            )
+        if self.adapter is not None and any(isinstance(penalty, EWC) for penalty in self.penalties):
+            raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
+        return self
+
     def legs(self, horizon: Horizon) -> Iterator[Leg]:
-        first, *later = horizon.labels
-        yield Leg(
-            period=first,
-            start="scratch",
-            mixture=Mixture.of({horizon.sources[first]: horizon.initial}),
-            initial=True,
-        )
-        for label in later:
-            mixture = self.replay.mixture(horizon.seen(label), horizon.continual(None))
-            yield Leg(period=label, start="previous", mixture=mixture)
+        yield horizon.first()
+        previous = horizon.start
+        for label in horizon.later:
+            yield Leg(
+                period=label,
+                start="previous",
+                mixture=self.replay.draw(horizon.seen(label), horizon.budget(None)),
+                index=horizon.continual.index(label),
+                previous=previous,
+            )
+            previous = label
+
+
+class Joint(Continual):
+    """One round from the initial checkpoint on equal tokens of all remaining periods, as many as a continual run sees
+    (TiC-LM, section 6.2). Only its last checkpoint exists."""
+
+    kind: Literal["joint"] = "joint"  # type: ignore[assignment]
+    group: Literal["reference"] = "reference"  # type: ignore[assignment]
+
+    @model_validator(mode="after")
+    def _draws_all(self) -> Self:
+        if not isinstance(self.replay, NoReplay):
+            raise ValueError(f"{self.name}: replay has no meaning in a joint round, which draws all periods at once")
+        return self
+
+    def legs(self, horizon: Horizon) -> Iterator[Leg]:
+        yield horizon.first()
+        last = horizon.later[-1]
+        tokens = horizon.budget(None) * len(horizon.later)
+        mixture = Mixture.of(allot(tokens, {horizon.sources[label]: 1 for label in horizon.later}))
+        yield Leg(period=last, start="previous", mixture=mixture, previous=horizon.start)
 
 
 class OracleSeries(Settings):
@@ -79,7 +117,7 @@ class OracleSeries(Settings):
 
     def legs(self, horizon: Horizon) -> Iterator[Leg]:
         for cutoff in sorted(self.cutoffs, key=horizon.labels.index):
-            tokens = horizon.initial + horizon.continual_upto(cutoff, self.continual_tokens)
+            tokens = horizon.initial + horizon.budget_upto(cutoff, self.continual_tokens)
             mixture = Mixture.of(allot(tokens, dict.fromkeys(horizon.seen(cutoff), 1)))
             yield Leg(period=cutoff, start="scratch", mixture=mixture, initial=True)
 
@@ -89,6 +127,6 @@ def _kind(value: Any) -> str:
 
 
 Method = Annotated[
-    Annotated[Continual, Tag("continual")] | Annotated[OracleSeries, Tag("oracle")],
-    Discriminator(_kind, custom_error_type="kind", custom_error_message="kind must be continual or oracle"),
+    Annotated[Continual, Tag("continual")] | Annotated[Joint, Tag("joint")] | Annotated[OracleSeries, Tag("oracle")],
+    Discriminator(_kind, custom_error_type="kind", custom_error_message="kind must be continual, joint or oracle"),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import Field
 
@@ -27,3 +27,25 @@ class AdamW(Optimizer):
         return torch.optim.AdamW(
             trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
         )
+
+
+class ScheduleFree(Optimizer):
+    """Schedule-Free AdamW (Defazio et al., 2024): gradients are taken between a fast and an averaged iterate, and the
+    averaged one is what is evaluated and handed on. The average starts anew in every round, as the moments do. Meant
+    for a constant rate after warm-up; weight decay as TiC-LM's Table 6 chose it."""
+
+    kind: Literal["schedule-free"] = "schedule-free"
+    betas: tuple[float, float] = (0.9, 0.95)
+    eps: float = Field(1e-8, gt=0)
+    weight_decay: float = Field(0.01, ge=0)
+
+    def start(self, context: Context) -> torch.optim.Optimizer:
+        from schedulefree import AdamWScheduleFree
+
+        trained = [p for p in context.module.parameters() if p.requires_grad]
+        optimizer = AdamWScheduleFree(trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay)
+        optimizer.train()
+        return cast("torch.optim.Optimizer", optimizer)
+
+    def before_evaluation(self, optimizer: torch.optim.Optimizer) -> None:
+        cast(Any, optimizer).eval()

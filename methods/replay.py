@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.methods.seams import Replay
 from ticlm.platform.mixture import Mixture, Source, allot
@@ -16,6 +16,12 @@ class NoReplay(Replay):
     """The new period alone."""
 
     kind: Literal["none"] = "none"
+
+    @model_validator(mode="after")
+    def _nothing_to_restrict(self) -> NoReplay:
+        if self.buffer_tokens is not None or self.expire_after is not None or self.expired:
+            raise ValueError("replay none draws no old period: buffer_tokens, expire_after and expired have no meaning")
+        return self
 
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         return Mixture.of({seen[-1]: budget})
@@ -42,3 +48,26 @@ class FixedReplay(Replay):
             return Mixture.of({now: budget})
         alpha = Fraction(str(self.alpha))
         return Mixture.of(allot(budget, dict.fromkeys(past, (1 - alpha) / len(past)) | {now: alpha}))
+
+
+class ExponentialReplay(Replay):
+    """`alpha` of the budget to the new period; the past in groups of `group` periods, newest first: each gets half of
+    what is left by those before it, spread evenly, and the last, full or not, all the rest (TiC-LM, appendix D.6)."""
+
+    kind: Literal["exponential"] = "exponential"
+    alpha: float = Field(0.5, gt=0, le=1)
+    group: int = Field(10, gt=0)
+
+    def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
+        *past, now = seen
+        if not past:
+            return Mixture.of({now: budget})
+        newest_first = past[::-1]
+        groups = [newest_first[i : i + self.group] for i in range(0, len(past), self.group)]
+        left = 1 - Fraction(str(self.alpha))
+        weights = {now: 1 - left}
+        for number, members in enumerate(groups, 1):
+            share = left if number == len(groups) else left / 2
+            left -= share
+            weights |= dict.fromkeys(members, share / len(members))
+        return Mixture.of(allot(budget, {source: weights[source] for source in seen}))

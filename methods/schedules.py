@@ -10,34 +10,63 @@ from pydantic import Field
 from ticlm.methods.seams import Place, Schedule
 
 
-class WarmupCosine(Schedule):
-    """Linear warm-up to `max_rate`, then a cosine to `end_rate` at the round's end; starts anew in every round
-    (TiC-LM, section 5.1, "cyclic cosine")."""
+class Warmup(Schedule):
+    """Linear warm-up to `max_rate` over `warmup_steps`, then what the schedule says; anew in every round."""
 
-    kind: Literal["cosine"] = "cosine"
     max_rate: float = Field(1e-4, gt=0)
-    end_rate: float = Field(3e-5, ge=0)
     warmup_steps: int = Field(50, ge=0)
 
     def peak(self, place: Place) -> float:
-        """Highest rate of the round at `place`."""
+        """The rate that the warm-up of the round at `place` leads to."""
         return self.max_rate
 
     def rate(self, step: int, place: Place) -> float:
-        peak = self.peak(place)
         if step < self.warmup_steps:
-            return peak * (step + 1) / self.warmup_steps
-        progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
-        return self.end_rate + 0.5 * (1 + math.cos(math.pi * progress)) * (peak - self.end_rate)
+            return self.peak(place) * (step + 1) / self.warmup_steps
+        return self.after_warmup(step, place)
+
+    def after_warmup(self, step: int, place: Place) -> float:
+        raise NotImplementedError
 
     def check(self, place: Place) -> None:
         if self.warmup_steps >= place.steps:
             raise ValueError(f"warmup_steps must be below the {place.steps} steps of a round, got {self.warmup_steps}")
 
 
+class Constant(Warmup):
+    """`max_rate` to the end of the round."""
+
+    kind: Literal["constant"] = "constant"
+
+    def after_warmup(self, step: int, place: Place) -> float:
+        return self.max_rate
+
+
+class Linear(Warmup):
+    """In a straight line down to `end_rate` at the round's end."""
+
+    kind: Literal["linear"] = "linear"
+    end_rate: float = Field(3e-5, ge=0)
+
+    def after_warmup(self, step: int, place: Place) -> float:
+        progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
+        return self.max_rate + progress * (self.end_rate - self.max_rate)
+
+
+class WarmupCosine(Warmup):
+    """A cosine to `end_rate` at the round's end (TiC-LM, section 5, "cyclic cosine")."""
+
+    kind: Literal["cosine"] = "cosine"
+    end_rate: float = Field(3e-5, ge=0)
+
+    def after_warmup(self, step: int, place: Place) -> float:
+        progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
+        return self.end_rate + 0.5 * (1 + math.cos(math.pi * progress)) * (self.peak(place) - self.end_rate)
+
+
 class AutoregressiveCosine(WarmupCosine):
     """Cyclic cosine whose peak falls from round to round as if each continued the cosine of those before it, as its
-    last cycle (TiC-LM, section 5.1 and appendix C.2): end + (1 + cos(pi i / (i + 1))) / 2 * (max - end), where i counts
+    last cycle (TiC-LM, section 5 and appendix C.2): end + (1 + cos(pi i / (i + 1))) / 2 * (max - end), where i counts
     the timeline's continual periods from 0. Needs no known horizon."""
 
     kind: Literal["autoregressive-cosine"] = "autoregressive-cosine"  # type: ignore[assignment]
@@ -46,3 +75,52 @@ class AutoregressiveCosine(WarmupCosine):
     def peak(self, place: Place) -> float:
         i = place.index
         return self.end_rate + 0.5 * (1 + math.cos(math.pi * i / (i + 1))) * (self.max_rate - self.end_rate)
+
+
+class CyclicRsqrt(Warmup):
+    """The rate falls with the inverse square root of the step and, over the last `cooldown_steps`, in a line to
+    `end_rate`; anew in every round, as released with TiC-LM (the row "Cyclic Rsqrt" of its Table 2)."""
+
+    kind: Literal["cyclic-rsqrt"] = "cyclic-rsqrt"
+    end_rate: float = Field(3e-5, ge=0)
+    warmup_steps: int = Field(50, gt=0)
+    cooldown_steps: int = Field(400, ge=0)
+
+    def trajectory(self, step: int) -> float:
+        """The rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""
+        return self.end_rate + (self.max_rate - self.end_rate) * math.sqrt(self.warmup_steps / step)
+
+    def before(self, place: Place) -> int:
+        """Steps of the trajectory before the round at `place`."""
+        return 0
+
+    def after_warmup(self, step: int, place: Place) -> float:
+        before = self.before(place)
+        cooldown = place.steps - self.cooldown_steps
+        if step < cooldown:
+            return self.trajectory(before + step)
+        left = (place.steps - step) / self.cooldown_steps
+        return self.end_rate + left * (self.trajectory(before + cooldown) - self.end_rate)
+
+    def check(self, place: Place) -> None:
+        if self.warmup_steps + self.cooldown_steps >= place.steps:
+            raise ValueError(
+                f"warmup_steps and cooldown_steps must be below the {place.steps} steps of a round together, "
+                f"got {self.warmup_steps} and {self.cooldown_steps}"
+            )
+
+
+class Rsqrt(CyclicRsqrt):
+    """One trajectory over all continual rounds: each warms up again, from where the cooldown before it ended to the
+    trajectory, and branches off it for its own cooldown (TiC-LM, section 5, as its text says)."""
+
+    kind: Literal["rsqrt"] = "rsqrt"  # type: ignore[assignment]
+
+    def before(self, place: Place) -> int:
+        return place.steps_before
+
+    def rate(self, step: int, place: Place) -> float:
+        if step >= self.warmup_steps or place.steps_before == 0:
+            return super().rate(step, place)
+        target = self.trajectory(place.steps_before + self.warmup_steps)
+        return self.end_rate + (target - self.end_rate) * (step + 1) / self.warmup_steps

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from pydantic import Field
+
 from ticlm.platform.mixture import Mixture, Source
+from ticlm.platform.periods import Label
 from ticlm.platform.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,27 +36,70 @@ class Schedule(Settings):
 
 
 class Replay(Settings):
+    """How a round's budget is shared between the new period and those before it.
+
+    What may be replayed can be restricted, whatever the rule: `buffer_tokens` is how many old tokens are kept in all,
+    as many of each old period (those not trained on yet are kept longest); a period older than `expire_after` periods,
+    or named in `expired`, is never drawn again.
+    """
+
+    buffer_tokens: int | None = Field(None, gt=0)
+    expire_after: int | None = Field(None, gt=0)
+    expired: tuple[Label, ...] = ()
+
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         """Tokens to take from each seen source, newest last; they sum to `budget` exactly."""
         raise NotImplementedError
+
+    def draw(self, seen: Sequence[Source], budget: int) -> Mixture:
+        """`mixture` over what is still there: without expired periods, each old one cut to its part of the buffer."""
+        *past, now = seen
+        kept = [old for old in past if old.period not in self.expired]
+        if self.expire_after is not None:
+            kept = [old for old in kept if old in past[-self.expire_after :]]
+        mixture = self.mixture([*kept, now], budget)
+        if self.buffer_tokens is None or not kept:
+            return mixture
+        return mixture.within(dict.fromkeys(kept, self.buffer_tokens // len(kept)))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as the model sees them: `arguments` of its forward, `labels` and `weights` [rows, length]."""
+
+    arguments: Mapping[str, Tensor]
+    labels: Tensor
+    weights: Tensor
 
 
 @dataclass(frozen=True)
 class Context:
     """What a part of a method may use when a round starts.
 
-    `module` holds the round's starting weights (sharded where the round is); `teacher` makes a frozen copy of them,
-    sharded alike; `batches(sources, n)` yields the first n global batches that a round over `sources` alone would see,
-    as this rank's rows; `forward` gives the summed loss and the number of weighted targets of such rows, globally.
+    `module` holds the round's starting weights (sharded where the round is); `teacher` makes a frozen copy of them, or
+    of an imported model, sharded alike. `batches(n)` yields the first n global batches that a round over the source
+    which the penalty `reads` would see, as this rank's rows; `backward(rows, z_loss)` leaves the gradient of the mean
+    loss per target of the whole batch, over all ranks, in `parameter.grad`. `resuming`: what the part returns is
+    about to be loaded from a checkpoint, so it must have all keys but need compute none of their values.
     """
 
     module: nn.Module
-    teacher: Callable[[], nn.Module]
-    batches: Callable[[Sequence[Source], int], Iterator[Mapping[str, Tensor]]]
-    forward: Callable[[nn.Module, Mapping[str, Tensor]], tuple[Tensor, int]]
+    teacher: Callable[[Imported | None], nn.Module]
+    batches: Callable[[int], Iterator[Mapping[str, Tensor]]]
+    backward: Callable[[Mapping[str, Tensor], bool], None]
     place: Place
     rank: int
     world: int
+    resuming: bool = False
+
+
+class Imported(Settings):
+    """A model from outside, in a Hugging Face folder; `as_of` names the last period it has seen, or says `outside` when
+    that is not known. `sha256` is filled in by the plan: the path is no identity."""
+
+    path: str
+    as_of: Label
+    sha256: str = ""
 
 
 class Optimizer(Settings):
@@ -69,8 +115,8 @@ class PenaltyState(Protocol):
     """A penalty while a round runs. Its state dict is part of the round's checkpoints and has all its keys from the
     start, because a checkpoint is loaded into it."""
 
-    def loss(self, batch: Mapping[str, Tensor], logits: Tensor) -> Tensor | None:
-        """A term summed over this micro-batch's targets, or None."""
+    def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
+        """A term summed over this micro-batch's weighted targets, or None; `logits` are float32."""
 
     def pull(self, name: str, parameter: Tensor) -> None:
         """Change `parameter.grad` in place: the local shard, after reduction, before clipping."""
@@ -83,8 +129,20 @@ class PenaltyState(Protocol):
 
 
 class Penalty(Settings):
+    """Ties a round to the period before it; a run's first round has none."""
+
     def start(self, context: Context) -> PenaltyState:
         raise NotImplementedError
+
+    def reads(self, previous: Source, now: Source) -> Source | None:
+        """The source that `start` draws batches from: that of the period before, of the new one, or none."""
+        return None
+
+    @property
+    def imported(self) -> dict[str, Imported]:
+        """The models from outside among its settings, by field."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in values.items() if isinstance(value, Imported)}
 
 
 class Adapter(Settings):
@@ -106,20 +164,29 @@ class Leg(Settings):
     mixture: Mixture
     initial: bool = False
     """True: the study's `initial` schedule, optimizer and seed hold, not the method's own."""
+    index: int = 0
+    """Of the round's place: how many of the timeline's continual periods lie before it."""
+    previous: str | None = None
+    """The period trained on before, which penalties refer to."""
 
 
 @dataclass(frozen=True)
 class Horizon:
     """What a method may know when it lays out its rounds: sources by period, oldest first, and token budgets.
 
-    `continual(total)` is the budget of one continual period and `continual_upto(label, total)` that of all up to and
-    with `label`; `total`, where given, stands instead of the study's own `continual_tokens`.
+    `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
+    taken as it is). `continual` are all periods of the timeline with a continual round, `later` those after `start`.
+    `budget(total)` is the tokens of one continual period and `budget_upto(label, total)` those of all up to and with
+    `label`; `total`, where given, stands instead of the study's own `continual_tokens`.
     """
 
     sources: Mapping[str, Source]
+    start: str
     initial: int
-    continual: Callable[[Any], int]
-    continual_upto: Callable[[str, Any], int]
+    continual: tuple[str, ...]
+    later: tuple[str, ...]
+    budget: Callable[[Any], int]
+    budget_upto: Callable[[str, Any], int]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -129,3 +196,8 @@ class Horizon:
         """Sources up to and with `label`, newest last."""
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
+
+    def first(self) -> Leg:
+        """The round of the initial checkpoint."""
+        mixture = Mixture.of({self.sources[self.start]: self.initial}) if self.initial else Mixture(shares=())
+        return Leg(period=self.start, start="scratch", mixture=mixture, initial=True)

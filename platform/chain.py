@@ -17,31 +17,58 @@ import torch
 from torch import nn
 
 from ticlm.platform import model
-from ticlm.platform.checkpoint import newest, restore, save
-from ticlm.platform.ingest import Feed, RankBatch, stream
+from ticlm.platform.checkpoint import Writer, newest, restore
+from ticlm.platform.errors import RunError
+from ticlm.platform.ingest import Feed, RankBatch, Reader, stream
 from ticlm.platform.model import Workers
 from ticlm.platform.round import RunningRound, start
-from ticlm.platform.step import check_finite, train_step
+from ticlm.platform.step import StepResult, is_finite, train_step
 from ticlm.platform.store import Attempt, Record, Store, read_record
 from ticlm.platform.work import ChainWork, folder_of, published
 
 Report = Callable[[Mapping[str, Any]], None]
 
 
-def run_chain(work: ChainWork, workers: Workers, report: Report = lambda _: None) -> list[str]:
+def run_chain(
+    work: ChainWork,
+    workers: Workers,
+    report: Report = lambda _: None,
+    urgent: Callable[[], bool] = lambda: False,
+) -> list[str]:
     """Train what has no record yet and return the ids of all rounds, now done. Every rank calls.
 
     Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state written by any number of
-    workers.
+    workers. `urgent` is asked after every step: once it is true on some rank, a checkpoint is whole before the next.
     """
     torch.set_num_threads(work.resources.threads)
     store = Store(work.root)
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first == len(work.ids):
         return list(work.ids)
-    module = _starting_module(work, first, store)
     resume = workers.agree(newest(store, folder_of(work.ids[first])) if workers.rank == 0 else None)
     feed = Feed(work.rounds, work.corpora, workers.rank, workers.world)
+    writer = Writer(store, workers)
+    try:
+        _run(work, first, resume, store, feed, workers, writer, report, urgent)
+    finally:
+        writer.close()
+    return list(work.ids)
+
+
+def _run(
+    work: ChainWork,
+    first: int,
+    resume: str | None,
+    store: Store,
+    feed: Feed,
+    workers: Workers,
+    writer: Writer,
+    report: Report,
+    urgent: Callable[[], bool],
+) -> None:
+    """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
+    module = _starting_module(work, first, store)
+    micro_rows = work.resources.micro_batch_rows
     batches: Iterator[RankBatch] | None = None
     for number in range(first, len(work.rounds)):
         spec = work.rounds[number]
@@ -55,16 +82,18 @@ def run_chain(work: ChainWork, workers: Workers, report: Report = lambda _: None
             module = model.place(module, spec.recipe.precision, workers)
             if work.resources.compile:
                 module.compile()
-        running = start(spec, module, workers, feed)
-        if number == first and resume is not None:
+        resuming = number == first and resume is not None
+        running = start(spec, module, workers, feed, micro_rows, resuming)
+        if resuming:
+            assert resume is not None
             parts = (module, running.optimizer, running.penalties)
             running.step, running.history = restore(store, resume, *parts, workers)
         if batches is None:
             batches = stream(feed, (number, running.step), work.resources.carrier)
         attempt = Attempt(store, folder_of(work.ids[number]), workers.agree(Attempt(store, "").name))
-        _train(running, batches, store, attempt, work, number, workers, report)
+        _train(running, batches, attempt, work, number, workers, writer, report, urgent)
+        writer.wait()
         _publish(running, store, attempt, work, number, workers)
-    return list(work.ids)
 
 
 def _done(store: Store, round_id: str) -> bool:
@@ -91,18 +120,19 @@ def _starting_module(work: ChainWork, number: int, store: Store) -> nn.Module:
 def _train(
     running: RunningRound,
     batches: Iterator[RankBatch],
-    store: Store,
     attempt: Attempt,
     work: ChainWork,
     number: int,
     workers: Workers,
+    writer: Writer,
     report: Report,
+    urgent: Callable[[], bool],
 ) -> None:
     """The steps that are left of a round, with its checkpoints."""
     spec, recipe = running.round, running.round.recipe
     cadence = work.resources.cadence
     saved = reported = running.began = time.monotonic()
-    first = running.step
+    first, was_urgent = running.step, False
     while running.step < spec.steps:
         batch = next(batches)
         if (batch.round, batch.step) != (number, running.step):
@@ -111,7 +141,7 @@ def _train(
         for group in running.optimizer.param_groups:
             group["lr"] = rate
         running.seed_dropout(workers.rank)
-        due = time.monotonic() - saved > cadence.seconds
+        due = workers.rank == 0 and cadence.due(time.monotonic() - saved, writer.seconds, running.expected_seconds)
         result = train_step(
             running.module,
             running.optimizer,
@@ -120,36 +150,51 @@ def _train(
             batch.columns,
             workers,
             work.resources.micro_batch_rows,
-            due,
+            votes=(due, urgent()),
         )
-        check_finite(result, spec.period, running.step)
+        if not is_finite(result):
+            raise _no_number(result, work, number, running.step, attempt, workers)
         running.step += 1
         running.history.append([result.loss, rate, result.gradient_norm])
         now = time.monotonic()
+        running.trained_steps, running.seconds = running.step - first, now - running.began
         if now - reported > 0.5 or running.step == spec.steps:
             reported = now
-            speed = (running.step - first) * recipe.batch_rows * recipe.length / max(1e-9, now - running.began)
-            report(_progress(work, number, running, result.loss, rate, result.gradient_norm, speed))
-        due = running.step % cadence.steps == 0 if cadence.steps else result.due
+            report(_progress(work, number, running, result.loss, rate, result.gradient_norm))
+        clock, alarm = (vote > 0 for vote in result.votes)
+        hurry, was_urgent = alarm and not was_urgent, alarm
+        due = hurry or (running.step % cadence.steps == 0 if cadence.steps else clock)
         if due and running.step < spec.steps:
-            save(
-                store,
-                attempt,
-                running.step,
-                running.module,
-                running.optimizer,
-                running.penalties,
-                running.history,
-                workers,
-            )
             saved = time.monotonic()
-    running.trained_steps, running.seconds = running.step - first, time.monotonic() - running.began
+            writer.save(attempt, running.step, running.module, running.optimizer, running.penalties, running.history)
+            if hurry:
+                writer.wait()
+                workers.barrier()
+
+
+def _no_number(
+    result: StepResult, work: ChainWork, number: int, step: int, attempt: Attempt, workers: Workers
+) -> RunError:
+    """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
+    period = work.rounds[number].period
+    rows = Reader(Feed(work.rounds, work.corpora)).rows(number, step)
+    path = f"{attempt.path}/no-number.json"
+    if workers.rank == 0:
+        named = {str(source): positions for source, positions in rows.items()}
+        attempt.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())
+    few = [f"{source} row {position}" for source, positions in rows.items() for position in positions]
+    return RunError(
+        f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
+        f"checkpoint is kept; lower the learning rate, or look at the step's rows: {', '.join(few[:4])}"
+        f"{f' and {len(few) - 4} more' if len(few) > 4 else ''} (all in {attempt.store.uri(path)})"
+    )
 
 
 def _progress(
-    work: ChainWork, number: int, running: RunningRound, loss: float, rate: float, norm: float, speed: float
+    work: ChainWork, number: int, running: RunningRound, loss: float, rate: float, norm: float
 ) -> dict[str, Any]:
     before = sum(r.steps for r in work.rounds[:number])
+    batch_tokens = running.round.recipe.batch_rows * running.round.recipe.length
     return {
         "chain": work.label,
         "finished": running.step == running.round.steps,
@@ -159,8 +204,8 @@ def _progress(
         "loss": loss,
         "rate": rate,
         "gradient_norm": norm,
-        "tokens_per_s": speed,
-        "tokens": (before + running.step) * running.round.recipe.batch_rows * running.round.recipe.length,
+        "tokens_per_s": running.trained_steps * batch_tokens / max(1e-9, running.seconds),
+        "tokens": (before + running.step) * batch_tokens,
     }
 
 
@@ -215,7 +260,7 @@ def _about(running: RunningRound, work: ChainWork) -> dict[str, Any]:
         "steps": spec.steps,
         "tokens": spec.tokens,
         "parameters": sum(p.numel() for p in running.module.parameters()),
-        "loss": running.history[-1][0],
+        "loss": running.history[-1][0] if running.history else None,
         "measured": {
             "tokens": running.trained_steps * spec.recipe.batch_rows * spec.recipe.length,
             "seconds": running.seconds,

@@ -8,12 +8,16 @@ rounds/<id>/record.json                   the round is done
 from __future__ import annotations
 
 import tempfile
+import time
 import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
@@ -25,42 +29,77 @@ from ticlm.platform.model import Workers
 from ticlm.platform.store import Attempt, Store, verify
 
 
-def save(
-    store: Store,
-    attempt: Attempt,
-    step: int,
-    module: nn.Module,
-    optimizer: Optimizer,
-    penalties: list[PenaltyState],
-    history: list[list[float]],
-    workers: Workers,
-) -> None:
-    """Write the state after `step` steps; every rank calls, the record is written last by rank 0."""
-    state = _state(module, optimizer, penalties, step, history)
-    folder = f"{attempt.path}/steps/{step:08d}"
-    if store.is_local:
-        _dcp(write, state, store.path(f"{folder}/files"), workers)
-    else:
-        with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
-            _dcp(write, state, local, workers)
-            store.upload(Path(local), f"{folder}/files")
-        workers.barrier()
-    if workers.rank == 0:
-        Attempt(store, folder, "files").publish({"step": step})
-        for older in store.folders(f"{attempt.path}/steps"):
-            if older < f"{step:08d}":
-                store.remove(f"{attempt.path}/steps/{older}")
+class Writer:
+    """Writes the mid-round checkpoints of a chain beside its training: the state is copied, then written by a thread,
+    one checkpoint at a time. Every rank has one; all make the same calls in the same order."""
+
+    def __init__(self, store: Store, workers: Workers) -> None:
+        self.store, self.workers = store, workers
+        self.seconds = 0.0
+        """What the last write took."""
+        # of its own, and on the CPU: the thread must not meet the collectives of the training
+        self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
+        self._stager = DefaultStager(StagingOptions(False, False, False, False))
+        self._pool = ThreadPoolExecutor(1, "ticlm-checkpoint")
+        self._writing: Future[None] | None = None
+
+    def save(
+        self,
+        attempt: Attempt,
+        step: int,
+        module: nn.Module,
+        optimizer: Optimizer,
+        penalties: list[PenaltyState],
+        history: list[list[float]],
+    ) -> None:
+        """Begin to write the state after `step` steps; the record is written last, by rank 0."""
+        self.wait()
+        state = self._stager.stage(_state(module, optimizer, penalties, step, history))
+        self._writing = self._pool.submit(self._write, attempt, step, cast(dict[str, Any], state))
+
+    def wait(self) -> None:
+        """Until what was begun is written; raises what went wrong there."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def close(self) -> None:
+        """Let what was begun end, well or not."""
+        self._pool.shutdown()
+        self._stager.close()
+
+    def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
+        began = time.monotonic()
+        folder = f"{attempt.path}/steps/{step:08d}"
+        if self.store.is_local:
+            _dcp(write, state, self.store.path(f"{folder}/files"), self.workers, self._group)
+        else:
+            with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
+                _dcp(write, state, local, self.workers, self._group)
+                self.store.upload(Path(local), f"{folder}/files")
+            if self._group is not None:
+                dist.barrier(self._group)
+        if self.workers.rank == 0:
+            Attempt(self.store, folder, "files").publish({"step": step})
+            for _, older in found(self.store, attempt.folder)[2:]:  # one stays in case the newest is damaged
+                self.store.remove(older)
+        self.seconds = time.monotonic() - began
+
+
+def found(store: Store, folder: str) -> list[tuple[int, str]]:
+    """(step, path) of every mid-round checkpoint of a round, whole or not, among all attempts at it, newest first."""
+    steps = [
+        (int(step), f"{folder}/{attempt}/steps/{step}")
+        for attempt in store.folders(folder)
+        for step in store.folders(f"{folder}/{attempt}/steps")
+    ]
+    return sorted(steps, reverse=True)
 
 
 def newest(store: Store, folder: str) -> str | None:
     """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged ones are passed over with a
     warning that names them."""
-    found = [
-        (step, f"{folder}/{attempt}/steps/{step}")
-        for attempt in store.folders(folder)
-        for step in store.folders(f"{folder}/{attempt}/steps")
-    ]
-    for _, path in sorted(found, reverse=True):
+    for _, path in found(store, folder):
         try:
             problems = verify(store, path)
         except InputError as error:  # the record itself is damaged
@@ -78,8 +117,13 @@ def restore(
 ) -> tuple[int, list[list[float]]]:
     """Load a mid-round checkpoint in place and return (steps done, history); every rank calls."""
     state = _state(module, optimizer, penalties, 0, [])
-    with store.local(f"{path}/files") as local:
-        _dcp(load, state, str(local), workers)
+    try:
+        with store.local(f"{path}/files") as local:
+            _dcp(load, state, str(local), workers)
+    except (ValueError, KeyError, RuntimeError) as error:
+        raise InputError(
+            f"checkpoint {store.uri(path)} is whole, but is not of this model ({str(error).splitlines()[0]}); remove it"
+        ) from None
     set_state_dict(module, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
     for penalty, saved in zip(penalties, state["penalties"].values()):
         penalty.load_state_dict(saved)
@@ -94,10 +138,10 @@ def _state(
     return {"model": weights, "optimizer": moments, "penalties": own, "step": step, "history": history}
 
 
-def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers) -> None:
+def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers, group: Any = None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            do(state, checkpoint_id=folder, no_dist=workers.world == 1)
+            do(state, checkpoint_id=folder, no_dist=workers.world == 1, process_group=group)
         except CheckpointException as error:  # no Exception itself, so that nothing would catch it
             raise next(iter(error.failures.values()))[0] from None

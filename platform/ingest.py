@@ -52,15 +52,25 @@ class Reader:
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
         """Batches of a round from step `start` to its end."""
         spec = self.feed.rounds[round_]
+        mine = slice(self.feed.rank, None, self.feed.world)
+        for step, (sources, which, positions) in enumerate(self._order(spec, start), start):
+            yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
+
+    def rows(self, round_: int, step: int) -> dict[Source, list[int]]:
+        """The rows of a step's global batch: their positions in each source, to be named when something is wrong."""
+        sources, which, positions = next(self._order(self.feed.rounds[round_], step))
+        return {sources[k]: sorted(positions[which == k].tolist()) for k in np.unique(which)}
+
+    def _order(
+        self, spec: Round, start: int
+    ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
+        """For each step from `start`: sources, and for each row of the batch its source's number and its position."""
         stretches = [
             self._stretch(spec, number, stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows))
             for number, stretch in enumerate(spec.stretches)
         ]
-        mine = slice(self.feed.rank, None, self.feed.world)
-        rows = batches(stretches, spec.recipe.seed, _salt(spec.period), start)
-        for step, (number, which, positions) in enumerate(rows, start):
-            sources = spec.stretches[number].mixture.sources
-            yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
+        for number, which, positions in batches(stretches, spec.recipe.seed, _salt(spec.period), start):
+            yield spec.stretches[number].mixture.sources, which, positions
 
     def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> StretchOrder:
         drawn = {d.source: d for d in spec.drawn}
@@ -73,6 +83,7 @@ class Reader:
             before=tuple((drawn[s].rows if s in drawn else 0) + earlier.get(s, 0) for s in rows),
             rows=tuple(rows.values()),
             steps=spec.stretches[number].steps,
+            windows=tuple(drawn[s].window if s in drawn else None for s in rows),
         )
 
     def _draws(self, source: Source, seed: int) -> Draws:

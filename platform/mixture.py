@@ -25,8 +25,11 @@ class Source(Settings):
 
 
 class Share(Settings):
+    """`kept`, where given, is how many of the source's tokens are still there to be drawn."""
+
     source: Source
     tokens: int
+    kept: int | None = None
 
 
 class Mixture(Settings):
@@ -37,6 +40,12 @@ class Mixture(Settings):
     @staticmethod
     def of(tokens: Mapping[Source, int]) -> Mixture:
         return Mixture(shares=tuple(Share(source=s, tokens=t) for s, t in tokens.items() if t > 0))
+
+    def within(self, kept: Mapping[Source, int]) -> Mixture:
+        """The same mixture, drawing from no more than `kept` tokens of the sources named there."""
+        return Mixture(
+            shares=tuple(Share(source=s.source, tokens=s.tokens, kept=kept.get(s.source)) for s in self.shares)
+        )
 
     @property
     def tokens(self) -> int:

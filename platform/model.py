@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
 from ticlm.methods.seams import Adapter
@@ -159,9 +159,13 @@ def load(folder: Path) -> nn.Module:
     if (folder / OBJECTIVE).exists() and json.loads((folder / OBJECTIVE).read_text())["kind"] == Seq2Seq().kind:
         family = AutoModelForSeq2SeqLM
     try:
-        module = family.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True)
-    except (OSError, ValueError, SafetensorError) as error:
+        module, found = family.from_pretrained(
+            folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
+    if found["missing_keys"]:
+        raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
     stack = adapters(folder)
     if stack:
         from safetensors.torch import load_file
@@ -204,8 +208,13 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
 
     Every rank brings the same whole module, so nothing needs to be sent; host memory holds it once per rank until then.
     """
+    placed = _shard(module, precision, workers)
+    return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
+
+
+def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
     if workers.world == 1 and precision.compute == "float32":
-        return module.to(workers.device)
+        return module
     policy = MixedPrecisionPolicy(
         param_dtype=getattr(torch, precision.compute), reduce_dtype=getattr(torch, precision.reduce)
     )
@@ -214,6 +223,20 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
         fully_shard(block, mesh=mesh, mp_policy=policy)
     fully_shard(module, mesh=mesh, mp_policy=policy)
     return module
+
+
+def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
+    """A second module with the weights of a placed one, sharded like it; no rank ever holds more than its shard."""
+    with torch.device("meta"):
+        copy = _from_config(module.config, objective)
+        for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
+            extend(copy, adapter, depth)
+    made = _shard(copy, precision, workers).to_empty(device=workers.device)
+    theirs = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+    with torch.no_grad():
+        for name, value in [*made.named_parameters(remove_duplicate=False), *made.named_buffers()]:
+            value.copy_(theirs[name])
+    return made
 
 
 def _blocks(module: nn.Module) -> list[nn.Module]:

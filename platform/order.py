@@ -92,12 +92,22 @@ def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
 
 @dataclass(frozen=True)
 class StretchOrder:
-    """One stretch: for each source its draws, the rows its chain drew before, and the rows this stretch takes."""
+    """One stretch: for each source its draws, the rows its chain drew before, and the rows this stretch takes.
+
+    `windows`, where not None, are the (first, rows) draws to which a source has been cut: they are gone through round
+    and round, and `before` counts from the first of them.
+    """
 
     sources: tuple[Draws, ...]
     before: tuple[int, ...]
     rows: tuple[int, ...]
     steps: int
+    windows: tuple[tuple[int, int] | None, ...]
+
+    def positions(self, source: int, counts: Ints) -> Ints:
+        """Row positions of a source's draws, counted as `before` does."""
+        window = self.windows[source]
+        return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
 
 
 def batches(
@@ -126,7 +136,7 @@ def _stretch(stretch: StretchOrder, first: int, skip: int, seed: int, salt: int)
             positions = np.empty_like(draws)
             for k in np.nonzero(now)[0]:
                 mine = which == k
-                positions[mine] = stretch.sources[k].positions(draws[mine])
+                positions[mine] = stretch.positions(int(k), draws[mine])
             order = keyed(seed, salt, first + offset).permutation(len(draws))
             yield which[order], positions[order]
         taken = taken + now

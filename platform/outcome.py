@@ -58,6 +58,9 @@ def outside(plan: Plan) -> list[str]:
         lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
     if isinstance(plan.study.model, FolderModel):
         lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
+    penalties = dict.fromkeys(p for spec in plan.tree.rounds.values() for p in spec.recipe.penalties)
+    teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
+    lines += [f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers]
     return lines
 
 
@@ -136,7 +139,8 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
         before = 0
         for label, key in run.rounds.items():
             spec = plan.tree.rounds[key]
-            for step in sorted({round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)}):
+            shown = {round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)} if spec.steps else set()
+            for step in sorted(shown):
                 yield {
                     "method": run.method.name,
                     "seed": run.seed,
@@ -156,4 +160,4 @@ def _reference(plan: Plan) -> tuple[str, int, str] | None:
 def _target(plan: Plan, run: Run) -> int:
     """Nominal tokens of a continual run of this study."""
     continual = next((r for r in plan.tree.runs if not isinstance(r.method, OracleSeries)), run)
-    return sum(plan.tree.rounds[key].stretches[0].mixture.tokens for key in continual.rounds.values())
+    return sum(plan.tree.rounds[key].budget for key in continual.rounds.values())

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from ticlm.methods.seams import Place
+from ticlm.methods.seams import Imported, Place
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Source
 from ticlm.platform.objective import Seq2Seq
-from ticlm.platform.rounds import Recipe, Round, Tree, rounds
+from ticlm.platform.rounds import Recipe, Round, Run, Tree, rounds
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Record, Store, read_record
 from ticlm.platform.study import FolderModel, Study
 
-IDENTITY = 1
+IDENTITY = 2
 """Version of what a round's identity is made of. Raising it orphans all finished work."""
 
 
@@ -36,7 +38,8 @@ class Identity(Settings):
     parent: str | None
     period: str
     stretches: tuple[tuple[tuple[Data, ...], int], ...]
-    drawn: tuple[tuple[str, int, int], ...]
+    drawn: tuple[tuple[str, int, int, tuple[int, int] | None], ...]
+    reads: tuple[str | None, ...]
     recipe: Recipe
     place: Place
     tokenizer: str
@@ -162,12 +165,34 @@ class Plan:
         """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""
         if self.corpus is None:
             return
+        seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
         for key, spec in self.tree.rounds.items():
-            before = {d.source: d.rows for d in spec.drawn}
+            seen[key] = dict(seen[spec.parent])
+            windows = {d.source: d.window for d in spec.drawn if d.window is not None}
             for source, rows in spec.draws().items():
                 have = self._rows(source)
                 if have:
-                    yield key, source, (before.get(source, 0) + rows) / have
+                    kept = min(have, windows[source][1]) if source in windows else have
+                    seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
+                    yield key, source, float(seen[key][source])
+
+    def kept_bytes(self, run: Run) -> int | None:
+        """The most bytes of older periods' training shards that a run needs at any one time; None without a corpus."""
+        if self.corpus is None:
+            return None
+        most = 0
+        for key in run.rounds.values():
+            spec = self.tree.rounds[key]
+            windows = {d.source: d.window for d in spec.drawn if d.window is not None}
+            total = 0
+            for source in spec.sources:
+                have = self._rows(source)
+                if source.period != spec.period and have:
+                    files = self.corpus.split(source.period, source.split).files
+                    kept = min(1.0, windows[source][1] / have) if source in windows else 1.0
+                    total += math.ceil(kept * sum(file.bytes for file in files))
+            most = max(most, total)
+        return most
 
     def _rows(self, source: Source) -> int:
         assert self.corpus is not None
@@ -264,18 +289,13 @@ def _identities(plan: Plan, corpus: Corpus) -> dict[str, str]:
         for label, period in corpus.periods.items()
         for split, manifest in period.splits.items()
     }
-    folders: dict[str, FolderModel] = {}
+    contents: dict[str, str] = {}
     ids: dict[str, str] = {}
     for key, spec in plan.tree.rounds.items():
         known = all((s.period, s.split) in hashes for s in spec.sources)
         if not known or (spec.parent is not None and spec.parent not in ids):
             continue
-        recipe = spec.recipe
-        if isinstance(recipe.model, FolderModel):
-            if recipe.model.path not in folders:
-                folders[recipe.model.path] = _resolved(recipe.model)
-            recipe = recipe.model_copy(update={"model": folders[recipe.model.path]})
-        ids[key] = fingerprint(_identity(spec, recipe, ids, hashes, corpus))
+        ids[key] = fingerprint(_identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus))
     return ids
 
 
@@ -296,7 +316,8 @@ def _identity(
             )
             for stretch in spec.stretches
         ),
-        drawn=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows) for d in spec.drawn),
+        drawn=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows, d.window) for d in spec.drawn),
+        reads=tuple(None if s is None else hashes[s.period, s.split] for s in spec.reads),
         recipe=recipe,
         place=spec.place,
         tokenizer=corpus.info.tokenizer.sha256,
@@ -304,14 +325,32 @@ def _identity(
     )
 
 
-def _resolved(model: FolderModel) -> FolderModel:
-    """An initial model named by the contents of its folder."""
-    store = Store(model.path)
+def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
+    """A recipe whose imported models are named by what their folders hold; `contents` remembers what was hashed."""
+
+    def named(imported: Imported) -> Imported:
+        if imported.path not in contents:
+            contents[imported.path] = _content(imported.path)
+        return imported.model_copy(update={"path": "", "sha256": contents[imported.path]})
+
+    changes: dict[str, object] = {}
+    if isinstance(recipe.model, FolderModel):
+        changes["model"] = named(recipe.model)
+    if any(penalty.imported for penalty in recipe.penalties):
+        changes["penalties"] = tuple(
+            penalty.model_copy(update={name: named(value) for name, value in penalty.imported.items()})
+            for penalty in recipe.penalties
+        )
+    return recipe.model_copy(update=changes)
+
+
+def _content(path: str) -> str:
+    """The hash of a model folder."""
+    store = Store(path)
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin"))]
     if not names:
-        raise InputError(f"model.path {model.path}: no model folder there")
-    content = fingerprint(tuple((n, store.sha256(n)) for n in names))
-    return FolderModel(path="", as_of=model.as_of, sha256=content)
+        raise InputError(f"{path}: no model folder there")
+    return fingerprint(tuple((n, store.sha256(n)) for n in names))
 
 
 def weights_of(record: Record) -> str:

@@ -57,7 +57,7 @@ def as_json(plan: Plan) -> str:
             "done": plan.done(key),
             "steps": spec.steps,
             "tokens": spec.tokens,
-            "unspent": plan.tree.unspent[key],
+            "unspent": spec.unspent,
             "mixture": {str(source): rows for source, rows in spec.draws().items()},
         }
         for key, spec in plan.tree.rounds.items()
@@ -117,7 +117,7 @@ def _row(
         "done": sum(plan.done(key) for key in keys),
         "steps": sum(plan.tree.rounds[key].steps for key in keys),
         "tokens": tokens,
-        "unspent": sum(plan.tree.unspent[key] for key in keys),
+        "unspent": sum(plan.tree.rounds[key].unspent for key in keys),
         "flops": flops[0] * tokens if flops[0] else None,
         "flops_with_attention": flops[1] * tokens if flops[1] else None,
         "disk_bytes": parameters * BYTES_PER_WEIGHT * len(keys) if parameters else None,

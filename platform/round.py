@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 
-from ticlm.methods.seams import Context, PenaltyState, Place
+from ticlm.methods.seams import Context, Imported, PenaltyState, Place
 from ticlm.platform import model
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.model import Workers
 from ticlm.platform.order import keyed
 from ticlm.platform.rounds import Round, Stretch
-from ticlm.platform.step import losses
+from ticlm.platform.step import backward, tensors
+from ticlm.platform.store import Store
 
 
 @dataclass
@@ -32,6 +33,11 @@ class RunningRound:
     seconds: float = 0.0
     trained_steps: int = 0
 
+    @property
+    def expected_seconds(self) -> float:
+        """What all steps of the round take at the pace seen so far; 0 before the first."""
+        return self.seconds / self.trained_steps * self.round.steps if self.trained_steps else 0.0
+
     def seed_dropout(self, rank: int) -> None:
         """Random masks are a function of the step, so that a resumed round draws the same ones (per world size).
         Not all dropout is a module that could be looked for: attention takes it as an argument."""
@@ -39,53 +45,66 @@ class RunningRound:
         torch.manual_seed(int(keyed(*key).integers(1 << 62)))
 
 
-def start(spec: Round, module: nn.Module, workers: Workers, feed: Feed) -> RunningRound:
-    """A round at its first step: a fresh optimizer, and the states of its penalties made from its starting weights."""
+def start(
+    spec: Round, module: nn.Module, workers: Workers, feed: Feed, micro_rows: int | None, resuming: bool
+) -> RunningRound:
+    """A round at its first step: a fresh optimizer, and the states of its penalties made from its starting weights.
+    `resuming`: a checkpoint is loaded into them next."""
     module.train()
-    context = Context(
-        module=module,
-        teacher=lambda: _teacher(spec, module, workers),
-        batches=lambda sources, n: _batches(spec, feed, workers, sources, n),
-        forward=lambda any_module, rows: _forward(spec, any_module, rows),
-        place=spec.place,
-        rank=workers.rank,
-        world=workers.world,
-    )
+
+    def context(reads: Source | None) -> Context:
+        return Context(
+            module=module,
+            teacher=lambda imported: _teacher(spec, module, workers, imported),
+            batches=lambda n: _batches(spec, feed, workers, reads, n),
+            backward=lambda rows, z_loss: _backward(spec, module, workers, micro_rows, rows, z_loss),
+            place=spec.place,
+            rank=workers.rank,
+            world=workers.world,
+            resuming=resuming,
+        )
+
+    penalties = zip(spec.recipe.penalties, spec.reads or (None,) * len(spec.recipe.penalties))
     return RunningRound(
         round=spec,
         module=module,
-        optimizer=spec.recipe.optimizer.start(context),
-        penalties=[penalty.start(context) for penalty in spec.recipe.penalties],
+        optimizer=spec.recipe.optimizer.start(context(None)),
+        penalties=[penalty.start(context(reads)) for penalty, reads in penalties],
     )
 
 
-def _teacher(spec: Round, module: nn.Module, workers: Workers) -> nn.Module:
-    """A frozen copy of the module as it is now, sharded like it."""
-    whole = model.whole_state(module)
-    shared = workers.agree(whole if workers.rank == 0 else None)
-    copy = model.scratch(module.config, spec.recipe.objective, 0)
-    for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
-        model.extend(copy, adapter, depth)
-    copy.load_state_dict(shared, strict=False)
-    return model.place(copy, spec.recipe.precision, workers).requires_grad_(False).eval()
+def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Imported | None) -> nn.Module:
+    """The module as it is now, or an imported model, frozen and sharded like it."""
+    if imported is None:
+        copy = model.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
+    else:
+        with Store(imported.path).local("") as folder:
+            copy = model.place(model.load(folder), spec.recipe.precision, workers)
+    return copy.requires_grad_(False).eval()
 
 
 def _batches(
-    spec: Round, feed: Feed, workers: Workers, sources: Sequence[Source], n: int
+    spec: Round, feed: Feed, workers: Workers, source: Source | None, n: int
 ) -> Iterator[Mapping[str, Tensor]]:
-    mixture = Mixture.of(dict.fromkeys(sources, 1))
+    if source is None:
+        raise TypeError("a penalty that draws batches must name their source: Penalty.reads")
     alone = spec.model_copy(
         update={
-            "stretches": (Stretch(mixture=mixture, steps=n),),
+            "stretches": (Stretch(mixture=Mixture.of({source: 1}), steps=n),),
             "drawn": (),
             "place": Place(index=spec.place.index, steps=n, steps_before=0),
         }
     )
     for batch in Reader(replace(feed, rounds=(alone,))).read(0):
-        yield {k: torch.from_numpy(v.astype("int64")).to(workers.device) for k, v in batch.columns.items()}
+        yield tensors(batch.columns, workers)
 
 
-def _forward(spec: Round, module: nn.Module, rows: Mapping[str, Tensor]) -> tuple[Tensor, int]:
-    loss, _ = losses(module, spec.recipe, (), rows)
-    counted = spec.recipe.objective.targets(rows)
-    return loss, spec.recipe.batch_rows * spec.recipe.length if counted is None else counted
+def _backward(
+    spec: Round,
+    module: nn.Module,
+    workers: Workers,
+    micro_rows: int | None,
+    rows: Mapping[str, Tensor],
+    z_loss: bool,
+) -> None:
+    backward(module, spec.recipe, rows, workers, micro_rows, z_loss=z_loss)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ticlm.methods.method import AnyOptimizer, AnySchedule, Method, OracleSeries, PerPeriod
+from pydantic import InstanceOf
+
+from ticlm.methods.method import AnyOptimizer, AnySchedule, Joint, Method, OracleSeries, PerPeriod
 from ticlm.methods.seams import Adapter, Horizon, Leg, Penalty, Place
 from ticlm.platform.errors import FutureMonthError, InputError
 from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.objective import AnyObjective
 from ticlm.platform.settings import Settings, fingerprint
-from ticlm.platform.study import Epochs, Loss, Model, Precision, Steps, Study
+from ticlm.platform.study import Epochs, FolderModel, Loss, Model, Precision, Steps, Study
 from ticlm.platform.tasks import Prepare
 
 
@@ -23,11 +25,16 @@ class Stretch(Settings):
 
 
 class Drawn(Settings):
-    """Rows of a source that the chain drew before this round, in the order of the round that first drew from it."""
+    """Rows of a source that the chain drew before this round, in the order of the round that first drew from it.
+
+    `window` (first, rows): only so many rows of that order are still there; `rows` counts from its first, round and
+    round. When a window shrinks it loses its first rows, which are those drawn already, if any are.
+    """
 
     source: Source
     seed: int
     rows: int
+    window: tuple[int, int] | None = None
 
 
 class Recipe(Settings):
@@ -37,8 +44,8 @@ class Recipe(Settings):
     objective: AnyObjective
     schedule: AnySchedule
     optimizer: AnyOptimizer
-    penalties: tuple[Penalty, ...] = ()
-    adapter: Adapter | None = None
+    penalties: tuple[InstanceOf[Penalty], ...] = ()
+    adapter: InstanceOf[Adapter] | None = None
     loss: Loss
     precision: Precision
     batch_rows: int
@@ -47,7 +54,8 @@ class Recipe(Settings):
 
 
 class Round(Settings):
-    """A node of the tree. `parent` is the key of the round whose weights it starts from; None: from scratch."""
+    """A node of the tree. `parent` is the key of the round whose weights it starts from; None: from scratch. A round of
+    no steps is an imported checkpoint taken as it is. `reads` has a source, or None, for each penalty."""
 
     parent: str | None
     period: str
@@ -55,6 +63,7 @@ class Round(Settings):
     recipe: Recipe
     place: Place
     drawn: tuple[Drawn, ...]
+    reads: tuple[Source | None, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -65,8 +74,20 @@ class Round(Settings):
         return self.steps * self.recipe.batch_rows * self.recipe.length
 
     @property
+    def budget(self) -> int:
+        """Tokens it was given."""
+        return sum(stretch.mixture.tokens for stretch in self.stretches)
+
+    @property
+    def unspent(self) -> int:
+        """Tokens of its budget that make no whole step."""
+        return self.budget - self.tokens
+
+    @property
     def sources(self) -> tuple[Source, ...]:
-        return tuple(dict.fromkeys(s for stretch in self.stretches for s in stretch.mixture.sources))
+        """All that it reads: what it trains on, then what its penalties look at."""
+        trained = (s for stretch in self.stretches for s in stretch.mixture.sources)
+        return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
 
     def draws(self) -> dict[Source, int]:
         """Rows this round takes of each source."""
@@ -94,8 +115,6 @@ class Tree:
     runs: list[Run] = field(default_factory=list)
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
-    unspent: dict[str, int] = field(default_factory=dict)
-    """Tokens of a round's budget that make no whole step."""
 
     def scored(self, key: str, task: str) -> str:
         """The round whose weights a task scores when it evaluates the checkpoint `key`."""
@@ -111,15 +130,8 @@ def corpus_id(name: str) -> str:
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     """Every round of the study, each once however many methods share it. `sizes` (training rows by period) is needed
     only for a budget in epochs."""
+    horizon = _horizon(study, sizes)
     timeline = study.periods.timeline()
-    corpus = corpus_id(study.corpus)
-    later = len(timeline) - 1
-    horizon = Horizon(
-        sources={label: Source(corpus=corpus, period=label) for label in timeline.labels},
-        initial=_initial_tokens(study, timeline.labels[0], sizes),
-        continual=lambda total: _continual_tokens(study, 1, later, total),
-        continual_upto=lambda label, total: _continual_tokens(study, timeline.index(label), later, total),
-    )
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
@@ -128,25 +140,47 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     for task in study.evaluations:
         if task.prepare is not None:
             for key in dict.fromkeys(k for run in tree.runs for label, k in run.rounds.items() if label in wanted):
-                tree.leaves[key, task.id] = _leaf(tree, key, task.prepare)
+                tree.leaves[key, task.id] = _leaf(tree, key, task.prepare, corpus_id(study.corpus))
     return tree
 
 
+def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
+    labels = study.periods.timeline().labels
+    corpus = corpus_id(study.corpus)
+    initial = _initial_tokens(study, labels[0], sizes)
+    start, continual = labels[0], labels[1:]
+    if initial == 0:  # an imported checkpoint: it may stand for any period, or for none of the timeline
+        assert isinstance(study.model, FolderModel)
+        start = study.model.as_of
+        continual = labels[1:] if start in labels else labels
+    later = labels[labels.index(start) + 1 :] if start in labels else labels
+    return Horizon(
+        sources={label: Source(corpus=corpus, period=label) for label in labels},
+        start=start,
+        initial=initial,
+        continual=continual,
+        later=later,
+        budget=lambda total: _continual_tokens(study, 1, len(continual), total),
+        budget_upto=lambda label, total: _continual_tokens(
+            study, continual.index(label) + 1 if label in continual else 0, len(continual), total
+        ),
+    )
+
+
 def _run(study: Study, method: Method, seed: int, horizon: Horizon, tree: Tree) -> Run:
+    if isinstance(method, Joint) and not horizon.later:
+        raise InputError(f"methods.{method.name}: no period is left after {horizon.start}")
     ends: dict[str, str] = {}
     previous: str | None = None
     cursor: dict[Source, Drawn] = {}
-    steps_before = 0
     for leg in method.legs(horizon):
         if leg.start == "scratch":
-            previous, cursor, steps_before = None, {}, 0
+            previous, cursor = None, {}
         recipe = _recipe(study, method, leg, seed)
-        round_, unspent = _round(leg, recipe, previous, cursor, steps_before, horizon)
+        round_ = _round(leg, recipe, previous, cursor, horizon)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
-        tree.unspent[key] = unspent
         cursor = cursor | dict(_advance(round_, cursor))
-        steps_before += 0 if leg.initial else round_.steps
         ends[leg.period] = previous = key
     return Run(method=method, seed=seed, rounds=ends)
 
@@ -173,31 +207,66 @@ def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
     )
 
 
-def _round(
-    leg: Leg, recipe: Recipe, parent: str | None, cursor: Mapping[Source, Drawn], steps_before: int, horizon: Horizon
-) -> tuple[Round, int]:
-    labels = horizon.labels
-    for source in leg.mixture.sources:
-        if labels.index(source.period) > labels.index(leg.period):
-            raise FutureMonthError("a round", leg.period, source.period)
+def _round(leg: Leg, recipe: Recipe, parent: str | None, cursor: Mapping[Source, Drawn], horizon: Horizon) -> Round:
+    order = {label: number for number, label in enumerate(horizon.labels)}
+    now = order.get(leg.period, -1)
+    late = next((s for s in leg.mixture.sources if order[s.period] > now), None)
+    if late is not None:
+        raise FutureMonthError("a round", leg.period, late.period)
     batch_tokens = recipe.batch_rows * recipe.length
-    steps, unspent = divmod(leg.mixture.tokens, batch_tokens)
-    if steps == 0:
+    steps = leg.mixture.tokens // batch_tokens
+    if steps == 0 and leg.mixture.tokens:
         raise InputError(
             f"the budget of period {leg.period} is {leg.mixture.tokens:,} tokens, too small for one step of "
             f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
         )
-    index = max(0, labels.index(leg.period) - 1)
-    place = Place(index=0 if leg.initial else index, steps=steps, steps_before=steps_before)
-    _check_schedule(recipe, place, f"the round at period {leg.period}")
+    place = Place(index=leg.index, steps=steps, steps_before=leg.index * steps)
+    if steps:
+        _check_schedule(recipe, place, f"the round at period {leg.period}")
     return Round(
         parent=parent,
         period=leg.period,
-        stretches=(Stretch(mixture=leg.mixture, steps=steps),),
+        stretches=(Stretch(mixture=leg.mixture, steps=steps),) if steps else (),
         recipe=recipe,
         place=place,
-        drawn=tuple(cursor[s] for s in leg.mixture.sources if s in cursor),
-    ), unspent
+        drawn=tuple(_drawn(leg.mixture, recipe, cursor)),
+        reads=_reads(leg, recipe, horizon),
+    )
+
+
+def _reads(leg: Leg, recipe: Recipe, horizon: Horizon) -> tuple[Source | None, ...]:
+    if not recipe.penalties:
+        return ()
+    if leg.previous is None or leg.previous not in horizon.sources:
+        first = horizon.labels[0]
+        raise InputError(
+            f"penalties tie a round to the period before it, and the imported start (as_of {leg.previous}) is none of "
+            f"the timeline: give an as_of from {first} on, or an initial.budget to train on {first} first"
+        )
+    previous, now = horizon.sources[leg.previous], horizon.sources[leg.period]
+    return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
+
+
+def _drawn(mixture: Mixture, recipe: Recipe, cursor: Mapping[Source, Drawn]) -> Iterator[Drawn]:
+    """How far the chain has come in each source of a mixture, and the window to which a buffer has cut it by now."""
+    for share in mixture.shares:
+        before = cursor.get(share.source)
+        if share.kept is None:
+            if before is not None:
+                yield before
+            continue
+        rows = share.kept // recipe.length
+        if rows == 0:
+            raise InputError(f"buffer_tokens leaves {share.kept:,} tokens of {share.source}, less than one row")
+        if before is None:
+            before = Drawn(source=share.source, seed=recipe.seed, rows=0)
+        if before.window is None:
+            yield before.model_copy(update={"window": (before.rows, rows), "rows": 0})
+            continue
+        first, had = before.window
+        rows = min(rows, had)
+        lost = had - rows
+        yield before.model_copy(update={"window": (first + lost, rows), "rows": max(0, before.rows % had - lost)})
 
 
 def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
@@ -208,14 +277,15 @@ def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
 
 
 def _advance(round_: Round, cursor: Mapping[Source, Drawn]) -> Iterator[tuple[Source, Drawn]]:
+    at_start = {**cursor} | {drawn.source: drawn for drawn in round_.drawn}
     for source, rows in round_.draws().items():
-        before = cursor.get(source, Drawn(source=source, seed=round_.recipe.seed, rows=0))
-        yield source, Drawn(source=source, seed=before.seed, rows=before.rows + rows)
+        before = at_start.get(source) or Drawn(source=source, seed=round_.recipe.seed, rows=0)
+        yield source, before.model_copy(update={"rows": before.rows + rows})
 
 
-def _leaf(tree: Tree, key: str, prepare: Prepare) -> str:
+def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
     parent = tree.rounds[key]
-    source = Source(corpus=parent.sources[0].corpus, period=parent.period, split=prepare.split)
+    source = Source(corpus=corpus, period=parent.period, split=prepare.split)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
     recipe = Recipe(
         **{name: getattr(parent.recipe, name) for name in Recipe.model_fields}
@@ -231,14 +301,9 @@ def _leaf(tree: Tree, key: str, prepare: Prepare) -> str:
         place=place,
         drawn=(),
     )
-    return _keep(tree, leaf)
-
-
-def _keep(tree: Tree, round_: Round) -> str:
-    key = fingerprint(round_)
-    tree.rounds.setdefault(key, round_)
-    tree.unspent.setdefault(key, 0)
-    return key
+    leaf_key = fingerprint(leaf)
+    tree.rounds.setdefault(leaf_key, leaf)
+    return leaf_key
 
 
 def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:

@@ -10,8 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from ticlm.methods.seams import PenaltyState
-from ticlm.platform.errors import RunError
+from ticlm.methods.seams import Batch, PenaltyState
 from ticlm.platform.model import Workers
 from ticlm.platform.rounds import Recipe
 from ticlm.platform.shards import Tokens
@@ -19,12 +18,12 @@ from ticlm.platform.shards import Tokens
 
 @dataclass(frozen=True)
 class StepResult:
-    """`loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties; `due` is true on
-    every rank when it is on rank 0."""
+    """`loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties; `votes` are the
+    sums over ranks of the votes that each brought to the step."""
 
     loss: float
     gradient_norm: float
-    due: bool
+    votes: tuple[float, ...]
 
 
 def train_step(
@@ -35,44 +34,70 @@ def train_step(
     columns: Mapping[str, Tokens],
     workers: Workers,
     micro_rows: int | None,
-    due: bool = False,
+    votes: Sequence[float] = (),
 ) -> StepResult:
-    """Forward, backward and update on this rank's rows of one global batch.
+    """Forward, backward and update on this rank's rows of one global batch."""
+    nll, targets = backward(module, recipe, tensors(columns, workers), workers, micro_rows, penalties)
+    if penalties:
+        for name, parameter in module.named_parameters():
+            if parameter.grad is not None:
+                for penalty in penalties:
+                    penalty.pull(name, parameter)
+    norm = nn.utils.clip_grad_norm_(module.parameters(), recipe.loss.clip_norm)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    nll_sum, *voted = _total([float(nll), *votes], workers)
+    whole_norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+    return StepResult(nll_sum / targets, float(whole_norm), tuple(voted))
+
+
+def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor]:
+    """Rows of shards on this worker's device."""
+    return {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
+
+
+def backward(
+    module: nn.Module,
+    recipe: Recipe,
+    rows: Mapping[str, Tensor],
+    workers: Workers,
+    micro_rows: int | None,
+    penalties: Sequence[PenaltyState] = (),
+    z_loss: bool = True,
+) -> tuple[Tensor, float]:
+    """Leave the gradient of the mean loss per weighted target of the global batch in `parameter.grad`; return this
+    rank's −log P, summed, and the targets of all ranks.
 
     The local sum of losses is scaled by world / global targets before backward, because FSDP averages gradients over
     ranks: so the gradient is that of the mean over the global batch however its rows are spread.
     """
-    rows = {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
     counted = recipe.objective.targets(rows)
     targets = recipe.batch_rows * recipe.length if counted is None else _total([float(counted)], workers)[0]
     total = torch.zeros((), device=workers.device, dtype=torch.float64)
     for micro, real in _micro_batches(rows, recipe, workers, micro_rows):
-        loss, nll = losses(module, recipe, penalties, micro)
+        loss, nll = losses(module, recipe, penalties, micro, z_loss)
         (loss * (workers.world / targets if real else 0.0)).backward()  # type: ignore[no-untyped-call]
         if real:
             total += nll.detach()
-    for name, parameter in module.named_parameters():
-        if penalties and parameter.grad is not None:
-            for penalty in penalties:
-                penalty.pull(name, parameter)
-    norm = nn.utils.clip_grad_norm_(module.parameters(), recipe.loss.clip_norm)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    nll_sum, rank0_due = _total([float(total), float(due and workers.rank == 0)], workers)
-    whole_norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-    return StepResult(nll_sum / targets, float(whole_norm), rank0_due > 0)
+    return total, targets
 
 
 def losses(
-    module: nn.Module, recipe: Recipe, penalties: Sequence[PenaltyState], rows: Mapping[str, Tensor]
+    module: nn.Module,
+    recipe: Recipe,
+    penalties: Sequence[PenaltyState],
+    rows: Mapping[str, Tensor],
+    z_loss: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """(what is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
     arguments, labels, weights = recipe.objective(rows)
     logits = module(**arguments).logits.float()
     weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
-    loss, nll = _TokenLoss.apply(logits, labels, weights, recipe.loss.z_loss)  # type: ignore[no-untyped-call]
+    factor = recipe.loss.z_loss if z_loss else 0.0
+    loss, nll = _TokenLoss.apply(logits, labels, weights, factor)  # type: ignore[no-untyped-call]
+    batch = Batch(arguments, labels, weights)
     for penalty in penalties:
-        extra = penalty.loss(rows, logits)
+        extra = penalty.loss(batch, logits)
         if extra is not None:
             loss = loss + extra
     return loss, nll
@@ -105,13 +130,8 @@ class _TokenLoss(torch.autograd.Function):
         return gradient, None, None, None
 
 
-def check_finite(result: StepResult, period: str, step: int) -> None:
-    """RunError that says where the loss or the gradient stopped being a number."""
-    if not (abs(result.loss) < float("inf") and abs(result.gradient_norm) < float("inf")):
-        raise RunError(
-            f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
-            "checkpoint is kept; lower the learning rate or look at the rows of this step"
-        )
+def is_finite(result: StepResult) -> bool:
+    return abs(result.loss) < float("inf") and abs(result.gradient_norm) < float("inf")
 
 
 def _micro_batches(

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from ticlm.methods.catalog import CATALOG
-from ticlm.methods.method import AnyOptimizer, AnySchedule, ContinualTokens, Method, OracleSeries
+from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, ContinualTokens, Method, OracleSeries
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
+from ticlm.methods.seams import Imported
 from ticlm.platform import settings
 from ticlm.platform.objective import AnyObjective, Causal
 from ticlm.platform.periods import Calendar, Label
@@ -35,14 +36,10 @@ class ConfigModel(Settings):
     config: ConfigText = "{}"
 
 
-class FolderModel(Settings):
-    """Weights to start from, in a Hugging Face folder; `as_of` names the last period they have seen, or says
-    `outside` when that is not known. `sha256` is filled in by the plan: the path is no identity."""
+class FolderModel(Imported):
+    """Weights to start from. With `initial.budget: 0` they are the initial checkpoint, of the period `as_of`."""
 
     kind: Literal["folder"] = "folder"
-    path: str
-    as_of: Label
-    sha256: str = ""
 
 
 def _json(value: object) -> object:
@@ -96,19 +93,28 @@ class Steps(Settings):
 
 
 class Initial(Settings):
-    """The first round, and every from-scratch round after it. `budget` is in tokens, `{steps: N}` or `{epochs: X}`."""
+    """The first round, and every from-scratch round after it. `budget` is in tokens, `{steps: N}` or `{epochs: X}`; 0
+    takes an imported model as the initial checkpoint, as it is."""
 
-    budget: Annotated[int, Field(gt=0)] | Steps | Epochs
+    budget: Annotated[int, Field(ge=0)] | Steps | Epochs
     schedule: AnySchedule = WarmupCosine(max_rate=3e-3, end_rate=3e-5, warmup_steps=5000)
     optimizer: AnyOptimizer = AdamW()
     seed: int = 0
 
 
 class Cadence(Settings):
-    """When a running round is checkpointed: every `seconds`, or every `steps` where given."""
+    """When a running round is checkpointed: so that a fault loses no more than `seconds` or `fraction` of the round,
+    whichever is longer; or every `steps` where given."""
 
     seconds: float = Field(30.0, gt=0)
+    fraction: float = Field(0.01, ge=0, lt=1)
     steps: int | None = Field(None, gt=0)
+
+    def due(self, since: float, write_s: float, round_s: float) -> bool:
+        """Whether it is time, `since` seconds after the last checkpoint was begun, when writing one takes `write_s` and
+        the round `round_s`: what is being written when a fault comes is lost too."""
+        allowed = max(self.seconds, self.fraction * round_s)
+        return since > max(allowed - write_s, allowed / 2)
 
 
 class Wandb(Settings):
@@ -184,9 +190,16 @@ class Study(Settings):
             raise ValueError(f"methods: {', '.join(sorted(twice))} is named twice; give each its own name")
         if self.reference not in (None, "raw", *names):
             raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
+        if self.initial.budget == 0 and not isinstance(self.model, FolderModel):
+            raise ValueError("initial.budget: 0 takes an imported checkpoint as it is; model must be of kind folder")
+        workers = self.resources.workers if isinstance(self.resources.workers, int) else self.resources.workers[1]
+        if workers > self.batch_rows:
+            raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
         labels = self.periods.timeline().labels
         wanted: list[tuple[str, Sequence[str]]]
         wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
+        continual = [m for m in self.methods if isinstance(m, Continual)]
+        wanted += [(f"methods.{m.name}.replay.expired", m.replay.expired) for m in continual]
         wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
         for where, named in wanted:
             unknown = [] if named == "all" else [label for label in named if label not in labels]

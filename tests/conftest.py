@@ -257,25 +257,58 @@ def forks(
     process.wait(10)
 
 
+def _after_saves(saves: int, then: Callable[[Any], None]) -> Callable[..., None]:
+    """`Writer.save` that calls `then(workers)` once so many mid-round checkpoints are whole."""
+    from ticlm.platform.checkpoint import Writer
+
+    real, left = Writer.save, saves
+
+    def save(self: Writer, *args: Any) -> None:
+        nonlocal left
+        real(self, *args)
+        left -= 1
+        if not left:
+            self.wait()
+            then(self.workers)
+
+    return save
+
+
+class Stopped(Exception):
+    """Stands for a kill where the process must live on."""
+
+
+@pytest.fixture(scope="session")
+def run_until() -> Callable[[ChainWork, int], None]:
+    """`run_until(work, saves)` runs a chain in this process until so many mid-round checkpoints are whole."""
+
+    def stop(workers: Any) -> None:
+        raise Stopped
+
+    def run(work: ChainWork, saves: int) -> None:
+        from ticlm.platform import chain, checkpoint
+        from ticlm.platform.model import Workers
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+            patch.setattr(checkpoint.Writer, "save", _after_saves(saves, stop))
+            chain.run_chain(work, Workers())
+
+    return run
+
+
 def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int | None) -> None:
     """One rank of a world; after `saves` mid-round checkpoints it is gone without a word."""
     import torch.distributed as dist
 
-    from ticlm.platform import chain
+    from ticlm.platform import chain, checkpoint
     from ticlm.platform.model import Workers, local_group
 
-    real, left = vars(chain)["save"], saves
+    def die(workers: Workers) -> None:
+        workers.barrier()
+        os._exit(9)
 
-    def save(*args: Any) -> None:
-        nonlocal left
-        real(*args)
-        if left is not None:
-            left -= 1
-            if not left:
-                args[-1].barrier()
-                os._exit(9)
-
-    vars(chain)["save"] = save
+    if saves is not None:
+        checkpoint.Writer.save = _after_saves(saves, die)  # type: ignore[method-assign]
     if world == 1:
         with local_group(work.rounds[0].recipe.precision, "cpu"):
             chain.run_chain(work, Workers())

@@ -21,26 +21,9 @@ from ticlm.platform.study import Study
 from ticlm.platform.work import ChainWork, folder_of, published
 
 MakeStudy = Callable[..., Study]
+RunUntil = Callable[[ChainWork, int], None]
 THREE = {"initial": "202301", "last": "202303"}
 SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
-
-
-class Stopped(Exception):
-    """Stands for a kill where the process must live on."""
-
-
-def stop_after(saves: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chain ends after so many mid-round checkpoints."""
-    real, left = vars(chain)["save"], saves
-
-    def save(*args: Any) -> None:
-        nonlocal left
-        real(*args)
-        left -= 1
-        if not left:
-            raise Stopped
-
-    monkeypatch.setattr(chain, "save", save)
 
 
 def work_of(toy_study: MakeStudy, root: Path, cadence: int = 2, **changes: Any) -> ChainWork:
@@ -59,12 +42,6 @@ def run(work: ChainWork) -> dict[str, str]:
         for number, round_id in enumerate(work.ids)
         for file in record_of(work, round_id).files
     }
-
-
-def run_until(work: ChainWork, saves: int) -> None:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
-        stop_after(saves, patch)
-        chain.run_chain(work, Workers())
 
 
 def record_of(work: ChainWork, round_id: str) -> Any:
@@ -113,7 +90,7 @@ def garble_the_record(step: Path) -> None:
 
 @pytest.mark.parametrize("damage", [cut, change_a_byte, lose_a_file, garble_the_record])
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
-    toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None]
+    toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None], run_until: RunUntil
 ) -> None:
     work = work_of(toy_study, toy_root)
     expected = run(work)
@@ -149,7 +126,9 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     ],
     ids=["as an argument of attention", "as modules"],
 )
-def test_dropout_resumes_to_the_same_bits(toy_root: Path, toy_study: MakeStudy, dropout: dict[str, Any]) -> None:
+def test_dropout_resumes_to_the_same_bits(
+    toy_root: Path, toy_study: MakeStudy, dropout: dict[str, Any], run_until: RunUntil
+) -> None:
     work = work_of(toy_study, toy_root, model=dropout)
     expected = run(work)
     again = elsewhere(work, "again")
@@ -198,7 +177,7 @@ def test_weights_pass_from_round_to_round_as_through_the_published_folder(toy_ro
     assert run(single) == expected
 
 
-def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeStudy) -> None:
+def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
     work = work_of(toy_study, toy_root)
     expected = run(work)
     again = elsewhere(work, "again")

@@ -145,7 +145,7 @@ def test_a_key_gives_these_numbers_for_ever() -> None:
 def order_of(rows: Sequence[int], steps: int, before: Sequence[int] | None = None, seed: int = 0) -> StretchOrder:
     starts = np.array([0, 5, 10, 12])
     sources = tuple(Draws(starts, seed=seed, salt=k) for k in range(len(rows)))
-    return StretchOrder(sources, tuple(before or [0] * len(rows)), tuple(rows), steps)
+    return StretchOrder(sources, tuple(before or [0] * len(rows)), tuple(rows), steps, (None,) * len(rows))
 
 
 STRETCHES = (order_of([7, 20, 1], 7), order_of([12, 9], 3, before=[7, 20]))

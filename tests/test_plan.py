@@ -190,13 +190,14 @@ SHARES = [
 def test_chains_side_by_side_share_the_workers_and_a_trunk_has_them_all(
     toy_study: Studies, toy_root: Path, resources: dict[str, Any], shares: list[tuple[int, int]]
 ) -> None:
-    plan = make(toy_study(methods=[PLAIN, EQUAL, HALF], resources=resources), str(toy_root))
+    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources=resources, batch_rows=8)
+    plan = make(study, str(toy_root))
     assert [plan.share(chain) for chain in plan.chains] == shares
 
 
 def test_a_share_does_not_depend_on_what_is_done(toy_study: Studies, toy_root: Path) -> None:
     """A run that was stopped goes on with the same workers, so its weights are the same bit by bit."""
-    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources={"workers": [2, 8], "chains": 2})
+    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources={"workers": [2, 4], "chains": 2})
     fresh = make(study, str(toy_root))
     shares = {key: fresh.share(chain) for chain in fresh.chains for key in chain.keys}
     for key in list(fresh.tree.rounds):
@@ -219,7 +220,7 @@ def test_names_places_and_resources_are_no_identity(toy_study: Studies, toy_root
     for changes in (
         {"name": "renamed"},
         {"methods": renamed},
-        {"resources": {"workers": [2, 8], "chains": 4, "compile": True, "micro_batch_rows": 1}},
+        {"resources": {"workers": [2, 4], "chains": 4, "compile": True, "micro_batch_rows": 1}},
         {"evaluate": {"checkpoints": ["202301"]}},
         {"evaluations": [{"version": 2}]},
         {"reference": "raw"},
@@ -370,14 +371,23 @@ def stated_corpus(root: Path, hashes: Mapping[tuple[str, Split], str]) -> None:
 
 
 GOLDEN = {
-    "cyclic-cosine 202301": "197e74fc0aa670a8e310f955f280713d",
-    "cyclic-cosine 202302": "b801f0a70cbc40dc89f8ed1dfb6d55bc",
-    "cyclic-cosine 202303": "4366ab51584d2e3b4865a27928697e6e",
-    "replay-half+ar 202301": "197e74fc0aa670a8e310f955f280713d",
-    "replay-half+ar 202302": "1149ba6d1e947358bae3f47dba863b3a",
-    "replay-half+ar 202303": "5e68c1cf4d41f2fb6cdb06c8b6f00a7e",
-    "oracle 202303": "e9f11d3a85590a5e515a41aff43728be",
-    "leaf 202301": "a75220866e262d5b9e5d41f46d6d24a8",
+    "cyclic-cosine 202301": "b6b4565b3039db0d78a8ee543d498d02",
+    "cyclic-cosine 202302": "ec02fe0c0f75c0eec5834cca560a9801",
+    "cyclic-cosine 202303": "d2241efbb6e3e202dcb14ff87e8352fc",
+    "replay-half+ar 202301": "b6b4565b3039db0d78a8ee543d498d02",
+    "replay-half+ar 202302": "8062edb195450d925f7a5ee9459bc46f",
+    "replay-half+ar 202303": "f2cb2ef6170edc4311be957ff4313740",
+    "oracle 202303": "231d1b5eb21a55e511ff8e40b532ccd9",
+    "ewc 202301": "b6b4565b3039db0d78a8ee543d498d02",
+    "ewc 202302": "288e8ed1813b9fffea45ed6ad6baa4e7",
+    "ewc 202303": "92fe124aa3d276c0269c815d82ce42ef",
+    "lwf-per-token 202301": "b6b4565b3039db0d78a8ee543d498d02",
+    "lwf-per-token 202302": "a95f58528c97b83b90ca761f719a88ad",
+    "lwf-per-token 202303": "16783446d1ae458a1d4cc4bf9a0ce820",
+    "schedule-free 202301": "b6b4565b3039db0d78a8ee543d498d02",
+    "schedule-free 202302": "edb2107831ec0d00b73fe1b7395f3b44",
+    "schedule-free 202303": "6e8f846e3858268c689cfc21eb93e87a",
+    "leaf 202301": "ff1002f4b0ad39ef71e7b05bf9f3c362",
 }
 GOLDEN_STUDY: dict[str, Any] = {
     "name": "golden",
@@ -392,6 +402,9 @@ GOLDEN_STUDY: dict[str, Any] = {
         PLAIN,
         {"base": "replay-half+ar", "schedule": {"warmup_steps": 1}},
         {"base": "oracle", "cutoffs": ["202303"]},
+        {"base": "ewc", "schedule": {"warmup_steps": 1}},
+        {"base": "lwf-per-token", "schedule": {"warmup_steps": 1}},
+        {"base": "schedule-free", "schedule": {"warmup_steps": 1}, "replay": {"kind": "equal", "buffer_tokens": 512}},
     ],
     "evaluations": [PREPARED],
     "evaluate": {"checkpoints": ["202301"]},

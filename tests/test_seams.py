@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.methods.seams import Adapter, Context, Penalty, PenaltyState
+from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
 from ticlm.platform import chain, driver, generation, model, plan
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.mixture import Mixture, Source
@@ -43,10 +43,6 @@ class Silent:
     def end(self, name: str, note: str = "") -> None: ...
 
 
-class Stopped(Exception):
-    """Stands for a kill where the process must live on."""
-
-
 def run_whole(study: Study, root: Path) -> Plan:
     made = plan.make(study, str(root))
     driver.train(made, Silent())
@@ -58,20 +54,6 @@ def work_of(study: Study, root: Path) -> ChainWork:
     made = plan.make(study, str(root))
     (found,) = made.chains
     return driver.work_of(made, found)
-
-
-def stop_after(saves: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chain ends after so many mid-round checkpoints."""
-    real, left = vars(chain)["save"], saves
-
-    def save(*args: Any) -> None:
-        nonlocal left
-        real(*args)
-        left -= 1
-        if not left:
-            raise Stopped
-
-    monkeypatch.setattr(chain, "save", save)
 
 
 def weights(root: str | Path, round_id: str) -> bytes:
@@ -148,7 +130,7 @@ def two_stretches(study: Study, root: Path) -> ChainWork:
 
 
 def test_a_round_of_two_stretches_changes_its_mixture_in_between(
-    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+    toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
     study = toy_study(methods=[Continual(name="plain", schedule=FAST)], resources=resources)
@@ -168,9 +150,7 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
 
     chain.run_chain(work, Workers())
     stopped = replace(work, ids=("stopped",))
-    with monkeypatch.context() as patch, pytest.raises(Stopped):
-        stop_after(2, patch)
-        chain.run_chain(stopped, Workers())
+    run_until(stopped, 2)
     chain.run_chain(stopped, Workers())
     assert weights(toy_root, "stopped") == weights(toy_root, "two")
 
@@ -214,7 +194,7 @@ class AverageState:
         self.strength, self.calls = strength, 0
         self.average = {name: p.detach().clone() for name, p in module.named_parameters()}
 
-    def loss(self, batch: Mapping[str, Tensor], logits: Tensor) -> Tensor | None:
+    def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
         return None
 
     def pull(self, name: str, parameter: Tensor) -> None:
@@ -234,7 +214,7 @@ class AverageState:
 
 
 def test_the_state_of_a_penalty_survives_a_restart(
-    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+    toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     def study(*penalties: Penalty) -> Study:
         resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
@@ -245,9 +225,7 @@ def test_the_state_of_a_penalty_survives_a_restart(
     work = work_of(study(Average()), toy_root)
     chain.run_chain(work, Workers())
     stopped = replace(work, root=str(toy_root.parent / "stopped"))
-    with monkeypatch.context() as patch, pytest.raises(Stopped):
-        stop_after(3, patch)  # after steps 2 and 4 of the first round, and 2 of the second
-        chain.run_chain(stopped, Workers())
+    run_until(stopped, 3)  # after steps 2 and 4 of the first round, and 2 of the second
     assert read_record(Store(stopped.root), folder_of(work.ids[0])) is not None
     chain.run_chain(stopped, Workers())
     for round_id in work.ids:
@@ -317,15 +295,13 @@ def test_adapters_stack_over_rounds_on_a_frozen_base(toy_root: Path, toy_study: 
 
 
 def test_an_adapted_chain_resumes_to_the_same_bits(
-    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+    toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     work = work_of(adapted(toy_study), toy_root)
     chain.run_chain(work, Workers())
     for saves in (1, 3, 4):  # in the round without adapters, with one, with two
         stopped = replace(work, root=str(toy_root.parent / f"stopped-{saves}"))
-        with monkeypatch.context() as patch, pytest.raises(Stopped):
-            stop_after(saves, patch)
-            chain.run_chain(stopped, Workers())
+        run_until(stopped, saves)
         torch.rand(saves)  # what a process drew before must not matter
         chain.run_chain(stopped, Workers())
         for round_id in work.ids:

@@ -1,0 +1,86 @@
+"""Elastic weight consolidation: what mattered for the period before is moved less."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from ticlm.methods.seams import Batch, Context, Penalty
+from ticlm.platform.mixture import Source
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class EWC(Penalty):
+    """Adds weight / 2 · Σ F (θ − θ*)² to the objective, by its gradient (Kirkpatrick et al., 2017; TiC-LM, section 5).
+
+    θ* are the round's starting weights. F is the mean over `batches` global batches of the squared gradient of the mean
+    loss per token at θ*, one value per weight; it is made anew in every round, from the period before (as published) or
+    from the new one (as released), with the z-loss in that loss or without.
+    """
+
+    kind: Literal["ewc"] = "ewc"
+    weight: float = Field(1e7, ge=0)
+    batches: int = Field(100, gt=0)
+    data: Literal["previous", "new"] = "previous"
+    z_loss: bool = True
+
+    def reads(self, previous: Source, now: Source) -> Source:
+        return previous if self.data == "previous" else now
+
+    def start(self, context: Context) -> EWCState:
+        anchor = {name: _local(p).clone() for name, p in context.module.named_parameters() if p.requires_grad}
+        return EWCState(self.weight, anchor, fisher(context, self.batches, self.z_loss))
+
+
+def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
+    """The diagonal of the empirical Fisher information by parameter, sharded as the module is; zeros where it is about
+    to be loaded. Batches are squared after their gradients are reduced, so that it is the same on any workers."""
+    import torch
+
+    module = context.module
+    total = {name: torch.zeros_like(p) for name, p in module.named_parameters() if p.requires_grad}
+    if context.resuming:
+        return total
+    training = module.training
+    module.eval()
+    for rows in context.batches(batches):
+        context.backward(rows, z_loss)
+        for name, parameter in module.named_parameters():
+            if parameter.grad is not None:
+                gradient = _local(parameter.grad)
+                _local(total[name]).addcmul_(gradient, gradient, value=1 / batches)
+        module.zero_grad(set_to_none=True)
+    module.train(training)
+    return total
+
+
+class EWCState:
+    """The anchor is the round's starting weights, which a resumed round has again; only F must be kept."""
+
+    def __init__(self, weight: float, anchor: dict[str, Tensor], fisher: dict[str, Tensor]) -> None:
+        self.weight, self.anchor, self.fisher = weight, anchor, fisher
+
+    def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
+        return None
+
+    def pull(self, name: str, parameter: Tensor) -> None:
+        assert parameter.grad is not None
+        moved = _local(parameter) - self.anchor[name]
+        _local(parameter.grad).addcmul_(_local(self.fisher[name]), moved, value=self.weight)
+
+    def before_evaluation(self) -> None: ...
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"fisher": self.fisher}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.fisher = state["fisher"]
+
+
+def _local(tensor: Tensor) -> Tensor:
+    """This rank's shard, sharing memory with the whole."""
+    tensor = tensor.detach()
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor

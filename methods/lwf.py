@@ -1,0 +1,91 @@
+"""Learning without forgetting: stay close to what the model of the period before predicts."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from ticlm.methods.seams import Batch, Context, Imported, Penalty
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+
+class LwF(Penalty):
+    """Adds weight · KL(teacher ‖ student) of the next-token distributions at `temperature` (Li and Hoiem, 2018; TiC-LM,
+    section 5). The teacher is the model of the period before, or an imported one.
+
+    `reduction: tokens` takes the mean over tokens times temperature², so that its gradient has the scale of the
+    cross-entropy's. `elements` is what was released with TiC-LM: the mean over tokens × vocabulary without that factor,
+    which at a vocabulary of 50,432 is 200,000 times weaker.
+    """
+
+    kind: Literal["lwf"] = "lwf"
+    weight: float = Field(0.3, ge=0)
+    temperature: float = Field(2.0, gt=0)
+    reduction: Literal["tokens", "elements"] = "tokens"
+    teacher: Imported | None = None
+
+    def start(self, context: Context) -> LwFState:
+        return LwFState(self, context.teacher(self.teacher))
+
+
+class LwFState:
+    def __init__(self, setting: LwF, teacher: nn.Module) -> None:
+        self.setting, self.teacher = setting, teacher
+
+    def loss(self, batch: Batch, logits: Tensor) -> Tensor:
+        import torch
+
+        with torch.no_grad():
+            teacher = self.teacher(**batch.arguments).logits.float()
+        setting = self.setting
+        scale = setting.temperature**2 if setting.reduction == "tokens" else 1 / logits.shape[-1]
+        return setting.weight * scale * divergence(logits, teacher, batch.weights, setting.temperature)
+
+    def pull(self, name: str, parameter: Tensor) -> None: ...
+
+    def before_evaluation(self) -> None: ...
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+def divergence(student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:
+    """Σ weights · KL(softmax(teacher / T) ‖ softmax(student / T)) over positions, in nats; logits [rows, length,
+    vocabulary], weights [rows, length]. `teacher` is overwritten. Differentiable in the student alone."""
+    total: Tensor = _divergence().apply(student, teacher, weights, temperature)  # type: ignore[no-untyped-call]
+    return total
+
+
+@cache
+def _divergence() -> type[torch.autograd.Function]:
+    """Made on first use, because this module is imported where torch is not."""
+    import torch
+
+    class Divergence(torch.autograd.Function):
+        """Its gradient, weights · (softmax(student / T) − softmax(teacher / T)) / T, is kept from the forward pass in
+        place of both distributions: passes over logits are what it costs."""
+
+        @staticmethod
+        def forward(ctx: Any, student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:
+            target = torch.log_softmax(teacher.div_(temperature), dim=-1)
+            found = torch.log_softmax(student / temperature, dim=-1)
+            probability = target.exp()
+            total = (target.sub_(found).mul_(probability).sum(-1) * weights).sum()
+            ctx.save_for_backward(found.exp_().sub_(probability), weights)
+            ctx.temperature = temperature
+            return total
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+            difference, weights = ctx.saved_tensors
+            scale = (gradients[0] / ctx.temperature) * weights
+            return difference * scale[..., None], None, None, None
+
+    return Divergence
