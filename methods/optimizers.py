@@ -45,6 +45,7 @@ class ScheduleFree(Optimizer):
         trained = [p for p in context.module.parameters() if p.requires_grad]
         optimizer = AdamWScheduleFree(trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay)
         optimizer.train()
+        optimizer.state.clear()  # it leaves an empty state per weight, which a checkpoint would be loaded into as it is
         return cast("torch.optim.Optimizer", optimizer)
 
     def before_evaluation(self, optimizer: torch.optim.Optimizer) -> None:

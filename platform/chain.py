@@ -111,7 +111,6 @@ def _starting_module(work: ChainWork, number: int, store: Store) -> nn.Module:
             return module
     if recipe.model.kind == "folder":
         with Store(recipe.model.path).local("") as folder:
-            model.config(recipe.model.model_copy(update={"path": str(folder)}), work.vocab_size)  # or InputError
             return model.load(folder)
     made = model.config(recipe.model, work.vocab_size, work.end_of_text)
     return model.scratch(made, recipe.objective, recipe.seed)

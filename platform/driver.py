@@ -12,6 +12,7 @@ from ticlm.platform import evaluation
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Chain, Plan, corpus_uri, missing_periods
 from ticlm.platform.store import read_record
+from ticlm.platform.study import FolderModel
 from ticlm.platform.work import ChainWork, folder_of
 
 
@@ -34,6 +35,7 @@ def train(plan: Plan, show: Show) -> None:
     if not left:
         return
     _require_data(plan)
+    _require_models(plan)
     with connected(plan):
         fit = _fit(plan)
         running: dict[Future[None], Chain] = {}
@@ -188,6 +190,14 @@ def _require_data(plan: Plan) -> None:
                 raise InputError(
                     f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
                 )
+
+
+def _require_models(plan: Plan) -> None:
+    penalties = (p for method in plan.study.methods for p in getattr(method, "penalties", ()))
+    if isinstance(plan.study.model, FolderModel) or any(penalty.imported for penalty in penalties):
+        from ticlm.platform import imported
+
+        imported.check(plan)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from ticlm.methods.seams import Adapter
 from ticlm.platform.errors import InputError
 from ticlm.platform.objective import AnyObjective, Seq2Seq
 from ticlm.platform.order import keyed
+from ticlm.platform.store import Store
 from ticlm.platform.study import ConfigModel, FolderModel, Model, Precision, PresetModel
 
 ADAPTERS = "adapters.json"
@@ -119,7 +121,11 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
                 raise InputError(f"model: {str(error).splitlines()[0]}") from None
         case FolderModel(path=path):
             try:
-                made = AutoConfig.from_pretrained(path)
+                with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
+                    Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
+                    made = AutoConfig.from_pretrained(folder)
+            except FileNotFoundError:
+                raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
             except (OSError, ValueError) as error:
                 raise InputError(f"model.path {path}: {str(error).splitlines()[0]}") from None
     if made.vocab_size < vocab_size:
@@ -131,6 +137,12 @@ def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
     """All parameters, embeddings included, tied ones once."""
     with torch.device("meta"):
         return sum(p.numel() for p in _from_config(made, objective).parameters())
+
+
+def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[int, ...]]:
+    """Of every weight by name."""
+    with torch.device("meta"):
+        return {name: tuple(value.shape) for name, value in _from_config(made, objective).state_dict().items()}
 
 
 def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:

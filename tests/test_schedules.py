@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
+from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Place
 from ticlm.platform.periods import Calendar
 
@@ -55,6 +55,69 @@ def test_the_mean_rate_of_a_round_is_that_of_the_paper() -> None:
     for peak, mean in ((1e-4, 6.47e-5), (5e-5, 3.96e-5)):
         schedule = WarmupCosine(max_rate=peak)
         assert sum(schedule.rate(s, place(1887)) for s in range(1887)) / 1887 == pytest.approx(mean, rel=2e-3)
+
+
+RSQRT = [  # golden.md 3; a peak of 1e-3, as the release's README has it, would give 2.1e-4 at step 1487
+    (CyclicRsqrt(), 0, 49, 1e-4),
+    (CyclicRsqrt(), 0, 51, 9.931033e-5),
+    (CyclicRsqrt(), 0, 100, 7.949747e-5),
+    (CyclicRsqrt(), 0, 200, 6.5e-5),
+    (CyclicRsqrt(), 0, 800, 4.75e-5),
+    (CyclicRsqrt(), 0, 1486, 4.284025e-5),
+    (CyclicRsqrt(), 0, 1487, 4.283594e-5),
+    (CyclicRsqrt(), 0, 1687, 3.641797e-5),
+    (CyclicRsqrt(), 0, 1886, 3.003209e-5),
+    (CyclicRsqrt(), 112, 800, 4.75e-5),  # anew in every round
+    (Rsqrt(), 0, 49, 1e-4),
+    (Rsqrt(), 0, 50, 1e-4),
+    (Rsqrt(), 0, 1486, 4.284025e-5),
+    (Rsqrt(), 0, 1487, 4.283594e-5),
+    (Rsqrt(), 0, 1886, 3.003209e-5),
+    (Rsqrt(), 1, 49, 4.124652e-5),
+    (Rsqrt(), 1, 50, 4.124652e-5),
+    (Rsqrt(), 1, 1486, 3.852265e-5),
+    (Rsqrt(), 1, 1487, 3.852139e-5),
+    (Rsqrt(), 1, 1886, 3.002130e-5),
+    (Rsqrt(), 10, 49, 3.359851e-5),
+    (Rsqrt(), 10, 1486, 3.346926e-5),
+    (Rsqrt(), 10, 1487, 3.346917e-5),
+    (Rsqrt(), 10, 1886, 3.000867e-5),
+    (Rsqrt(), 112, 50, 3.107656e-5),
+    (Rsqrt(), 112, 1487, 3.107292e-5),
+    (Rsqrt(), 112, 1886, 3.000268e-5),
+]
+
+
+@pytest.mark.parametrize(("schedule", "index", "step", "rate"), RSQRT)
+def test_the_inverse_square_root(schedule: CyclicRsqrt, index: int, step: int, rate: float) -> None:
+    assert schedule.rate(step, place(1887, index)) == pytest.approx(rate, rel=1e-6)
+
+
+def test_the_single_trajectory_warms_up_from_where_the_cooldown_ended() -> None:
+    schedule, end = Rsqrt(), place(1887, 4)
+    rates = [schedule.rate(s, end) for s in range(51)]
+    assert schedule.rate(1886, place(1887, 3)) < rates[0] < rates[49] == pytest.approx(rates[50], rel=1e-12)
+    assert all(b - a == pytest.approx(rates[1] - rates[0], rel=1e-6) for a, b in pairwise(rates[:50]))
+
+
+def test_the_mean_rates_of_the_inverse_square_roots() -> None:
+    for schedule, index, mean in ((CyclicRsqrt(), 0, 4.85e-5), (Rsqrt(), 56, 3.13e-5)):
+        found = sum(schedule.rate(s, place(1887, index)) for s in range(1887)) / 1887
+        assert found == pytest.approx(mean, rel=2e-3)
+
+
+def test_a_line_and_a_constant_after_their_warm_up() -> None:
+    line, flat = Linear(max_rate=1.0, end_rate=0.2, warmup_steps=4), Constant(max_rate=1.0, warmup_steps=4)
+    warm = [0.25, 0.5, 0.75, 1.0]
+    assert [line.rate(s, place(12)) for s in range(12)] == pytest.approx([*warm, *(1 - i / 10 for i in range(8))])
+    assert [flat.rate(s, place(12)) for s in range(12)] == [*warm, *[1.0] * 8]
+
+
+@pytest.mark.parametrize(("warmup", "cooldown"), [(50, 50), (99, 1), (1, 120)])
+def test_a_round_too_short_for_its_cooldown_is_refused(warmup: int, cooldown: int) -> None:
+    with pytest.raises(ValueError, match=f"100 steps of a round together, got {warmup} and {cooldown}"):
+        CyclicRsqrt(warmup_steps=warmup, cooldown_steps=cooldown).check(place(100))
+    CyclicRsqrt(warmup_steps=warmup, cooldown_steps=cooldown).check(place(200))
 
 
 @given(st.floats(1e-6, 1.0), st.floats(0, 1.0), st.integers(0, 20), st.integers(1, 200), st.integers(0, 200))

@@ -1,0 +1,206 @@
+"""The contract of every method of the catalogue: its budget, the same bits after a stop, one model on any workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ticlm.methods.catalog import CATALOG
+from ticlm.methods.method import Continual, OracleSeries
+from ticlm.platform import driver, plan
+from ticlm.platform.plan import Plan
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Study
+from ticlm.platform.work import folder_of, published
+
+Forks = Callable[..., list[tuple[int, Any]]]
+pytestmark = pytest.mark.slow
+
+PERIODS = ("202301", "202302", "202303", "202304")
+STEPS, BATCH, LENGTH = 5, 6, 16
+
+
+def entry(method: Continual | OracleSeries) -> dict[str, Any]:
+    """A catalogue line with a toy's learning rates and sizes."""
+    if isinstance(method, OracleSeries):
+        return {"base": method.name, "cutoffs": [PERIODS[0], PERIODS[2]]}
+    schedule: dict[str, Any] = {"max_rate": 1e-3, "warmup_steps": 1}
+    schedule |= {"cooldown_steps": 2} if hasattr(method.schedule, "cooldown_steps") else {}
+    # a larger epsilon than usual, or Adam would make steps of gradients that are all rounding
+    changes: dict[str, Any] = {"base": method.name, "schedule": schedule}
+    changes["optimizer"] = {"eps": 1e-4}
+    if method.name.startswith("replay-exp"):
+        changes["replay"] = {"group": 1}  # or it would be 1/2 on so few periods
+    if method.penalties:
+        (penalty,) = method.penalties
+        small = {"weight": 300.0, "batches": 3} if penalty.reads.__qualname__.startswith("EWC") else {}
+        changes["penalties"] = [penalty.model_dump() | small]
+    return changes
+
+
+METHODS = [entry(method) for method in CATALOG.values()]
+METHODS += [{**entry(CATALOG["replay-half"]), "name": "buffered", "replay": {"buffer_tokens": 20 * LENGTH}}]
+METHODS += [
+    {  # everything at once
+        **entry(CATALOG["lwf-per-token"]),
+        "name": "all-together",
+        "replay": {"kind": "equal"},
+        "schedule": {"kind": "rsqrt", "max_rate": 1e-3, "warmup_steps": 1, "cooldown_steps": 1},
+        "optimizer": {"kind": "schedule-free", "eps": 1e-4},
+        "penalties": [{"kind": "lwf"}, {"kind": "ewc", "weight": 300.0, "batches": 3, "z_loss": False}],
+    }
+]
+NAMES = [str(method.get("name", method["base"])) for method in METHODS]
+
+
+def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop: bool) -> None:
+    """One rank that trains every chain of the study; with `stop`, each only until its second mid-round checkpoint."""
+    import torch.distributed as dist
+
+    from ticlm.platform import chain, checkpoint
+    from ticlm.platform.model import Workers
+
+    class Stopped(Exception):
+        pass
+
+    real, left = checkpoint.Writer.save, 0
+
+    def save(self: checkpoint.Writer, *args: Any) -> None:
+        nonlocal left
+        real(self, *args)
+        left -= 1
+        if left == 0:
+            self.wait()
+            raise Stopped
+
+    vars(checkpoint)["Writer"].save = save
+    if world > 1:
+        dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
+    made = plan.make(study, str(root))
+    for found in made.chains:
+        work = driver.work_of(made, found)
+        left = 2 if stop else 0
+        try:
+            chain.run_chain(work, Workers(rank, world))
+        except Stopped:
+            chain.run_chain(work, Workers(rank, world))
+    if world > 1:
+        dist.destroy_process_group()
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Where the whole catalogue has been trained: on one worker, on one that was stopped, on two, and on four."""
+
+    study: Study
+    folder: Path
+
+    def plan(self, name: str) -> Plan:
+        return plan.make(self.study, str(self.folder / name))
+
+    def weights(self, name: str, method: str) -> dict[str, dict[str, NDArray[np.float32]]]:
+        """Tensors by trained period."""
+        from safetensors.numpy import load
+
+        made = self.plan(name)
+        store = Store(self.folder / name)
+        (run,) = [run for run in made.tree.runs if run.method.name == method]
+        return {
+            label: load(store.read(f"{published(store, made.ids[key])}/model.safetensors"))
+            for label, key in run.rounds.items()
+        }
+
+
+@pytest.fixture(scope="module")
+def roots(
+    tmp_path_factory: pytest.TempPathFactory,
+    toy_corpus: Callable[..., Any],
+    toy_study: Callable[..., Study],
+    forks: Forks,
+) -> Roots:
+    folder = tmp_path_factory.mktemp("methods")
+    toy_corpus(folder / "toy@1")
+    study = toy_study(
+        corpus=f"{folder}/toy@1",
+        methods=METHODS,
+        batch_rows=BATCH,
+        initial={
+            "budget": {"steps": STEPS},
+            "schedule": {"kind": "cosine", "max_rate": 2e-3, "warmup_steps": 1},
+            "optimizer": {"kind": "adamw", "eps": 1e-4},
+        },
+        continual_tokens={"per_period": STEPS * BATCH * LENGTH},
+        resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}},
+    )
+    for name, world, stop in (("one", 1, False), ("stopped", 1, True), ("two", 2, False), ("four", 4, False)):
+        meeting, log = f"{folder}/{name}.meeting", folder / f"{name}.log"
+        jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
+        ended = [code for code, _ in forks(*jobs, log=log, timeout_s=500)]
+        assert ended == [0] * world, log.read_text()[-3000:]
+    return Roots(study, folder)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_spends_its_budget_to_the_row(roots: Roots, name: str) -> None:
+    made = roots.plan("one")
+    (run,) = [run for run in made.tree.runs if run.method.name == name]
+    for label, key in run.rounds.items():
+        spec, record = made.tree.rounds[key], made.records[key]
+        metrics = Store(roots.folder / "one").read_json(f"{folder_of(made.ids[key])}/{record.attempt}/metrics.json")
+        assert len(metrics["loss"]) == spec.steps == record.about["steps"]
+        assert sum(spec.draws().values()) == spec.steps * BATCH
+        assert spec.tokens <= spec.budget < spec.tokens + BATCH * LENGTH
+        assert record.about["period"] == label
+    continual = [made.tree.rounds[key].tokens for key in list(run.rounds.values())[1:]]
+    if name == "joint":
+        assert continual == [3 * STEPS * BATCH * LENGTH]
+    elif name == "oracle":
+        assert continual == [STEPS * BATCH * LENGTH * 3]  # the initial budget and two periods'
+    else:
+        assert continual == [STEPS * BATCH * LENGTH] * 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> None:
+    """Stopped in the middle of a round of each of its chains, and started again."""
+    one, again = roots.plan("one"), roots.plan("stopped")
+    (run,) = [run for run in one.tree.runs if run.method.name == name]
+    for key in run.rounds.values():
+        assert plan.weights_of(one.records[key]) == plan.weights_of(again.records[key])
+    measured = [again.records[key].about for key in again.tree.rounds]
+    assert any(about["measured"]["tokens"] < about["tokens"] for about in measured), "none was resumed in mid-round"
+
+
+@pytest.mark.parametrize("root", ["two", "four"])
+@pytest.mark.parametrize("name", NAMES)
+def test_workers_do_not_change_the_model_of_a_method(roots: Roots, name: str, root: str) -> None:
+    one, many = roots.weights("one", name), roots.weights(root, name)
+    assert one.keys() == many.keys()
+    far = {
+        (label, tensor): float(np.linalg.norm(many[label][tensor] - value) / np.linalg.norm(value))
+        for label, tensors in one.items()
+        for tensor, value in tensors.items()
+    }
+    assert max(far.values()) <= 1e-5, sorted(far.items(), key=lambda item: item[1])[-4:]
+
+
+def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
+    """Where two end with the same weights, one of them is not there at all."""
+    made = roots.plan("one")
+    last = {
+        run.method.name: plan.weights_of(made.records[list(run.rounds.values())[-1]])
+        for run in made.tree.runs
+        if run.method.name != "oracle"
+    }
+    assert len(last) == len(NAMES) - 1
+    for name, weights in last.items():
+        assert [other for other in last if last[other] == weights] == [name]
+    records = [read_record(Store(roots.folder / "one"), folder_of(i)) for i in made.ids.values()]
+    assert all(record is not None for record in records)
