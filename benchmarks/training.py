@@ -59,8 +59,8 @@ def serve(run: Callable[[int, int], dict[str, float]]) -> None:
         print(json.dumps(run(request["steps"], request["number"])), file=answers, flush=True)
 
 
-def chain_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
-    """The rounds of a replay method in this process, from shards to published models."""
+def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int], dict[str, float]]:
+    """The rounds of a method in this process, from shards to published models."""
     import torch
 
     from ticlm.platform import plan, study
@@ -72,7 +72,7 @@ def chain_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
 
     def run(steps: int, number: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as root:
-            made = plan.make(_study(study, corpus, steps, seed=number), root)
+            made = plan.make(_study(study, corpus, steps, number, method), root)
             marks: list[tuple[float, float]] = []
 
             def mark(event: Any) -> None:
@@ -194,9 +194,10 @@ def _module(seed: int) -> Any:
     return model.scratch(made, Causal(), seed).train()
 
 
-def _study(study: Any, corpus: str, steps: int, seed: int) -> Any:
+def _study(study: Any, corpus: str, steps: int, seed: int, method: str) -> Any:
     budget = steps * ROWS * LENGTH
     schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}
+    change = {"base": method, "seeds": [seed], "schedule": {"max_rate": 1e-3, "warmup_steps": 2}}
     return study.Study(
         name="benchmark",
         corpus=corpus,
@@ -206,7 +207,7 @@ def _study(study: Any, corpus: str, steps: int, seed: int) -> Any:
         length=LENGTH,
         initial={"budget": ROWS * LENGTH * 4, "schedule": schedule, "seed": seed},
         continual_tokens={"per_period": budget},
-        methods=[{"base": "replay-half", "schedule": schedule, "seeds": [seed]}],
+        methods=[change],
         resources={"trainer": "process"},
     )
 

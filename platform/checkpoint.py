@@ -26,7 +26,7 @@ from torch.optim import Optimizer
 from ticlm.methods.seams import PenaltyState
 from ticlm.platform.errors import InputError
 from ticlm.platform.model import Workers
-from ticlm.platform.store import Attempt, Store, verify
+from ticlm.platform.store import RECORD, Attempt, Store, verify
 
 
 class Writer:
@@ -97,8 +97,8 @@ def found(store: Store, folder: str) -> list[tuple[int, str]]:
 
 
 def newest(store: Store, folder: str) -> str | None:
-    """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged ones are passed over with a
-    warning that names them."""
+    """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged and half-written ones are
+    passed over with a warning that names them."""
     for _, path in found(store, folder):
         try:
             problems = verify(store, path)
@@ -106,9 +106,8 @@ def newest(store: Store, folder: str) -> str | None:
             problems = [str(error)]
         if not problems:
             return path
-        if store.exists(f"{path}/record.json"):
-            message = f"checkpoint {store.uri(path)} is damaged ({problems[0]}); going on from the one before"
-            warnings.warn(message, stacklevel=2)
+        what = f"is damaged ({problems[0]})" if store.exists(f"{path}/{RECORD}") else "was not written to its end"
+        warnings.warn(f"checkpoint {store.uri(path)} {what}; going on from the one before", stacklevel=2)
     return None
 
 

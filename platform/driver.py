@@ -26,7 +26,20 @@ class Show(Protocol):
     def end(self, name: str, note: str = "") -> None: ...
 
 
-def train(plan: Plan, show: Show) -> None:
+class Silent:
+    """Shows nothing."""
+
+    def begin(self, name: str, total: int, unit: str) -> None: ...
+
+    def update(self, name: str, done: int, note: str = "") -> None: ...
+
+    def end(self, name: str, note: str = "") -> None: ...
+
+
+SILENT = Silent()
+
+
+def train(plan: Plan, show: Show = SILENT) -> None:
     """Train every pending chain whose parent is done, side by side, until none is left.
 
     When a chain fails, those beside it finish, those below it are not started, and the first error is raised.
@@ -59,7 +72,7 @@ def train(plan: Plan, show: Show) -> None:
             raise failed[0]
 
 
-def evaluate(plan: Plan, show: Show) -> None:
+def evaluate(plan: Plan, show: Show = SILENT) -> None:
     """Score every cell of the study whose checkpoint is done and which has no value yet."""
     units = evaluation.units(plan)
     if not units:

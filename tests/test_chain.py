@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,17 +16,21 @@ from typing import Any
 import pytest
 import torch
 
-from ticlm.platform import chain, driver, model, plan
+from ticlm.methods.schedules import WarmupCosine
+from ticlm.platform import chain, checkpoint, driver, model, plan
 from ticlm.platform.checkpoint import newest
 from ticlm.platform.errors import RunError
+from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.model import Workers
+from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
+from ticlm.platform.study import Cadence, Resources, Study
 from ticlm.platform.work import ChainWork, folder_of, published
 
 MakeStudy = Callable[..., Study]
 RunUntil = Callable[[ChainWork, int], None]
 THREE = {"initial": "202301", "last": "202303"}
+EVERY_SECOND = Resources(trainer="process", device="cpu", cadence=Cadence(seconds=1))
 SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
 
 
@@ -59,9 +67,19 @@ def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_befor
 ) -> None:
     wild = {"kind": "cosine", "max_rate": 1e30, "end_rate": 1e30, "warmup_steps": 0}
     work = work_of(toy_study, toy_root, 1, methods=[{"base": "cyclic-cosine", "schedule": wild}])
-    with pytest.raises(RunError, match=r"period 202302, step 1: loss (nan|inf).*last good checkpoint is kept"):
+    with pytest.raises(
+        RunError, match=r"period 202302, step 1: loss (nan|inf).*last good checkpoint is kept"
+    ) as caught:
         chain.run_chain(work, Workers())
     store = Store(toy_root)
+    told = store.read_json(str(caught.value).rpartition("(all in ")[2].removesuffix(")").removeprefix(f"{toy_root}/"))
+    rows = Reader(Feed(work.rounds, work.corpora)).rows(1, 1)
+    assert told == {"period": "202302", "step": 1, "rows": {str(source): found for source, found in rows.items()}}
+    (source,), (positions,) = rows.keys(), rows.values()
+    assert len(positions) == 4 and all(f"{source} row {position}" in str(caught.value) for position in positions)
+    batch = [b.columns["tokens"] for b in Reader(Feed(work.rounds, work.corpora)).read(1)][1]
+    shard = next(Corpus.open(work.corpora["toy@1"]).rows("202302", "train").all(1000))["tokens"]
+    assert sorted(map(bytes, batch)) == sorted(bytes(shard[position]) for position in positions)
     assert read_record(store, folder_of(work.ids[0])) is not None
     assert read_record(store, folder_of(work.ids[1])) is None
     kept = newest(store, folder_of(work.ids[1]))
@@ -84,11 +102,85 @@ def lose_a_file(step: Path) -> None:
     next(step.glob("files/.metadata")).unlink()
 
 
+def lose_the_record(step: Path) -> None:
+    (step / "record.json").unlink()
+
+
 def garble_the_record(step: Path) -> None:
     (step / "record.json").write_text('{"format": 1')
 
 
-@pytest.mark.parametrize("damage", [cut, change_a_byte, lose_a_file, garble_the_record])
+def test_a_checkpoint_is_written_beside_the_training(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, run_until: RunUntil
+) -> None:
+    """The write of step 2 ends only after step 5 is trained, and yet holds the state after step 2."""
+    work = work_of(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
+    expected = run(work)
+    again = elsewhere(work, "again")
+    trained, waited, steps = threading.Event(), [], []
+    write, rate = vars(checkpoint)["write"], WarmupCosine.rate
+
+    def slow_write(*args: Any, **named: Any) -> Any:
+        waited.append(trained.wait(30))
+        return write(*args, **named)
+
+    def watched_rate(self: WarmupCosine, step: int, place: Any) -> float:
+        steps.append(step)
+        if step == 5:
+            trained.set()
+        return rate(self, step, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write", slow_write)
+        patch.setattr(WarmupCosine, "rate", watched_rate)
+        patch.setattr(Cadence, "due", lambda *_: steps == [0, 1])
+        patch.setattr(chain, "_publish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            chain.run_chain(replace(again, resources=EVERY_SECOND), Workers())
+    assert waited == [True], "the training waited for the checkpoint"
+    last = newest(Store(again.root), folder_of(work.ids[0]))
+    assert last is not None and last.endswith("steps/00000002")
+    assert run(again) == expected
+
+
+def stop(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_study: MakeStudy) -> None:
+    """A node that is about to go says so; one checkpoint is made of that, not one a step."""
+    work = work_of(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
+    store, seen = Store(toy_root), []
+
+    def urgent() -> bool:
+        last = newest(store, folder_of(work.ids[0]))
+        seen.append(last and last[-1])
+        return 3 <= len(seen) <= 5
+
+    chain.run_chain(work, Workers(), urgent=urgent)
+    assert seen[:6] == [None, None, None, "3", "3", "3"]
+
+
+@pytest.mark.parametrize(
+    ("since", "write_s", "round_s", "due"),
+    [
+        (29, 0, 100, False),
+        (31, 0, 100, True),
+        (21, 10, 100, True),  # what is being written when a fault comes is lost too
+        (19, 10, 100, False),
+        (16, 100, 100, True),  # never more than half of the time
+        (14, 100, 100, False),
+        (59, 0, 6000, False),  # 1 % of a long round is longer
+        (61, 0, 6000, True),
+    ],
+)
+def test_no_more_is_lost_than_half_a_minute_or_a_hundredth(
+    since: float, write_s: float, round_s: float, due: bool
+) -> None:
+    assert Cadence().due(since, write_s, round_s) is due
+
+
+@pytest.mark.parametrize("damage", [cut, change_a_byte, lose_a_file, lose_the_record, garble_the_record])
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None], run_until: RunUntil
 ) -> None:
@@ -101,7 +193,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     last = newest(store, folder)
     assert last is not None and last.endswith("steps/00000004")
     damage(Path(store.path(last)))
-    with pytest.warns(UserWarning, match="is damaged") as caught:
+    with pytest.warns(UserWarning, match="is damaged|was not written to its end") as caught:
         before = newest(store, folder)
     assert [last in str(w.message) for w in caught] == [True]
     assert before is not None and before.endswith("steps/00000002")
@@ -203,6 +295,21 @@ def test_a_finished_chain_is_not_touched_again(toy_root: Path, toy_study: MakeSt
     assert {path: (toy_root / path).stat().st_mtime_ns for path in Store(toy_root).walk()} == before
 
 
+def test_training_needs_no_ray(toy_root: Path, toy_study: MakeStudy, tmp_path: Path) -> None:
+    """Where Ray is not installed, a chain trains in one process; so it does on a machine lent for its accelerator."""
+    work = work_of(toy_study, toy_root)
+    (tmp_path / "work").write_bytes(pickle.dumps(work))
+    script = f"""
+import sys, pickle
+sys.modules["ray"] = None
+from ticlm.platform import chain
+from ticlm.platform.model import Workers
+print(*chain.run_chain(pickle.load(open({str(tmp_path / "work")!r}, "rb")), Workers()))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ended.stdout.split() == list(work.ids), ended.stderr[-2000:]
+
+
 def test_progress_counts_over_the_whole_chain(toy_root: Path, toy_study: MakeStudy) -> None:
     work = work_of(toy_study, toy_root)
     events: list[Any] = []
@@ -212,16 +319,6 @@ def test_progress_counts_over_the_whole_chain(toy_root: Path, toy_study: MakeStu
     assert [event["step"] for event in ends] == [6, 10, 14]
     assert [event["tokens"] for event in ends] == [6 * 64, 10 * 64, 14 * 64]
     assert {event["steps"] for event in events} == {14}
-
-
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, name: str, total: int, unit: str) -> None: ...
-
-    def update(self, name: str, done: int, note: str = "") -> None: ...
-
-    def end(self, name: str, note: str = "") -> None: ...
 
 
 def test_chains_in_one_process_train_one_after_another(toy_root: Path, toy_study: MakeStudy) -> None:
@@ -239,7 +336,7 @@ def test_chains_in_one_process_train_one_after_another(toy_root: Path, toy_study
             corpus=f"{toy_root}/corpora/toy@1",
         )
         roots.append(toy_root.parent / f"workers-{workers}")
-        driver.train(plan.make(study, str(roots[-1])), Silent())
+        driver.train(plan.make(study, str(roots[-1])))
     alone, beside = ({n: hashes_of(root, n) for n in Store(root).folders("rounds")} for root in roots)
     assert len(alone) == 4
     assert alone == beside

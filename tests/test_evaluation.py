@@ -27,20 +27,10 @@ PLAIN, HALF = ({"base": base, "schedule": FAST} for base in ("cyclic-cosine", "r
 TWO = {"initial": "202301", "last": "202302"}
 
 
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, name: str, total: int, unit: str) -> None: ...
-
-    def update(self, name: str, done: int, note: str = "") -> None: ...
-
-    def end(self, name: str, note: str = "") -> None: ...
-
-
 def run(study: Study, root: Path) -> Plan:
     made = plan.make(study, str(root))
-    driver.train(made, Silent())
-    driver.evaluate(made, Silent())
+    driver.train(made)
+    driver.evaluate(made)
     return made
 
 
@@ -96,10 +86,10 @@ def test_cells_are_reused_by_every_study_that_shares_the_checkpoint(toy_root: Pa
     more = plan.make(toy_study(name="other", methods=[PLAIN, HALF], periods=TWO), str(toy_root))
     assert len(more.records) == 2, "the trunk and the plain method's round are there already"
     assert evaluation.units(more) == []
-    driver.train(more, Silent())
+    driver.train(more)
     (unit,) = evaluation.units(more)
     assert [label for label, _ in unit.cells] == ["202301", "202302"]
-    driver.evaluate(more, Silent())
+    driver.evaluate(more)
     assert evaluation.units(more) == []
     after = files(toy_root, "rounds", "cells")
     assert before.items() <= after.items(), "finished work was written again"
@@ -131,7 +121,7 @@ def test_one_more_month_trains_one_round_per_chain_and_scores_the_new_cells(
 
     longer = toy_study(periods={"initial": "202301", "last": "202304"})
     with pytest.raises(InputError, match="has no period 202304"):
-        driver.train(plan.make(longer, str(tmp_path)), Silent())
+        driver.train(plan.make(longer, str(tmp_path)))
     toy_corpus(tmp_path / "corpora/toy@1", periods=months)
     four = plan.make(longer, str(tmp_path))
     assert [len(chain.keys) for chain in four.pending()] == [1, 1], "one round for each of the two continual methods"

@@ -388,6 +388,7 @@ GOLDEN = {
     "schedule-free 202302": "edb2107831ec0d00b73fe1b7395f3b44",
     "schedule-free 202303": "6e8f846e3858268c689cfc21eb93e87a",
     "leaf 202301": "ff1002f4b0ad39ef71e7b05bf9f3c362",
+    "leaf 202303": "8075d41477ce9b3e231f1093d2698dbe",
 }
 GOLDEN_STUDY: dict[str, Any] = {
     "name": "golden",

@@ -33,20 +33,10 @@ MakeCorpus = Callable[..., Corpus]
 FAST = WarmupCosine(max_rate=2e-2, end_rate=1e-2, warmup_steps=1)
 
 
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, name: str, total: int, unit: str) -> None: ...
-
-    def update(self, name: str, done: int, note: str = "") -> None: ...
-
-    def end(self, name: str, note: str = "") -> None: ...
-
-
 def run_whole(study: Study, root: Path) -> Plan:
     made = plan.make(study, str(root))
-    driver.train(made, Silent())
-    driver.evaluate(made, Silent())
+    driver.train(made)
+    driver.evaluate(made)
     return made
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.settings import Settings, fingerprint, load, packaged, parse
@@ -144,6 +144,105 @@ def test_an_assignment_to_nowhere_is_refused(write: Callable[[str], str], assign
     assert refusal(lambda: read(write(YAML), assignment)) == said
 
 
+# extends
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """Writes settings files, named by their paths below a folder: `folder(**{"a/b.yaml": "name: x"})`."""
+
+    def writer(**files: str) -> Path:
+        for name, text in files.items():
+            path = tmp_path / f"{name}.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return writer
+
+
+def test_a_file_is_merged_into_the_one_it_extends(folder: Callable[..., Path]) -> None:
+    whole = "name: a\nsize: 3\nfirst: {kind: square, side: 2}\nshapes: [{kind: square}, {kind: circle}]"
+    part = "extends: whole.yaml\nname: b\nfirst: {side: 5}\nshapes: [{kind: circle, radius: 4}]"
+    got = read(f"{folder(whole=whole, part=part)}/part.yaml")
+    assert got == Drawing(name="b", size=3, first=Square(side=5.0), shapes=(Circle(radius=4.0),))
+
+
+def test_what_is_extended_may_extend_another(folder: Callable[..., Path]) -> None:
+    root = folder(a="name: a\nsize: 1", b="extends: a.yaml\nsize: 2", c="extends: b.yaml\nname: c")
+    assert read(f"{root}/c.yaml") == Drawing(name="c", size=2)
+
+
+def test_nothing_of_what_is_extended_is_changed_by_it(folder: Callable[..., Path]) -> None:
+    root = folder(whole="name: a\nfirst: {kind: square, side: 2}", part="extends: whole.yaml\nfirst: {side: 3}")
+    assert read(f"{root}/part.yaml", "first.side=4").first == Square(side=4.0)
+    assert read(f"{root}/whole.yaml").first == Square(side=2.0)
+
+
+def test_a_part_of_another_shape_replaces(folder: Callable[..., Path]) -> None:
+    root = folder(whole="name: a\nshapes: [{kind: square}]", part="extends: whole.yaml\nshapes: []")
+    assert read(f"{root}/part.yaml").shapes == ()
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_relative_path_counts_from_the_file_that_names_it(
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    files = {"base": "name: near", "deep/base": "name: wrong", "deep/part": "extends: ../base.yaml"}
+    root = folder(**files)
+    monkeypatch.chdir(root / "deep")
+    assert read(f"{scheme}{root}/deep/part.yaml").name == "near"
+    if not scheme:
+        assert read("part.yaml").name == "near"
+
+
+def test_an_absolute_path_and_a_uri_are_extended_as_they_stand(folder: Callable[..., Path]) -> None:
+    root = folder(base="name: far")
+    folder(**{"deep/a": f"extends: {root}/base.yaml", "deep/b": f"extends: file://{root}/base.yaml"})
+    assert read(f"{root}/deep/a.yaml").name == read(f"{root}/deep/b.yaml").name == "far"
+
+
+def test_a_packaged_file_is_extended_by_its_name(folder: Callable[..., Path]) -> None:
+    root = folder(part="extends: demo\nname: mine")
+    message = refusal(lambda: read(f"{root}/part.yaml"))
+    assert "corpus: unknown key" in message  # what demo has, and a drawing has not
+
+
+def test_set_is_applied_to_what_was_merged(folder: Callable[..., Path]) -> None:
+    root = folder(whole="name: a\nfirst: {kind: square, side: 2}", part="extends: whole.yaml")
+    assert read(f"{root}/part.yaml", "first.side=7").first == Square(side=7.0)
+    assert "extends: unknown key" in refusal(lambda: read(f"{root}/whole.yaml", "extends=part.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a": "extends: a.yaml"}, "/a.yaml: extends: {0}/a.yaml: extends itself"),
+        (
+            {"a": "extends: b.yaml", "b": "extends: ./a.yaml"},
+            "/a.yaml: extends: {0}/b.yaml: extends: {0}/a.yaml: extends itself",
+        ),
+        (
+            {"a": "extends: nowhere"},
+            "/a.yaml: extends: {0}/nowhere: no such file, and no packaged name; packaged are: ",
+        ),
+        ({"a": "extends: [b.yaml]"}, "/a.yaml: extends: expected the name of one settings file, got ['b.yaml']"),
+        ({"a": "extends:"}, "/a.yaml: extends: expected the name of one settings file, got None"),
+        (
+            {"a": "extends: b.yaml", "b": "- 1"},
+            "/a.yaml: extends: {0}/b.yaml: expected a mapping of settings, got list",
+        ),
+        ({"a": "extends: b.yaml", "b": "name: ["}, "/a.yaml: extends: {0}/b.yaml: not valid YAML"),
+        ({"a": "extends: b.yaml", "b": "nam: x"}, "/a.yaml: name: is required (and 1 more)"),
+    ],
+)
+def test_what_cannot_be_extended_is_refused_with_the_files_that_led_there(
+    folder: Callable[..., Path], files: dict[str, str], said: str
+) -> None:
+    root = folder(**files)
+    assert refusal(lambda: read(f"{root}/a.yaml")).startswith(f"{root}{said.replace('{0}', str(root))}")
+
+
 # errors
 
 
@@ -170,6 +269,38 @@ def test_an_assignment_to_nowhere_is_refused(write: Callable[[str], str], assign
 def test_a_wrong_setting_is_named_with_what_is_allowed(data: dict[str, Any], said: str) -> None:
     message = refusal(lambda: parse(Drawing, data, "here"))
     assert message.startswith("here: ") and said in message
+
+
+class Amount(Settings):
+    per_day: int = Field(gt=0)
+
+
+class Either(Settings):
+    amount: Annotated[int, Field(gt=0)] | Amount = 1
+    shapes: tuple[Square, ...] = Field((Square(),), min_length=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Either:
+        if len(self.shapes) > 2:
+            raise ValueError(f"shapes: two at most, got {len(self.shapes)}")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"amount": 0}, "here: amount: Input should be greater than 0, got 0"),
+        ({"amount": {"per_day": 0}}, "here: amount.per_day: Input should be greater than 0, got 0"),
+        ({"amount": {"per_dya": 3}}, "here: amount.per_dya: unknown key; allowed: per_day"),
+        ({"shapes": [{"side": 0}]}, "here: shapes.0.side: Input should be greater than 0, got 0"),
+        ({"shapes": []}, "here: shapes: Tuple should have at least 1 item after validation, not 0"),
+        ({"shapes": [{"side": 0}], "amount": 0}, "here: amount: Input should be greater than 0, got 0 (and 1 more)"),
+        ({"shapes": [{}, {}, {}]}, "here: shapes: two at most, got 3"),
+    ],
+)
+def test_an_error_is_told_once_and_in_the_words_of_the_file(data: dict[str, Any], said: str) -> None:
+    """Not once for each type that a value might have had."""
+    assert refusal(lambda: parse(Either, data, "here")) == said
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -259,5 +390,8 @@ def test_the_same_value_has_this_fingerprint_for_ever() -> None:
         "2cc35c1a8552a27dcd2dde8d6e43d5766605035bf5bf470964fe3979caeeb44b": (1, 2.5, "x", True),
         "6f52a6c85ca847a55b046e8fca51396167e1bd65d56bc741500eee9714ad1327": (frozenset({1}), date(2020, 1, 31), b"0"),
         "a52868ce47b1c08ad5654023164fa47b4ac792aac7ecf55f01238dc8ae862007": Column(name="tokens", length=17),
+        "933d96a902a196da2ab2606efd54eb9a294d78b923ad4d1979e908edee5b83b6": frozenset(
+            {Column(name="tökens", length=17), (1, "2")}
+        ),
     }
     assert [fingerprint(value) for value in golden.values()] == list(golden)

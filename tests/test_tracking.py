@@ -14,16 +14,6 @@ from ticlm.platform.study import Resources, Study
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
 
 
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, name: str, total: int, unit: str) -> None: ...
-
-    def update(self, name: str, done: int, note: str = "") -> None: ...
-
-    def end(self, name: str, note: str = "") -> None: ...
-
-
 def event(step: int, loss: float) -> Mapping[str, Any]:
     return {"step": step, "loss": loss, "rate": 1e-3, "gradient_norm": 1.0, "tokens_per_s": 10.0, "tokens": step * 64}
 
@@ -41,7 +31,7 @@ def test_a_study_logs_every_round_of_a_chain_to_both(toy_root: Path, toy_study: 
     resources = {"trainer": "process", "device": "cpu", "tensorboard": True, "wandb": {"mode": "offline"}}
     method = {"base": "cyclic-cosine", "schedule": FAST}
     study = toy_study(methods=[method], periods={"initial": "202301", "last": "202302"}, resources=resources)
-    driver.train(plan.make(study, str(toy_root)), Silent())
+    driver.train(plan.make(study, str(toy_root)))
     (folder,) = (toy_root / "tensorboard").iterdir()
     for metric in tracking.METRICS:
         assert {6, 10} <= points(folder, metric).keys(), "the end of each round is always logged"

@@ -1,0 +1,65 @@
+"""What a step of each method costs against a step of plain cyclic cosine, and what comes before its steps.
+
+    python -m benchmarks.methods [--quick]
+
+All methods train the same rounds in one process with one thread, taking turns, run by run. A run's ratio is that to the
+plain run of the same turn; medians over turns are reported. The time of a method is that of its steps. What a round
+does before its first step and after its last (EWC's Fisher pass, publishing) is reported apart, in seconds per round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from statistics import median
+from typing import Any
+
+from benchmarks.sides import Side
+from benchmarks.training import ROWS, chain_side, make_corpus, serve
+
+PLAIN = "cyclic-cosine"
+METHODS = (PLAIN, "replay-half", "replay-equal", "schedule-free", "lwf", "lwf-per-token", "ewc")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: few steps, one repetition")
+    parser.add_argument("--method", help=argparse.SUPPRESS)
+    parser.add_argument("--corpus", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.method:
+        return serve(chain_side(options.corpus, options.method))
+    steps, repeats = (10, 1) if options.quick else (60, 7)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = f"{folder}/toy@1"
+        make_corpus(corpus, rows=max(steps, 100) * ROWS)
+        me = [sys.executable, "-m", "benchmarks.methods", "--corpus", corpus, "--method"]
+        runs: dict[str, list[dict[str, Any]]] = {name: [] for name in METHODS}
+        for name in METHODS:  # the first run of each warms up; memory holds one side at a time
+            with Side(name, [*me, name]) as side:
+                side.ask(steps=4, number=0)
+        sides = {name: Side(name, [*me, name]) for name in METHODS}
+        try:
+            for number in range(repeats + 1):
+                for name, side in sides.items():
+                    answer = side.ask(steps=steps if number else 4, number=number)
+                    if number:
+                        runs[name].append(answer)
+        finally:
+            for side in sides.values():
+                side.__exit__()
+        _report(runs, steps)
+
+
+def _report(runs: dict[str, list[dict[str, Any]]], steps: int) -> None:
+    print(f"{'':16} {'ms a step':>10} {'x plain, wall':>14} {'s before and after the steps of a round':>42}")
+    for name, mine in runs.items():
+        ratio = median(run["wall_s"] / plain["wall_s"] for run, plain in zip(mine, runs[PLAIN]))
+        step = median(run["wall_s"] for run in mine) / (3 * steps)
+        around = median(run["boundary_s"] for run in mine)
+        print(f"{name:16} {1000 * step:>10.1f} {ratio:>13.3f}x {around:>42.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

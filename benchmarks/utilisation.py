@@ -1,0 +1,92 @@
+"""Model FLOPs utilisation of a preset on one device: the steps of a round as the chain runs them.
+
+    python -m benchmarks.utilisation [--model 1b] [--rows 8] [--steps 20] [--peak 989e12] [--compile]
+
+Counts 6N + 12 · layers · width · length FLOPs per token (PaLM, appendix B), N with all embeddings, over the device's
+`--peak` in bfloat16 (989 TFLOP/s: an H100 or H200 without sparsity). Needs neither Ray nor a corpus. `--device cpu
+--model tiny` is a smoke run, whose utilisation means nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from ticlm.platform import model, step
+from ticlm.platform.model import Workers, local_group
+from ticlm.platform.rounds import Recipe, rounds
+from ticlm.platform.settings import parse
+from ticlm.platform.study import Study
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="1b", choices=sorted(model.SHAPES))
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("--length", type=int, default=2048)
+    parser.add_argument("--batch-rows", type=int, default=32)
+    parser.add_argument("--rows", type=int, default=8, help="of a micro-batch")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--peak", type=float, default=989e12, help="FLOP/s of the device")
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args()
+    recipe = _recipe(options)
+    with local_group(recipe.precision, options.device) as device:
+        seconds, parameters, flops = measure(recipe, Workers(device=device), options)
+    tokens = options.batch_rows * options.length / seconds
+    compiled = "with" if options.compile else "without"
+    print(
+        f"{options.model} ({parameters:,} parameters, length {options.length}) on {device}, {compiled} torch.compile: "
+        f"{1000 * seconds:.0f} ms a step, {tokens:,.0f} tokens/s, {tokens * flops / options.peak:.1%} of "
+        f"{options.peak / 1e12:,.0f} TFLOP/s ({tokens * 6 * parameters / options.peak:.1%} without attention)"
+    )
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    schedule = {"kind": "constant", "max_rate": 1e-4, "warmup_steps": 0}
+    study = parse(
+        Study,
+        {
+            "name": "utilisation",
+            "corpus": "none",
+            "periods": {"initial": "202301", "step": "month", "last": "202301"},
+            "model": options.model,
+            "batch_rows": options.batch_rows,
+            "length": options.length,
+            "initial": {"budget": {"steps": 1}, "schedule": schedule},
+            "continual_tokens": 1,
+            "methods": ["cyclic-cosine"],
+            "precision": {"compute": "bfloat16", "reduce": "bfloat16"},
+        },
+        "benchmark",
+    )
+    return next(iter(rounds(study).rounds.values())).recipe
+
+
+def measure(recipe: Recipe, workers: Workers, options: argparse.Namespace) -> tuple[float, int, int]:
+    """(median seconds of a step, parameters, FLOPs per token), after five steps that warm up."""
+    made = model.config(recipe.model, 50_432)
+    with torch.device(workers.device):
+        module = model.scratch(made, recipe.objective, 0)
+    parameters = sum(p.numel() for p in module.parameters())
+    module = model.place(module.train(), recipe.precision, workers)
+    if options.compile:
+        module.compile()
+    optimizer: Any = torch.optim.AdamW(module.parameters(), 1e-4, (0.9, 0.95), 1e-8, 0.033, fused=True)
+    draw = np.random.default_rng(0)
+    seconds = []
+    for _ in range(options.steps + 5):
+        columns = {"tokens": draw.integers(0, 50_432, (options.batch_rows, options.length + 1), dtype=np.uint16)}
+        began = time.perf_counter()
+        step.train_step(module, optimizer, (), recipe, columns, workers, options.rows)  # its loss is read: it is done
+        seconds.append(time.perf_counter() - began)
+    return median(seconds[5:]), parameters, model.flops_per_token(made, parameters, options.length)[1]
+
+
+if __name__ == "__main__":
+    main()
