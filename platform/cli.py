@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -59,6 +60,7 @@ def plan(study: Name, root: Root = "runs", set_: Sets = None, as_json: Json = Fa
     from ticlm.platform import planview
     from ticlm.platform.display import console
 
+    gc.disable()  # the tree of a large study is a million values that stay until the end
     made = _plan(study, root, set_)
     if as_json:
         print(planview.as_json(made))

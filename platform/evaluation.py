@@ -55,10 +55,9 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
         for task in plan.study.evaluations
     }
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
-    checkpoints = plan.checkpoints()
     for run in plan.tree.runs:
         for trained, key in run.rounds.items():
-            if trained not in checkpoints:
+            if not plan.study.scores(run.method, trained):
                 continue
             for task in plan.study.evaluations:
                 scored = plan.tree.scored(key, task.id)

@@ -20,6 +20,10 @@ class Source(Settings):
     period: str
     split: Split = "train"
 
+    def __hash__(self) -> int:
+        """Sources are keys everywhere, and mostly differ in their period."""
+        return hash(self.period)
+
     def __str__(self) -> str:
         return f"{self.corpus}/{self.period}/{self.split}"
 
@@ -63,15 +67,14 @@ class Mixture(Settings):
 def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, int]:
     """`total` in whole parts proportional to `weights`: each within one of exact, the sum exact (largest remainder;
     ties go to the first). Floats are read as the decimals they print as, so that 0.1 means one tenth."""
-    shares = {key: Fraction(str(w)) if isinstance(w, float) else Fraction(w) for key, w in weights.items()}
-    scale = math.lcm(*(w.denominator for w in shares.values()))
-    exact = {key: w.numerator * (scale // w.denominator) for key, w in shares.items()}
-    whole = sum(exact.values())
-    if whole <= 0 or min(exact.values()) < 0:
+    shares = [Fraction(str(w)) if isinstance(w, float) else w for w in weights.values()]
+    scale = math.lcm(*(w.denominator for w in shares))
+    exact = [w.numerator * (scale // w.denominator) for w in shares]
+    whole = sum(exact)
+    if whole <= 0 or min(exact) < 0:
         raise ValueError(f"weights must not be negative and must sum to more than 0, got {list(weights.values())}")
-    parts = {key: total * w // whole for key, w in exact.items()}
-    short = total - sum(parts.values())
-    by_remainder = sorted(exact, key=lambda key: total * exact[key] % whole, reverse=True)
-    for key in by_remainder[:short]:
-        parts[key] += 1
-    return parts
+    divided = [divmod(total * w, whole) for w in exact]
+    parts, rests = [part for part, _ in divided], [rest for _, rest in divided]
+    for place in sorted(range(len(parts)), key=rests.__getitem__, reverse=True)[: total - sum(parts)]:
+        parts[place] += 1
+    return dict(zip(weights, parts))

@@ -12,7 +12,6 @@ from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import COLUMNS, Cell, MethodResult, StudyResult, read_cells
 from ticlm.platform.rounds import Run
-from ticlm.platform.study import FolderModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,22 +45,9 @@ def study_result(plan: Plan) -> StudyResult:
         rates=pd.DataFrame(_rates(plan)),
         reference=_reference(plan),
         target_tokens=_target(plan, first),
-        outside=tuple(outside(plan)),
+        outside=tuple(plan.outside()),
         missing=tuple(missing),
     )
-
-
-def outside(plan: Plan) -> list[str]:
-    """One line for each thing from outside the timeline."""
-    lines = []
-    if plan.corpus is not None and plan.corpus.info.tokenizer.as_of is not None:
-        lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
-    if isinstance(plan.study.model, FolderModel):
-        lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
-    penalties = dict.fromkeys(p for spec in plan.tree.rounds.values() for p in spec.recipe.penalties)
-    teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
-    lines += [f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers]
-    return lines
 
 
 def _cells(plan: Plan) -> tuple[pd.DataFrame, list[str]]:
@@ -74,7 +60,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, list[str]]:
     rows: list[dict[str, Any]] = []
     gaps: Counter[str] = Counter()
     for run in plan.tree.runs:
-        for trained in (label for label in run.rounds if label in plan.checkpoints()):
+        for trained in (label for label in run.rounds if plan.study.scores(run.method, label)):
             for task in plan.study.evaluations:
                 for label in plan.evaluated():
                     found = keys.get((run.rounds[trained], task.id, label))

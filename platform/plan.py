@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ticlm.methods.seams import Imported, Place
 from ticlm.platform.errors import InputError
@@ -16,9 +17,11 @@ from ticlm.platform.mixture import Source
 from ticlm.platform.objective import Seq2Seq
 from ticlm.platform.rounds import Recipe, Round, Run, Tree, rounds
 from ticlm.platform.settings import Settings, fingerprint
-from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Record, Store, read_record
 from ticlm.platform.study import FolderModel, Study
+
+if TYPE_CHECKING:
+    from ticlm.platform.shards import Corpus, SplitManifest
 
 IDENTITY = 2
 """Version of what a round's identity is made of. Raising it orphans all finished work."""
@@ -176,27 +179,46 @@ class Plan:
                     seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
                     yield key, source, float(seen[key][source])
 
-    def kept_bytes(self, run: Run) -> int | None:
-        """The most bytes of older periods' training shards that a run needs at any one time; None without a corpus."""
-        if self.corpus is None:
-            return None
-        most = 0
+    def kept(self, run: Run) -> tuple[int, int | None]:
+        """How many older periods, and how many bytes of their shards (None without a corpus), a run needs at any one
+        time at most."""
+        periods, most = 0, None if self.corpus is None else 0
         for key in run.rounds.values():
             spec = self.tree.rounds[key]
-            windows = {d.source: d.window for d in spec.drawn if d.window is not None}
-            total = 0
-            for source in spec.sources:
-                have = self._rows(source)
-                if source.period != spec.period and have:
-                    files = self.corpus.split(source.period, source.split).files
-                    kept = min(1.0, windows[source][1] / have) if source in windows else 1.0
-                    total += math.ceil(kept * sum(file.bytes for file in files))
-            most = max(most, total)
-        return most
+            old = [source for source in spec.sources if source.period != spec.period]
+            periods = max(periods, len({source.period for source in old}))
+            if most is not None:
+                windows = {d.source: d.window[1] for d in spec.drawn if d.window is not None}
+                most = max(most, sum(self._bytes(source, windows.get(source)) for source in old))
+        return periods, most
+
+    def _bytes(self, source: Source, rows: int | None) -> int:
+        """Bytes of a source's shards, or the part that so many of its rows take."""
+        manifest = self._splits.get((source.period, source.split))
+        if manifest is None or not manifest.rows:
+            return 0
+        whole = sum(file.bytes for file in manifest.files)
+        return whole if rows is None or rows >= manifest.rows else math.ceil(whole * rows / manifest.rows)
 
     def _rows(self, source: Source) -> int:
-        assert self.corpus is not None
-        return self.corpus.split(source.period, source.split).rows if source.period in self.corpus.periods else 0
+        manifest = self._splits.get((source.period, source.split))
+        return manifest.rows if manifest is not None else 0
+
+    @cached_property
+    def _splits(self) -> dict[tuple[str, str], SplitManifest]:
+        periods = self.corpus.periods if self.corpus is not None else {}
+        return {(label, split): m for label, period in periods.items() for split, m in period.splits.items()}
+
+    def outside(self) -> list[str]:
+        """One line for each thing from outside the timeline."""
+        lines = []
+        if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
+            lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
+        if isinstance(self.study.model, FolderModel):
+            lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
+        penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)
+        teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
+        return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
 
 
 def make(study: Study, root: str | None) -> Plan:
@@ -236,6 +258,8 @@ def find_corpus(study: Study, store: Store | None) -> Corpus | None:
     uri = corpus_uri(study.corpus, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
+    from ticlm.platform.shards import Corpus
+
     return Corpus.open(uri)
 
 

@@ -27,8 +27,9 @@ class Stretch(Settings):
 class Drawn(Settings):
     """Rows of a source that the chain drew before this round, in the order of the round that first drew from it.
 
-    `window` (first, rows): only so many rows of that order are still there; `rows` counts from its first, round and
-    round. When a window shrinks it loses its first rows, which are those drawn already, if any are.
+    `window` (first, rows): only so many rows of that order are still there, all of one epoch; `rows` counts from its
+    first, round and round. It reaches back among the rows drawn already only where fewer are left in their epoch, and
+    when it shrinks it loses its first rows, which are those drawn already, if any are.
     """
 
     source: Source
@@ -129,17 +130,16 @@ def corpus_id(name: str) -> str:
 
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     """Every round of the study, each once however many methods share it. `sizes` (training rows by period) is needed
-    only for a budget in epochs."""
+    for a budget in epochs, and for a buffer to keep no more rows of a period than there are."""
     horizon = _horizon(study, sizes)
-    timeline = study.periods.timeline()
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
-            tree.runs.append(_run(study, method, seed, horizon, tree))
-    wanted = timeline.labels if study.evaluate.checkpoints == "all" else study.evaluate.checkpoints
+            tree.runs.append(_run(study, method, seed, horizon, sizes or {}, tree))
     for task in study.evaluations:
         if task.prepare is not None:
-            for key in dict.fromkeys(k for run in tree.runs for label, k in run.rounds.items() if label in wanted):
+            scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
+            for key in dict.fromkeys(scored):
                 tree.leaves[key, task.id] = _leaf(tree, key, task.prepare, corpus_id(study.corpus))
     return tree
 
@@ -167,7 +167,7 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
     )
 
 
-def _run(study: Study, method: Method, seed: int, horizon: Horizon, tree: Tree) -> Run:
+def _run(study: Study, method: Method, seed: int, horizon: Horizon, sizes: Mapping[str, int], tree: Tree) -> Run:
     if isinstance(method, Joint) and not horizon.later:
         raise InputError(f"methods.{method.name}: no period is left after {horizon.start}")
     ends: dict[str, str] = {}
@@ -177,10 +177,10 @@ def _run(study: Study, method: Method, seed: int, horizon: Horizon, tree: Tree) 
         if leg.start == "scratch":
             previous, cursor = None, {}
         recipe = _recipe(study, method, leg, seed)
-        round_ = _round(leg, recipe, previous, cursor, horizon)
+        round_ = _round(leg, recipe, previous, cursor, horizon, sizes)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
-        cursor = cursor | dict(_advance(round_, cursor))
+        cursor.update(_advance(round_))
         ends[leg.period] = previous = key
     return Run(method=method, seed=seed, rounds=ends)
 
@@ -207,7 +207,14 @@ def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
     )
 
 
-def _round(leg: Leg, recipe: Recipe, parent: str | None, cursor: Mapping[Source, Drawn], horizon: Horizon) -> Round:
+def _round(
+    leg: Leg,
+    recipe: Recipe,
+    parent: str | None,
+    cursor: Mapping[Source, Drawn],
+    horizon: Horizon,
+    sizes: Mapping[str, int],
+) -> Round:
     order = {label: number for number, label in enumerate(horizon.labels)}
     now = order.get(leg.period, -1)
     late = next((s for s in leg.mixture.sources if order[s.period] > now), None)
@@ -229,7 +236,7 @@ def _round(leg: Leg, recipe: Recipe, parent: str | None, cursor: Mapping[Source,
         stretches=(Stretch(mixture=leg.mixture, steps=steps),) if steps else (),
         recipe=recipe,
         place=place,
-        drawn=tuple(_drawn(leg.mixture, recipe, cursor)),
+        drawn=tuple(_drawn(leg.mixture, recipe, cursor, sizes)),
         reads=_reads(leg, recipe, horizon),
     )
 
@@ -247,26 +254,34 @@ def _reads(leg: Leg, recipe: Recipe, horizon: Horizon) -> tuple[Source | None, .
     return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
 
 
-def _drawn(mixture: Mixture, recipe: Recipe, cursor: Mapping[Source, Drawn]) -> Iterator[Drawn]:
+def _drawn(
+    mixture: Mixture, recipe: Recipe, cursor: Mapping[Source, Drawn], sizes: Mapping[str, int]
+) -> Iterator[Drawn]:
     """How far the chain has come in each source of a mixture, and the window to which a buffer has cut it by now."""
     for share in mixture.shares:
         before = cursor.get(share.source)
-        if share.kept is None:
-            if before is not None:
-                yield before
-            continue
-        rows = share.kept // recipe.length
-        if rows == 0:
-            raise InputError(f"buffer_tokens leaves {share.kept:,} tokens of {share.source}, less than one row")
-        if before is None:
-            before = Drawn(source=share.source, seed=recipe.seed, rows=0)
-        if before.window is None:
-            yield before.model_copy(update={"window": (before.rows, rows), "rows": 0})
-            continue
+        if share.kept is not None:
+            before = before or Drawn(source=share.source, seed=recipe.seed, rows=0)
+            yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
+        elif before is not None:
+            yield before
+
+
+def _cut(before: Drawn, kept: int, length: int, size: int | None) -> Drawn:
+    """`before` with no more than `kept` tokens of its source, of `size` rows, still there."""
+    source, seed, rows = before.source, before.seed, kept // length
+    if rows == 0:
+        raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
+    if before.window is not None:
         first, had = before.window
         rows = min(rows, had)
         lost = had - rows
-        yield before.model_copy(update={"window": (first + lost, rows), "rows": max(0, before.rows % had - lost)})
+        return Drawn(source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows))
+    first = before.rows
+    if size:
+        rows = min(rows, size)
+        first = min(first, (first // size + 1) * size - rows)
+    return Drawn(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
 
 
 def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
@@ -276,11 +291,15 @@ def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
         raise InputError(f"schedule of {of}: {error}") from None
 
 
-def _advance(round_: Round, cursor: Mapping[Source, Drawn]) -> Iterator[tuple[Source, Drawn]]:
-    at_start = {**cursor} | {drawn.source: drawn for drawn in round_.drawn}
+def _advance(round_: Round) -> Iterator[tuple[Source, Drawn]]:
+    """How far the chain has come in each source at the end of a round."""
+    before = {drawn.source: drawn for drawn in round_.drawn}
     for source, rows in round_.draws().items():
-        before = at_start.get(source) or Drawn(source=source, seed=round_.recipe.seed, rows=0)
-        yield source, before.model_copy(update={"rows": before.rows + rows})
+        old = before.get(source)
+        if old is None:
+            yield source, Drawn(source=source, seed=round_.recipe.seed, rows=rows)
+        else:
+            yield source, Drawn(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
 
 
 def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from enum import Enum
+from functools import cache
 from importlib.resources import files
+from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.platform.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class Settings(BaseModel):
@@ -37,14 +44,12 @@ def parse(kind: type[S], data: Any, where: str) -> S:
 
 
 def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
-    """The settings file `name`: a path or URI, or the name of a YAML packaged in `folder` (e.g. "platform/studies")."""
-    text, where = _read_named(name, folder)
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(data, dict):
-        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    """The settings file `name`: a path or URI, or the name of a YAML packaged in `folder` (e.g. "platform/studies").
+
+    A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
+    the file that says so): mappings merge, anything else replaces. `sets` are applied to what comes of it.
+    """
+    data, where = _read(name, folder, ())
     for assignment in sets:
         _assign(data, assignment)
     return parse(kind, data, where)
@@ -60,33 +65,97 @@ def fingerprint(value: object) -> str:
 
     Raises TypeError on anything whose identity is not certain: functions, plain dicts, objects with a default repr.
     """
-    return hashlib.sha256(json.dumps(_canonical(value), separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_canonical(value).encode()).hexdigest()
 
 
-def _canonical(value: object) -> object:
+def _canonical(value: object) -> str:
+    """JSON without spaces, written by hand: the plan of one of the papers' tables holds a million values."""
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
     match value:
-        case None | bool() | int() | str() if not isinstance(value, Enum):
-            return value
-        case float():
-            return ["float", value.hex()]
-        case Enum():
-            return [_qualified(value), value.name]
-        case date():
-            return ["date", value.isoformat()]
-        case bytes():
-            return ["bytes", value.hex()]
-        case tuple() | list():
-            return ["sequence", [_canonical(item) for item in value]]
-        case frozenset():
-            return ["set", sorted(json.dumps(_canonical(item)) for item in value)]
         case Settings():
-            fields = {name: _canonical(getattr(value, name)) for name in sorted(type(value).model_fields)}
-            return [_qualified(value), fields]
-    raise TypeError(f"cannot fingerprint a {_qualified(value)}: use Settings, tuples and scalars")
+            begin, fields = _layout(type(value))
+            held, written = value.__dict__, []
+            for name, key in fields:
+                item = held[name]
+                plain = _PLAIN.get(type(item))
+                written.append(key + (_canonical(item) if plain is None else plain(item)))
+            return begin + ",".join(written) + "}]"
+        case tuple() | list():
+            return '["sequence",[' + ",".join([_canonical(item) for item in value]) + "]]"
+        case Enum():
+            return f"[{_quoted(_qualified(type(value)))},{_quoted(value.name)}]"
+        case date():
+            return f'["date",{_quoted(value.isoformat())}]'
+        case frozenset():
+            items = sorted(json.dumps(json.loads(_canonical(item))) for item in value)
+            return f'["set",[{",".join(map(_quoted, items))}]]'
+    for kind, plain in _PLAIN.items():  # subclasses of these
+        if isinstance(value, kind):
+            return plain(value)
+    raise TypeError(f"cannot fingerprint a {_qualified(type(value))}: use Settings, tuples and scalars")
 
 
-def _qualified(value: object) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+_PLAIN: dict[type, Callable[[Any], str]] = {
+    str: _quoted,
+    int: int.__repr__,
+    type(None): lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    float: lambda value: f'["float",{_quoted(value.hex())}]',
+    bytes: lambda value: f'["bytes",{_quoted(value.hex())}]',
+}
+
+
+@cache
+def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
+    """How the canonical form of its values begins, and for each field its name and how it is written."""
+    return f"[{_quoted(_qualified(kind))},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
+
+
+def _qualified(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """A file's settings over those of the file it extends, and what to call it. `above`: the files that led here."""
+    text, where = _read_named(name, folder)
+    if where in above:
+        raise InputError(f"{where}: extends itself")
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    if "extends" not in data:
+        return data, where
+    other = data.pop("extends")
+    if not isinstance(other, str):
+        raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
+    try:
+        whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
+    except InputError as error:
+        raise InputError(f"{where}: extends: {error}") from None
+    return _merged(whole, data), where
+
+
+def _beside(file: str, other: str, folder: str) -> str:
+    """What `file` means by `other`."""
+    if "://" in other or other in packaged(folder):
+        return other
+    scheme, colon, path = file.rpartition("://")
+    return scheme + colon + posixpath.normpath(posixpath.join(posixpath.dirname(path), other))
+
+
+def _merged(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Mappings are merged, anything else is replaced; so is a mapping by one of another `kind`."""
+    out = whole | changes
+    for key in whole.keys() & changes.keys():
+        old, new = whole[key], changes[key]
+        if isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind"):
+            out[key] = _merged(old, new)
+    return out
 
 
 def _read_named(name: str, folder: str) -> tuple[str, str]:
@@ -146,28 +215,49 @@ def _position(node: list[Any], key: str, assignment: str) -> int:
 
 
 def _one_line(error: ValidationError, kind: type[Settings]) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "(top)"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    if first["type"] == "extra_forbidden":
-        allowed = sorted(_fields_at(kind, first["loc"]))
-        hint = f"; allowed: {', '.join(allowed)}" if allowed else ""
-        return f"{where}: unknown key{hint}{more}"
-    if first["type"] == "missing":
-        return f"{where}: is required{more}"
-    if first["type"] == "union_tag_not_found":
-        return f"{where}: kind is required{more}"
-    message = first["msg"].removeprefix("Value error, ")
-    got = first.get("input")
+    """The first field that is wrong, under the alternative of its type that comes closest, and how many more are."""
+    found = error.errors()
+    wrong: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
+    for one in found:
+        at = one["loc"]
+        if one["type"] == "too_short" and any(e["loc"][: len(at)] == at for e in found if e is not one):
+            continue  # a list is said to be short of what is wrong in it
+        field = next((at[:i] for i, part in enumerate(at) if _is_type(part)), at)
+        wrong.setdefault(field, []).append(one)
+    same = next(iter(wrong.values()))
+    first = max(same, key=lambda one: (len(one["loc"]), one["type"] == "extra_forbidden"))
+    where = [str(part) for part in first["loc"] if not _is_type(part)]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return (f"{'.'.join(where)}: " if where else "") + _said(first, same, kind) + more
+
+
+def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[Settings]) -> str:
+    match error["type"]:
+        case "extra_forbidden":
+            alike = (e["loc"] for e in same if e["type"] == "extra_forbidden" and e["loc"][-1] == error["loc"][-1])
+            allowed = sorted({name for loc in alike for name in _fields_at(kind, loc)})
+            return f"unknown key; allowed: {', '.join(allowed)}" if allowed else "unknown key"
+        case "missing":
+            return "is required"
+        case "union_tag_not_found":
+            return "kind is required"
+    message = error["msg"].removeprefix("Value error, ")
+    got = error.get("input")
     told = "got " in message or (isinstance(got, str) and repr(got) in message)
-    shown = f", got {got!r}" if isinstance(got, str | int | float | bool | None) and not told else ""
-    return f"{where}: {message}{shown}{more}"
+    return f"{message}, got {got!r}" if isinstance(got, str | int | float | bool | None) and not told else message
+
+
+def _is_type(part: int | str) -> bool:
+    """Whether a step of an error's path is no key of any file, but one of several types that were tried."""
+    return isinstance(part, str) and re.match(r"[A-Z]|constrained-|(int|str|float)$|.*\[", part) is not None
 
 
 def _fields_at(kind: type[Settings], loc: tuple[int | str, ...]) -> list[str]:
     """Fields of the settings that hold `loc`, walking annotations where that is unambiguous."""
     current: Any = kind
     for part in loc[:-1]:
+        if isinstance(part, str) and "[" in part:
+            continue
         found = _member(current, part)
         if found is None:
             return []

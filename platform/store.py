@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +31,8 @@ RECORD = "record.json"
 FORMAT = 1
 HEARTBEAT_S = 10.0
 STALE_S = 60.0
+HASHERS = 8
+"""Files hashed at once: hashing releases Python's lock, and a large checkpoint has a file per worker."""
 
 
 class Store:
@@ -208,10 +211,13 @@ class Attempt:
         """Write the record naming every file of this attempt (or just `paths`, relative to it), and return the record
         that now stands: this one, or that of a rival who was first."""
         names = self.store.walk(self.path) if paths is None else paths
-        entries = [
-            StoredFile(path=n, size=self.store.size(f"{self.path}/{n}"), sha256=self.store.sha256(f"{self.path}/{n}"))
-            for n in names
-        ]
+
+        def entry(name: str) -> StoredFile:
+            path = f"{self.path}/{name}"
+            return StoredFile(path=name, size=self.store.size(path), sha256=self.store.sha256(path))
+
+        with ThreadPoolExecutor(HASHERS) as pool:
+            entries = list(pool.map(entry, names))
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
         data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
@@ -238,16 +244,19 @@ def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
     record = read_record(store, folder)
     if record is None:
         return [f"{folder}: no record"]
-    problems = []
-    for entry in record.files:
+
+    def problem(entry: StoredFile) -> str | None:
         path = f"{folder}/{record.attempt}/{entry.path}"
         if not store.exists(path):
-            problems.append(f"{path}: missing")
-        elif store.size(path) != entry.size:
-            problems.append(f"{path}: {store.size(path)} bytes, the record says {entry.size}")
-        elif hashes and store.sha256(path) != entry.sha256:
-            problems.append(f"{path}: its hash differs from the record's")
-    return problems
+            return f"{path}: missing"
+        if store.size(path) != entry.size:
+            return f"{path}: {store.size(path)} bytes, the record says {entry.size}"
+        if hashes and store.sha256(path) != entry.sha256:
+            return f"{path}: its hash differs from the record's"
+        return None
+
+    with ThreadPoolExecutor(HASHERS) as pool:
+        return [found for found in pool.map(problem, record.files) if found is not None]
 
 
 @contextmanager

@@ -125,11 +125,13 @@ class Wandb(Settings):
 class Resources(Settings):
     """Everything that changes no number beyond rounding.
 
-    `workers` is how many train at once, in all; up to `chains` independent chains share them evenly. `trainer: process`
-    runs everything in this process, without Ray.
+    `workers` is how many train at once, in all; up to `chains` independent chains share them evenly. `[min, max]` takes
+    as many as there is room for, and looks for more every `resize_seconds`. `trainer: process` runs everything in this
+    process, without Ray.
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
+    resize_seconds: float = Field(60.0, gt=0)
     chains: int = Field(2, gt=0)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = Field(1, gt=0)
@@ -152,7 +154,7 @@ class Resources(Settings):
 
 
 class Evaluate(Settings):
-    """Which checkpoints are scored on which periods; all where nothing is named."""
+    """Which checkpoints are scored on which periods; all where nothing is named. An Oracle series always is."""
 
     checkpoints: tuple[Label, ...] | Literal["all"] = "all"
     periods: tuple[Label, ...] | Literal["all"] = "all"
@@ -212,6 +214,12 @@ class Study(Settings):
         """Targets of one global batch."""
         return self.batch_rows * self.length
 
+    def scores(self, method: Method, label: str) -> bool:
+        """Whether a method's checkpoint of this period is scored. All of an Oracle series are, because each stands for
+        the checkpoints after it, and the last for the reference."""
+        chosen = self.evaluate.checkpoints
+        return chosen == "all" or label in chosen or isinstance(method, OracleSeries)
+
     @property
     def reference_method(self) -> str | None:
         """The method whose last model regret is measured against: the named one, else the first Oracle series."""
@@ -224,10 +232,12 @@ class Study(Settings):
 
 def _method(entry: Any) -> Any:
     """A catalogue name, or `base: NAME` with changes, or a whole method."""
-    name = entry if isinstance(entry, str) else entry.get("base") if isinstance(entry, dict) else None
-    if name is None:
+    if not isinstance(entry, str | dict | Settings):
+        raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
+    if isinstance(entry, Settings) or (isinstance(entry, dict) and "base" not in entry):
         return entry
-    if name not in CATALOG:
+    name = entry if isinstance(entry, str) else entry["base"]
+    if not isinstance(name, str) or name not in CATALOG:
         raise ValueError(f"no method {name!r} in the catalogue; it has {', '.join(CATALOG)}")
     if isinstance(entry, str):
         return CATALOG[name]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ticlm.platform import evaluation, planview
 from ticlm.platform import plan as module
-from ticlm.platform import planview
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Calendar
@@ -30,7 +30,7 @@ from ticlm.platform.shards import (
     TokenizerInfo,
 )
 from ticlm.platform.store import Attempt, Store
-from ticlm.platform.study import Study
+from ticlm.platform.study import Study, load
 
 Studies = Callable[..., Study]
 PREPARED = {"name": "tuned", "prepare": {"steps": 2, "split": "tune"}}
@@ -103,6 +103,20 @@ def test_chains_say_who_trains_them(toy_study: Studies) -> None:
         "replay-equal: 202303 … 202304",
         "replay-half: 202303 … 202304",
     ]
+
+
+# what is scored
+
+
+def test_only_checkpoints_that_are_named_are_scored_and_every_oracle(toy_study: Studies, toy_root: Path) -> None:
+    """The Oracle of 202303 stands for 202304, and the newest is what regret is measured against."""
+    study = toy_study(evaluate={"checkpoints": ["202302", "202304"], "periods": ["202301"]})
+    plan = make(study, str(toy_root))
+    finish(plan, *plan.tree.rounds)
+    scored = {key for key, _, _ in evaluation.keys(make(study, str(toy_root)))}
+    found = [[label for label, key in run.rounds.items() if key in scored] for run in plan.tree.runs]
+    shared = "202301"  # the first Oracle is the others' first round
+    assert found == [[shared, "202302", "202304"], [shared, "202302", "202304"], ["202301", "202303"]]
 
 
 # what is done
@@ -470,8 +484,8 @@ def test_epochs_are_counted_along_a_chain(toy_study: Studies, toy_root: Path) ->
 # on paper
 
 
-def printed(plan: Plan) -> str:
-    console = Console(file=io.StringIO(), width=200)
+def printed(plan: Plan, width: int = 200) -> str:
+    console = Console(file=io.StringIO(), width=width)
     console.print(planview.view(plan))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -525,14 +539,83 @@ def test_time_is_told_from_what_was_measured_on_this_root(toy_study: Studies, to
     assert "1,000 parameters" in printed(plan) and "0:00:10" in printed(plan)
 
 
-def test_replay_and_epochs_are_shown(toy_study: Studies, toy_root: Path) -> None:
-    plan = make(toy_study(methods=[PLAIN, HALF]), str(toy_root))
-    finish(plan, next(iter(plan.tree.rounds)))
-    text = printed(make(toy_study(methods=[PLAIN, HALF]), str(toy_root)))
-    assert (
-        "replay keeps old shards: replay-half\n" in text.replace(" \n", "\n")
-        and "most epochs of one source: 0." in text
-    )
+def test_epochs_are_shown(toy_study: Studies, toy_root: Path) -> None:
+    assert "most epochs of one source: 0." in printed(make(toy_study(methods=[PLAIN, HALF]), str(toy_root)))
+
+
+# each method by itself
+
+
+def lines(text: str, *starts: str) -> list[list[str]]:
+    """The words of the lines that begin with these."""
+    return [line.split() for line in text.splitlines() if line.strip().startswith(starts)]
+
+
+def test_a_method_is_told_by_itself_whatever_it_shares(toy_study: Studies, toy_root: Path) -> None:
+    oracle = {"base": "oracle", "cutoffs": [202301, 202303]}
+    plan = make(toy_study(methods=[PLAIN | {"seeds": [4, 5]}, HALF, oracle]), str(toy_root))
+    plain, half, series = planview.describe(plan)["methods"]
+    assert (plain["name"], plain["seeds"]) == ("cyclic-cosine", [4, 5])
+    for row in (plain, half):
+        assert (row["rounds"], row["steps"], row["tokens"]) == (4, 6 + 3 * 4, (6 + 3 * 4) * 64)
+        assert row["oracle_ratio"] == (6 + 6 + 2 * 4) / (6 + 3 * 4)
+    assert (series["rounds"], series["steps"], series["oracle_ratio"]) == (2, 6 + 6 + 2 * 4, None)
+    assert series["periods"] == {"202301": {"steps": 6, "tokens": 384}, "202303": {"steps": 14, "tokens": 896}}
+    assert list(half["periods"]) == ["202301", "202302", "202303", "202304"]
+
+
+def test_a_budget_is_told_as_it_was_given(toy_study: Studies) -> None:
+    plan = make(toy_study(methods=[PLAIN], continual_tokens={"per_period": 300}), None)
+    (row,) = planview.describe(plan)["methods"]
+    assert row["periods"]["202302"] == {"steps": 4, "tokens": 300} and row["tokens"] == 384 + 3 * 300
+
+
+def test_what_a_method_must_keep_is_told_in_periods_and_bytes(toy_study: Studies, toy_root: Path) -> None:
+    ewc = {"base": "ewc", "schedule": {"warmup_steps": 1}}
+    plan = make(toy_study(methods=[PLAIN, HALF, ewc, {"base": "oracle", "cutoffs": [202303]}]), str(toy_root))
+    assert plan.corpus is not None
+    size = {label: sum(file.bytes for file in plan.corpus.split(label, "train").files) for label in plan.corpus.periods}
+    three = size["202301"] + size["202302"] + size["202303"]
+    one = max(size[label] for label in ("202301", "202302", "202303"))
+    two = size["202301"] + size["202302"]
+    kept = [(row["kept_periods"], row["kept_bytes"]) for row in planview.describe(plan)["methods"]]
+    assert kept == [(0, 0), (3, three), (1, one), (2, two)]
+    shown = lines(printed(plan), "cyclic-cosine ", "replay-half ", "ewc ", "oracle ")
+    assert [(int(words[5]), " ".join(words[6:])) for words in shown] == [
+        (0, "0 B"),
+        (3, f"{three / 1000:,.0f} kB"),
+        (1, f"{one / 1000:,.0f} kB"),
+        (2, f"{two / 1000:,.0f} kB"),
+    ]
+
+
+def test_without_an_oracle_series_there_is_no_ratio(toy_study: Studies) -> None:
+    plan = make(toy_study(methods=[PLAIN]), None)
+    assert planview.describe(plan)["methods"][0]["oracle_ratio"] is None
+    assert [words[4] for words in lines(printed(plan), "cyclic-cosine ")] == ["—"]
+
+
+@pytest.mark.parametrize("name", ["demo", "monthly", "tic-lm-3b-440b", "tic-lm-table-9"])
+def test_a_plan_without_a_corpus_fits_a_hundred_columns(name: str) -> None:
+    text = printed(make(load(name), None), width=100)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
+    assert "…" not in text.replace(" … ", ""), "nothing was cut"
+    assert len(lines(text, "left to do: ")) == 1
+
+
+def test_what_is_not_known_has_no_column(toy_study: Studies, toy_root: Path) -> None:
+    before, after = printed(make(toy_study(), None)), printed(make(toy_study(), str(toy_root)))
+    assert "FLOPs" not in before.split("left to do")[0] and "disk" not in before
+    assert all(name in after.split("left to do")[0] for name in ("FLOPs", "disk")) and "with attention)" in after
+
+
+def test_json_is_one_object_with_a_round_per_line(toy_study: Studies) -> None:
+    plan = make(toy_study(), None)
+    text = planview.as_json(plan)
+    rows = [line for line in text.splitlines() if line.startswith('  {"key"')]
+    assert [json.loads(row.rstrip(",")) for row in rows] == json.loads(text)["tree"]
+    found = json.loads(text)
+    assert found.pop("tree") and found == json.loads(json.dumps(planview.describe(plan)))
 
 
 def test_checkpoints_and_periods_are_in_the_order_of_time(toy_study: Studies) -> None:

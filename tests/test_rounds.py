@@ -10,7 +10,7 @@ import pytest
 
 from ticlm.methods.catalog import ORACLE_CUTOFFS
 from ticlm.methods.method import Continual
-from ticlm.methods.seams import Horizon, Leg
+from ticlm.methods.seams import Adapter, Horizon, Leg
 from ticlm.platform import rounds as module
 from ticlm.platform.errors import FutureMonthError, InputError
 from ticlm.platform.mixture import Mixture, Source
@@ -429,6 +429,44 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ({"resources": {"workers": [4, 2]}}, "workers must be a number or [min, max] with 0 < min <= max, got [4, 2]"),
         ({"resources": {"worker": 4}}, "resources.worker: unknown key; allowed: cadence, carrier, "),
         ({"periods": {"initial": 202301}}, "give initial and last (or only)"),
+        ({"resources": {"workers": [3, 2]}}, "resources.workers: workers must be a number or [min, max]"),
+        ({"resources": {"workers": [0, 2]}}, "with 0 < min <= max, got [0, 2]"),
+        ({"resources": {"workers": 0}}, "toy study: resources.workers: Input should be greater than 0, got 0"),
+        ({"resources": {"workers": 5}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
+        ({"resources": {"workers": [2, 5]}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
+        (
+            {"methods": [{"base": "oracle", "cutoffs": ["202301", "202305"]}]},
+            "toy study: methods.oracle.cutoffs: 202305 is not in the timeline (202301 … 202304)",
+        ),
+        (
+            {"methods": [{"base": "replay-exp", "replay": {"group": 0}}]},
+            "toy study: methods.0.continual.replay.exponential.group: Input should be greater than 0, got 0",
+        ),
+        ({"methods": [{"base": "replay-half", "replay": {"alpha": 1.7}}]}, "alpha: Input should be less than or equal"),
+        ({"methods": [{"base": "replay-half", "replay": {"alpah": 1}}]}, "unknown key; allowed: alpha, buffer_tokens"),
+        ({"methods": [{"base": "replay-half", "replay": {"buffer_tokens": 0}}]}, "buffer_tokens: Input should be gre"),
+        (
+            {"methods": [{"base": "replay-half", "replay": {"expired": ["202212"]}}]},
+            "methods.replay-half.replay.expired: 202212 is not in the timeline",
+        ),
+        (
+            {"methods": [{"base": "cyclic-cosine", "replay": {"kind": "none", "buffer_tokens": 64}}]},
+            "replay none draws no old period: buffer_tokens, expire_after and expired have no meaning",
+        ),
+        (
+            {"methods": [{"base": "joint", "replay": {"kind": "fixed"}}]},
+            "joint: replay has no meaning in a joint round, which draws all periods at once",
+        ),
+        (
+            {"methods": [{"base": "ewc", "penalties": [{"kind": "ewc"}, {"kind": "ewc", "weight": 3}]}]},
+            "ewc: two penalties EWC have no meaning; give one with the summed weight",
+        ),
+        ({"methods": [{"base": "ewc", "penalties": [{"kind": "ewcc"}]}]}, "methods.0.continual.penalties.0: Input tag"),
+        ({"methods": [7]}, "methods: a method is a name of the catalogue, or a mapping of what it is made of, got 7"),
+        ({"methods": [{"base": ["ewc"]}]}, "methods: no method ['ewc'] in the catalogue; it has cyclic-cosine, "),
+        ({"initial": {"budget": 0}}, "0 takes an imported checkpoint as it is; model must be of kind folder"),
+        ({"initial": {"budget": {"epoch": 1}}}, "toy study: initial.budget.epoch: unknown key; allowed: epochs, steps"),
+        ({"continual_tokens": {"per_month": 9}}, "continual_tokens.per_month: unknown key; allowed: per_period"),
     ],
 )
 def test_a_study_that_makes_no_sense_is_refused_in_one_line(
@@ -436,7 +474,47 @@ def test_a_study_that_makes_no_sense_is_refused_in_one_line(
 ) -> None:
     with pytest.raises(InputError) as caught:
         toy_study(**changes)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    message = str(caught.value)
+    assert said in message and "\n" not in message
+    assert "(top)" not in message and " more)" not in message
+
+
+class Bias(Adapter):
+    """An adapter that is nothing but one."""
+
+    kind: Literal["bias"] = "bias"
+
+
+def test_ewc_with_an_adapter_is_refused() -> None:
+    """It would hold weights in place that are frozen already."""
+    with pytest.raises(InputError) as caught:
+        parse(Continual, {"name": "both", "penalties": [{"kind": "ewc"}], "adapter": Bias()}, "here")
+    assert str(caught.value) == "here: both: EWC with an adapter has no meaning: the weights it would hold are frozen"
+    lwf = parse(Continual, {"name": "both", "penalties": [{"kind": "lwf"}], "adapter": Bias()}, "here")
+    assert lwf.adapter == Bias()
+
+
+@pytest.mark.parametrize("method", ["ewc", "ewc-new-data", "lwf", "lwf-per-token"])
+@pytest.mark.parametrize("as_of", ["outside", "202212"])
+def test_a_penalty_on_a_start_from_outside_the_timeline_is_refused_in_one_line(
+    toy_study: Callable[..., Study], method: str, as_of: str
+) -> None:
+    chosen = [{"base": method, "schedule": {"warmup_steps": 1}}]
+    model = {"kind": "folder", "path": "nowhere", "as_of": as_of}
+    with pytest.raises(InputError) as caught:
+        rounds(toy_study(model=model, initial={"budget": 0}, methods=chosen))
+    assert str(caught.value) == (
+        f"penalties tie a round to the period before it, and the imported start (as_of {as_of}) is none of the "
+        "timeline: give an as_of from 202301 on, or an initial.budget to train on 202301 first"
+    )
+
+
+def test_a_penalty_on_a_start_within_the_timeline_refers_to_its_period(toy_study: Callable[..., Study]) -> None:
+    chosen = [{"base": "ewc", "schedule": {"warmup_steps": 1}}]
+    model = {"kind": "folder", "path": "nowhere", "as_of": "202302"}
+    tree = rounds(toy_study(model=model, initial={"budget": 0}, methods=chosen))
+    found = {label: [s.period for s in spec.reads if s is not None] for label, spec in specs(tree).items()}
+    assert found == {"202302": [], "202303": ["202302"], "202304": ["202303"]}
 
 
 def test_the_oracle_cutoffs_of_the_catalogue_are_the_papers() -> None:
