@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch.distributed as dist
-from torch import nn
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
-from torch.optim import Optimizer
 
-from ticlm.methods.seams import PenaltyState
 from ticlm.platform.errors import InputError
 from ticlm.platform.model import Workers
+from ticlm.platform.round import RunningRound
 from ticlm.platform.store import RECORD, Attempt, Store, verify
 
 
@@ -43,19 +41,11 @@ class Writer:
         self._pool = ThreadPoolExecutor(1, "ticlm-checkpoint")
         self._writing: Future[None] | None = None
 
-    def save(
-        self,
-        attempt: Attempt,
-        step: int,
-        module: nn.Module,
-        optimizer: Optimizer,
-        penalties: list[PenaltyState],
-        history: list[list[float]],
-    ) -> None:
-        """Begin to write the state after `step` steps; the record is written last, by rank 0."""
+    def save(self, attempt: Attempt, running: RunningRound) -> None:
+        """Begin to write the state of a round as it is now; the record is written last, by rank 0."""
         self.wait()
-        state = self._stager.stage(_state(module, optimizer, penalties, step, history))
-        self._writing = self._pool.submit(self._write, attempt, step, cast(dict[str, Any], state))
+        state = self._stager.stage(_state(running))
+        self._writing = self._pool.submit(self._write, attempt, running.step, cast(dict[str, Any], state))
 
     def wait(self) -> None:
         """Until what was begun is written; raises what went wrong there."""
@@ -111,11 +101,9 @@ def newest(store: Store, folder: str) -> str | None:
     return None
 
 
-def restore(
-    store: Store, path: str, module: nn.Module, optimizer: Optimizer, penalties: list[PenaltyState], workers: Workers
-) -> tuple[int, list[list[float]]]:
-    """Load a mid-round checkpoint in place and return (steps done, history); every rank calls."""
-    state = _state(module, optimizer, penalties, 0, [])
+def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
+    """Load a mid-round checkpoint into a round at its first step; every rank calls."""
+    state = _state(running)
     try:
         with store.local(f"{path}/files") as local:
             _dcp(load, state, str(local), workers)
@@ -123,18 +111,23 @@ def restore(
         raise InputError(
             f"checkpoint {store.uri(path)} is whole, but is not of this model ({str(error).splitlines()[0]}); remove it"
         ) from None
-    set_state_dict(module, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
-    for penalty, saved in zip(penalties, state["penalties"].values()):
+    set_state_dict(
+        running.module, running.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+    )
+    for penalty, saved in zip(running.penalties, state["penalties"].values()):
         penalty.load_state_dict(saved)
-    return state["step"], state["history"]
+    running.step, running.history = state["step"], state["history"]
 
 
-def _state(
-    module: nn.Module, optimizer: Optimizer, penalties: list[PenaltyState], step: int, history: list[list[float]]
-) -> dict[str, Any]:
-    weights, moments = get_state_dict(module, optimizer)
-    own = {str(i): p.state_dict() for i, p in enumerate(penalties)}
-    return {"model": weights, "optimizer": moments, "penalties": own, "step": step, "history": history}
+def _state(running: RunningRound) -> dict[str, Any]:
+    weights, moments = get_state_dict(running.module, running.optimizer)
+    return {
+        "model": weights,
+        "optimizer": moments,
+        "penalties": {str(i): penalty.state_dict() for i, penalty in enumerate(running.penalties)},
+        "step": running.step,
+        "history": running.history,
+    }
 
 
 def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers, group: Any = None) -> None:

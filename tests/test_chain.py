@@ -134,7 +134,7 @@ def test_a_checkpoint_is_written_beside_the_training(
         patch.setattr(checkpoint, "write", slow_write)
         patch.setattr(WarmupCosine, "rate", watched_rate)
         patch.setattr(Cadence, "due", lambda *_: steps == [0, 1])
-        patch.setattr(chain, "_publish", stop)
+        patch.setattr(chain, "publish", stop)
         with pytest.raises(KeyboardInterrupt):
             chain.run_chain(replace(again, resources=EVERY_SECOND), Workers())
     assert waited == [True], "the training waited for the checkpoint"

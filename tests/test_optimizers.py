@@ -86,7 +86,7 @@ def test_a_round_publishes_the_averaged_weights(
     def whole_state(module: nn.Module) -> dict[str, Any]:
         return {name: value.clone() for name, value in module.state_dict().items()}
 
-    real = vars(chain)["_publish"]
+    real = vars(chain)["publish"]
 
     def publish(running: Any, *rest: Any) -> Any:
         before = whole_state(running.module)
@@ -94,7 +94,7 @@ def test_a_round_publishes_the_averaged_weights(
         seen.append((before, whole_state(running.module)))
         return record
 
-    monkeypatch.setattr(chain, "_publish", publish)
+    monkeypatch.setattr(chain, "publish", publish)
     chain.run_chain(work, Workers())
     kept = [model.load(toy_root / published(Store(toy_root), i)).state_dict() for i in work.ids]
     for (_, after), weights in zip(seen, kept):
