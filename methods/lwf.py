@@ -76,8 +76,8 @@ def _divergence() -> type[torch.autograd.Function]:
         def forward(ctx: Any, student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:
             target = torch.log_softmax(teacher.div_(temperature), dim=-1)
             found = torch.log_softmax(student / temperature, dim=-1)
-            probability = target.exp()
-            total = (target.sub_(found).mul_(probability).sum(-1) * weights).sum()
+            probability = torch.exp(target, out=teacher)
+            total: Tensor = (torch.linalg.vecdot(probability, target.sub_(found)) * weights).sum()
             ctx.save_for_backward(found.exp_().sub_(probability), weights)
             ctx.temperature = temperature
             return total
@@ -86,6 +86,6 @@ def _divergence() -> type[torch.autograd.Function]:
         def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
             difference, weights = ctx.saved_tensors
             scale = (gradients[0] / ctx.temperature) * weights
-            return difference * scale[..., None], None, None, None
+            return difference.mul_(scale[..., None]), None, None, None
 
     return Divergence

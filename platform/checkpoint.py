@@ -21,10 +21,14 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
-from ticlm.platform.errors import InputError
+from ticlm.platform.errors import InputError, TiclmWarning
 from ticlm.platform.model import Workers
 from ticlm.platform.round import RunningRound
 from ticlm.platform.store import RECORD, Attempt, Store, verify
+
+# Torch tells of its own future, and of saving alone. Once for all: a thread must not swap filters under the others.
+for chatty in (r"torch\.distributed", r"torch\.utils"):
+    warnings.filterwarnings("ignore", module=chatty)
 
 
 class Writer:
@@ -97,7 +101,8 @@ def newest(store: Store, folder: str) -> str | None:
         if not problems:
             return path
         what = f"is damaged ({problems[0]})" if store.exists(f"{path}/{RECORD}") else "was not written to its end"
-        warnings.warn(f"checkpoint {store.uri(path)} {what}; going on from the one before", stacklevel=2)
+        message = f"checkpoint {store.uri(path)} {what}; going on from the one before"
+        warnings.warn(message, TiclmWarning, stacklevel=2)
     return None
 
 
@@ -131,9 +136,7 @@ def _state(running: RunningRound) -> dict[str, Any]:
 
 
 def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers, group: Any = None) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            do(state, checkpoint_id=folder, no_dist=workers.world == 1, process_group=group)
-        except CheckpointException as error:  # no Exception itself, so that nothing would catch it
-            raise next(iter(error.failures.values()))[0] from None
+    try:
+        do(state, checkpoint_id=folder, no_dist=workers.world == 1, process_group=group)
+    except CheckpointException as error:  # no Exception itself, so that nothing would catch it
+        raise next(iter(error.failures.values()))[0] from None

@@ -6,13 +6,14 @@ import errno
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticlm.platform.errors import InputError, TiclmError
+from ticlm.platform.errors import InputError, TiclmError, TiclmWarning
 
 if TYPE_CHECKING:
     from ticlm.platform.evaluation import Unit
@@ -253,6 +254,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    warnings.formatwarning = _warning
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Exit as error:
@@ -274,6 +276,13 @@ def main() -> None:
         if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
             _fail(error.format_message(), 2)
         raise
+
+
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    ours = issubclass(category, TiclmWarning)
+    return f"ticlm: {message}\n" if ours else f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def _fail(message: str, code: int) -> None:

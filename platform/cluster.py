@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
+import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.errors import InputError, RunError, TiclmError
+from ticlm.platform.board import Board, Guard, cause, progress
+from ticlm.platform.errors import InputError, RunError, TiclmError, TiclmWarning
+from ticlm.platform.nodes import Notice, Watch
 from ticlm.platform.store import Store
-from ticlm.platform.work import ChainWork, folder_of
+from ticlm.platform.work import ChainWork
 
 # Ray's defaults poll every 2 s: most of a short fit would be spent waiting for its end.
 os.environ.setdefault("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")
+# Its own watcher lets a draining node train on to its deadline, and loses what came after the last checkpoint; see
+# Notice in nodes.py.
 os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
+# How long a group waits for its placement group, before its size is chosen anew: right after a node is lost it is still
+# counted. What comes after (processes, imports) has no part in it. Ray's default is 60 s.
+os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "3")
 os.environ.setdefault("RAY_TRAIN_METRICS_ENABLED", "0")
 RESTARTS = 3
 
@@ -52,72 +59,63 @@ def connected(cpus: int) -> Iterator[None]:
         ray.shutdown()
 
 
-@dataclass(frozen=True)
-class Failed:
-    """A user-facing error that a worker met, brought home as a value so that Ray does not retry it."""
-
-    error: TiclmError
-
-
 def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None]) -> None:
-    """Train a chain on `share` (min, max) workers until all its rounds have records.
+    """Train a chain on `share` (min, max) workers until all its rounds have records, in one fit.
 
-    After RESTARTS restarts in a row without a new step the chain fails with the last cause.
+    Workers that die, or whose nodes go, are started again, as many of them as there is room for, from the newest valid
+    checkpoint. A user's error ends the chain as it is; after RESTARTS restarts in a row without a new step the chain
+    fails with the last cause. `report` gets progress events, and moments (with a key of that name): the workers
+    `started`, made a first `step`, `failed`, or are `waiting` for nodes.
     """
     import ray
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     device = _device(work.resources.device)
     _check_capacity(share[0], device)
-    board = ray.remote(num_cpus=0)(Board).remote()
-    stop = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(board, report, stop), daemon=True)
-    watcher.start()
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    board = ray.remote(num_cpus=0, scheduling_strategy=here)(Board).remote()
     storage = f"{Store(work.root).uri('ray')}"
-    resources = {"GPU": 1.0} if device == "cuda" else {"CPU": 1.0}
+    name = uuid.uuid4().hex[:12]
+    trainer = TorchTrainer(
+        _train_fn,
+        train_loop_config={"work": work, "device": device, "board": board},
+        torch_config=TorchConfig(backend="nccl" if device == "cuda" else "gloo"),
+        scaling_config=ScalingConfig(
+            num_workers=share[0] if share[0] == share[1] else share,
+            use_gpu=device == "cuda",
+            resources_per_worker={_kind(device): 1.0},
+            elastic_resize_monitor_interval_s=work.resources.resize_seconds,
+        ),
+        run_config=RunConfig(
+            name=name,
+            storage_path=storage,
+            failure_config=FailureConfig(max_failures=-1),  # the guard decides
+            callbacks=[_guard(Guard(work, RESTARTS, progress(work)), board), *_pause()],
+            worker_runtime_env={"env_vars": _environment(work)},
+        ),
+    )
     try:
-        while True:
-            before = _progress(work)
-            name = f"{uuid.uuid4().hex[:12]}"
-            trainer = TorchTrainer(
-                _train_fn,
-                train_loop_config={"work": work, "device": device, "board": board},
-                torch_config=TorchConfig(backend="nccl" if device == "cuda" else "gloo"),
-                scaling_config=ScalingConfig(
-                    num_workers=share[0] if share[0] == share[1] else share,
-                    use_gpu=device == "cuda",
-                    resources_per_worker=resources,
-                ),
-                run_config=RunConfig(
-                    name=name,
-                    storage_path=storage,
-                    failure_config=FailureConfig(max_failures=RESTARTS),
-                    worker_runtime_env={"env_vars": _environment(work)},
-                ),
-            )
-            try:
-                outcome = trainer.fit().return_value
-            except Exception as error:  # Ray wraps what a worker raised in several layers of its own
-                if _progress(work) == before:
-                    cause = _cause(error)
-                    raise RunError(f"chain {work.label}: no new step after {RESTARTS} restarts: {cause}") from error
-                continue
-            finally:
-                if Store(work.root).is_local:
-                    shutil.rmtree(Path(storage) / name, ignore_errors=True)
-            if isinstance(outcome, Failed):
-                raise outcome.error
-            return
+        with Watch(board, share, _kind(device), report):
+            trainer.fit()
+    except Exception as error:  # Ray wraps what a worker raised in several layers of its own
+        told: TiclmError | None = ray.get(board.ended_with.remote())
+        raise told or RunError(f"chain {work.label}: {cause({0: error})}") from error
     finally:
-        stop.set()
-        watcher.join()
+        if Store(work.root).is_local:
+            shutil.rmtree(Path(storage) / name, ignore_errors=True)
         ray.kill(board)
 
 
-def _train_fn(config: dict[str, Any]) -> list[str] | Failed:
+def _train_fn(config: dict[str, Any]) -> list[str]:
     """What every Ray Train worker runs."""
     import ray.train
+
+    context = ray.train.get_context()
+    rank, world = context.get_world_rank(), context.get_world_size()
+    board = config["board"] if rank == 0 else None
+    _tell(board, "started", f"training on {world} worker{'s' if world > 1 else ''}", workers=world)
 
     from ticlm.platform import tracking
     from ticlm.platform.chain import run_chain
@@ -128,55 +126,87 @@ def _train_fn(config: dict[str, Any]) -> list[str] | Failed:
         from ray.train.torch import get_device
 
         torch.cuda.set_device(get_device())
-    context = ray.train.get_context()
     work: ChainWork = config["work"]
-    workers = Workers(context.get_world_rank(), context.get_world_size(), config["device"])
+    workers = Workers(rank, world, config["device"])
     trackers: list[tracking.Tracker] = []
-    if workers.rank == 0:
+    if rank == 0:
         study, _, label = work.label.partition(" ")
         trackers = tracking.start(work.resources, work.root, study, label)
+    notice, asked = Notice(), 0
+    show_others = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *rest: Any) -> None:
+        if issubclass(category, TiclmWarning):
+            _tell(board, "warning", str(message))
+        else:
+            show_others(message, category, *rest)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+
+    def urgent() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 2:  # asked before each step
+            _tell(board, "step")
+        return notice.given()
 
     def report(event: Mapping[str, Any]) -> None:
-        if workers.rank == 0:
-            config["board"].put.remote(dict(event))
+        if board is not None:
+            board.put.remote(dict(event))
             for tracker in trackers:
                 tracker.log(event)
         if event["finished"]:
             ray.train.report({name: event[name] for name in ("step", "loss", "tokens_per_s")})
 
     try:
-        return run_chain(work, workers, report)
-    except TiclmError as error:
-        # All ranks meet a loss that is no number at once; anything else might leave others waiting, so it is raised.
-        if workers.world == 1 or isinstance(error, RunError):
-            return Failed(error)
-        raise
+        return run_chain(work, workers, report, urgent)
     finally:
         for tracker in trackers:
             tracker.close()
 
 
-class Board:
-    """A Ray actor that holds the newest progress event of a chain, until the driver takes it."""
+def _guard(guard: Guard, board: Any) -> Any:
+    """The guard as Ray Train calls it, in the controller's process; an exception there ends the fit."""
+    from ray.train import UserCallback
 
-    def __init__(self) -> None:
-        self.event: dict[str, Any] | None = None
+    class Callback(UserCallback):  # type: ignore[misc]
+        def after_exception(self, run_context: Any, worker_exceptions: dict[int, Exception]) -> None:
+            import ray
 
-    def put(self, event: dict[str, Any]) -> None:
-        self.event = event
+            error = guard.verdict(worker_exceptions)
+            _tell(board, "failed", "" if error else f"starting again: {cause(worker_exceptions)}")
+            if error is not None:
+                ray.get(board.give_up.remote(error))
+                raise error
 
-    def take(self) -> dict[str, Any] | None:
-        event, self.event = self.event, None
-        return event
+    return Callback()
 
 
-def _watch(board: Any, report: Callable[[Mapping[str, Any]], None], stop: threading.Event) -> None:
-    import ray
+def _pause() -> list[Any]:
+    """Lets the controller breathe where there is no room for any worker: Ray 2.60's then asks again without a pause
+    and takes a whole core of the driver's node. The hook is not a public one; without it, the core is taken.
+    """
+    try:
+        from ray.train.v2._internal.execution.callback import ControllerCallback
+    except ImportError:
+        return []
 
-    while not stop.wait(0.3):
-        event = ray.get(board.take.remote())
-        if event is not None:
-            report(event)
+    class Pause(ControllerCallback):  # type: ignore[misc]
+        def after_controller_state_update(self, previous_state: Any, current_state: Any) -> None:
+            waiting = ("InitializingState", "RestartingState", "ReschedulingState")
+            if type(previous_state) is type(current_state) and type(current_state).__name__ in waiting:
+                time.sleep(0.2)
+
+    return [Pause()]
+
+
+def _tell(board: Any, moment: str, note: str = "", **more: Any) -> None:
+    if board is not None:
+        board.put.remote({"moment": moment, "note": note, "time": time.time(), **more})
+
+
+def _kind(device: str) -> str:
+    return "GPU" if device == "cuda" else "CPU"
 
 
 def _device(wanted: str) -> str:
@@ -190,7 +220,7 @@ def _device(wanted: str) -> str:
 def _check_capacity(workers: int, device: str) -> None:
     import ray
 
-    kind = "GPU" if device == "cuda" else "CPU"
+    kind = _kind(device)
     have = ray.cluster_resources().get(kind, 0)
     if have < workers:
         raise InputError(f"resources.workers: {workers} workers need a {kind} each; this Ray has {have:g} {kind}s")
@@ -201,27 +231,3 @@ def _environment(work: ChainWork) -> dict[str, str]:
     threads = str(work.resources.threads)
     quiet = {"TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error"}
     return {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", **quiet}
-
-
-def _progress(work: ChainWork) -> tuple[int, str]:
-    """Grows whenever a round is finished or a mid-round checkpoint completed."""
-    store = Store(work.root)
-    done = 0
-    for round_id in work.ids:
-        folder = folder_of(round_id)
-        if not store.exists(f"{folder}/record.json"):
-            steps = [s for a in store.folders(folder) for s in store.folders(f"{folder}/{a}/steps")]
-            return done, max(steps, default="")
-        done += 1
-    return done, ""
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost message of a chain of errors, on one line."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    failures = getattr(error, "worker_failures", None)
-    if failures:
-        error = next(iter(failures.values()))
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1].strip() if lines else ''}"

@@ -41,6 +41,9 @@ class Bars:
             self._tasks[name] = self.progress.add_task(name, total=total, rate="", note="")
             self._state[name] = (time.monotonic(), 0, total, unit)
 
+    def say(self, line: str) -> None:
+        say(line)
+
     def update(self, name: str, done: int, note: str = "") -> None:
         with self._lock:
             began, _, total, unit = self._state[name]

@@ -17,13 +17,15 @@ from ticlm.platform.work import ChainWork, folder_of
 
 
 class Show(Protocol):
-    """How progress is shown: a bar per piece of work, in tokens or cells."""
+    """How progress is shown: a bar per piece of work, in tokens or cells, and lines about what goes on beside it."""
 
     def begin(self, name: str, total: int, unit: str) -> None: ...
 
     def update(self, name: str, done: int, note: str = "") -> None: ...
 
     def end(self, name: str, note: str = "") -> None: ...
+
+    def say(self, line: str) -> None: ...
 
 
 class Silent:
@@ -34,6 +36,8 @@ class Silent:
     def update(self, name: str, done: int, note: str = "") -> None: ...
 
     def end(self, name: str, note: str = "") -> None: ...
+
+    def say(self, line: str) -> None: ...
 
 
 SILENT = Silent()
@@ -173,6 +177,10 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show) -> None:
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
 
     def report(event: Mapping[str, Any]) -> None:
+        if "moment" in event:
+            if event["note"]:
+                show.say(f"{name}: {event['note']}")
+            return
         show.update(name, event["tokens"], f"{event['period']}  loss {event['loss']:.3f}")
 
     fit(work, plan.share(chain), report)

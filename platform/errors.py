@@ -22,3 +22,7 @@ class FutureMonthError(InputError):
 
     def __init__(self, what: str, at: str, reads: str) -> None:
         super().__init__(f"{what} at period {at} would read period {reads}, which lies in its future")
+
+
+class TiclmWarning(UserWarning):
+    """Something that the user should know and that stops nothing, in one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -23,16 +24,6 @@ from ticlm.platform.work import folder_of, published
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
-
-
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, name: str, total: int, unit: str) -> None: ...
-
-    def update(self, name: str, done: int, note: str = "") -> None: ...
-
-    def end(self, name: str, note: str = "") -> None: ...
 
 
 def study_of(toy_study: MakeStudy, steps: int, **resources: Any) -> Study:
@@ -95,7 +86,7 @@ def test_a_killed_worker_changes_no_bit(
     killed: list[int] = []
     killer = threading.Thread(target=kill_one_worker, args=(toy_root, work.ids[0], killed))
     killer.start()
-    driver.train(made, Silent())
+    driver.train(made)
     killer.join()
     assert len(killed) == 1, "no worker was killed: nothing was tested"
     for round_id in work.ids:
@@ -109,7 +100,7 @@ def test_a_killed_worker_changes_no_bit(
     assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
     assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start of the workers"
 
-    driver.evaluate(made, Silent())
+    driver.evaluate(made)
     assert evaluation.units(made) == []
 
 
@@ -121,15 +112,15 @@ def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
     (held_out,) = corpus.files("202301", "eval")
     for file in (path, held_out):
         Path(corpus.store.path(file)).unlink()
-    made = plan.make(study_of(toy_study, 4), str(toy_root))
+    made = plan.make(study_of(toy_study, 4, workers=2), str(toy_root))
     with pytest.raises(InputError) as caught:
-        driver.train(made, Silent())
+        driver.train(made)
     assert f"shard {corpus.store.uri(path)} is missing" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(made.records) == 1, "the round before is finished and kept"
 
     with pytest.raises(InputError) as caught:
-        driver.evaluate(made, Silent())
+        driver.evaluate(made)
     assert f"shard {corpus.store.uri(held_out)} is missing" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -137,22 +128,18 @@ def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
 def test_a_chain_that_always_fails_ends_with_its_cause(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two workers one may wait for the other, so an error of theirs is raised, and Ray starts them again."""
+    """What no worker can mend: at the end of the round there is no tokenizer to publish with its model."""
     monkeypatch.setattr(cluster, "RESTARTS", 1)
-    corpus = Corpus.open(f"{toy_root}/corpora/toy@1")
-    (path,) = corpus.files("202301", "train")
-    Path(corpus.store.path(path)).unlink()
+    shutil.rmtree(toy_root / "corpora/toy@1/tokenizer")
     made = plan.make(study_of(toy_study, 4, workers=2), str(toy_root))
-    began = time.monotonic()
     with pytest.raises(RunError) as caught:
-        driver.train(made, Silent())
+        driver.train(made)
     message = str(caught.value)
-    assert "no new step after 1 restarts" in message and "replay-half" in message
-    assert path in message and "\n" not in message
-    assert time.monotonic() - began < 120
+    assert "no new step after 1 restarts: FileNotFoundError" in message and "replay-half" in message
+    assert "corpora/toy@1/tokenizer" in message and "\n" not in message
 
 
 def test_more_workers_than_there_are_is_refused_at_once(ray_local: None, toy_root: Path, toy_study: MakeStudy) -> None:
     made = plan.make(study_of(toy_study, 4, workers=3), str(toy_root))
     with pytest.raises(InputError, match=r"resources.workers: 3 workers need a CPU each; this Ray has 2"):
-        driver.train(made, Silent())
+        driver.train(made)

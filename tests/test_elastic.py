@@ -1,0 +1,277 @@
+"""Chains on nodes that go and come, on Rays of their own on this machine: the model stays that of quiet days."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform import driver, evaluation, plan
+from ticlm.platform.periods import Calendar
+from ticlm.platform.results import read_cells
+from ticlm.platform.store import Store, read_record
+from ticlm.platform.study import Cadence, Study
+from ticlm.platform.work import folder_of
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+Forks = Callable[..., list[tuple[int, Any]]]
+MakeStudy = Callable[..., Study]
+STEPS, ROWS = 100, 32
+LOOPBACK = "127.0.0.2"
+"""Where these Rays live: a driver would take 127.0.0.1 for this machine's address in its network."""
+TWO = Calendar(initial="202301", step="month", last="202302")
+RATE = {"kind": "cosine", "max_rate": 3e-4, "warmup_steps": 5}
+"""Low: at 2e-3 the roundings of micro-batches alone, on one worker, grow to 1e-3 nats over these 400 steps."""
+
+
+@dataclass
+class Story:
+    """What happened to a chain, in order: its moments, its progress, and what was done to its nodes."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    error: Exception | None = None
+
+    def keep(self, event: Mapping[str, Any]) -> None:
+        self.events.append({"time": time.time(), **event})
+
+    @property
+    def step(self) -> int:
+        """Steps done, of all rounds, as far as reported."""
+        return max((e["step"] for e in self.events if "step" in e), default=0)
+
+    @property
+    def worlds(self) -> list[int]:
+        """The number of workers at each start."""
+        return [e["workers"] for e in self.events if e.get("moment") == "started"]
+
+    def lines(self) -> str:
+        """For a person: moments and faults with their seconds, and the step that was reported last."""
+        told, step = [], 0
+        for event in self.events:
+            step = event.get("step", step)
+            if "moment" in event or "fault" in event:
+                about = {k: v for k, v in event.items() if k != "time"}
+                told.append(f"{event['time'] - self.events[0]['time']:6.1f} s, step {step}: {about}")
+        return "\n".join(told)
+
+
+@contextmanager
+def cluster_of(nodes: int) -> Iterator[tuple[Any, list[Any]]]:
+    """A Ray of a head without CPUs, where this process is, and so many nodes of one CPU."""
+    folder = tempfile.mkdtemp(prefix="el", dir="/tmp")  # short: sockets live in it
+    os.environ["RAY_TMPDIR"] = folder
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster()
+    try:
+        cluster.add_node(num_cpus=0, include_dashboard=False, node_ip_address=LOOPBACK)
+        added = [cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK) for _ in range(nodes)]
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", _node_ip_address=LOOPBACK)
+        yield cluster, added
+    finally:
+        ray.shutdown()
+        for node in cluster.list_all_nodes():
+            node.kill_all_processes(check_alive=False, allow_graceful=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def training(study: Study, root: str) -> Iterator[Story]:
+    """The study's only chain trains while the block runs, and to its end after it."""
+    from ticlm.platform.cluster import fit
+
+    made, story = plan.make(study, root), Story()
+    (chain,) = made.chains
+
+    def train() -> None:
+        try:
+            fit(driver.work_of(made, chain), made.share(chain), story.keep)
+        except Exception as error:
+            story.error = error
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    yield story
+    thread.join(200)
+    assert not thread.is_alive(), story.lines()
+    if story.error is not None:
+        raise story.error
+
+
+def wait_until(what: Callable[[], bool], story: Story, timeout_s: float = 90) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not what():
+        assert story.error is None and time.monotonic() < deadline, story.lines()
+        time.sleep(0.05)
+
+
+def trains_on(story: Story, worlds: list[int]) -> bool:
+    """Whether the last of these starts has led to a step that was reported."""
+    return story.worlds == worlds and "step" in story.events[-1]
+
+
+def kill_a_worker() -> None:
+    import psutil
+
+    processes = psutil.Process().children(recursive=True)
+    pids = [p.pid for p in processes if "RayTrainWorker" in " ".join(p.cmdline())]
+    os.kill(random.choice(pids), signal.SIGKILL)
+
+
+def chaos(study: Study, root: str, seed: int) -> list[dict[str, Any]]:
+    """A worker killed, a node lost, a node added, each at a random step."""
+    draw = random.Random(seed)
+    with cluster_of(2) as (cluster, nodes), training(study, root) as story:
+
+        def strike(fault: str, first: int, last: int, do: Callable[[], Any], worlds: list[int]) -> None:
+            step = draw.randint(first, last)
+            wait_until(lambda: story.step >= step, story)
+            story.keep({"fault": fault, "at": story.step})
+            do()
+            wait_until(lambda: trains_on(story, worlds), story)
+
+        strike("worker killed", 15, 80, kill_a_worker, [2, 2])
+        lost = draw.choice(nodes)
+        strike("node lost", 110, 150, lambda: cluster.remove_node(lost, allow_graceful=False), [2, 2, 1])
+        add = partial(cluster.add_node, num_cpus=1, node_ip_address=LOOPBACK)
+        strike("node added", 170, 210, add, [2, 2, 1, 2])
+    return story.events
+
+
+def drain(study: Study, root: str) -> list[dict[str, Any]]:
+    """A node is to go in a minute, and its workers know."""
+    import ray
+
+    with cluster_of(2) as (cluster, nodes), training(study, root) as story:
+        wait_until(lambda: story.step >= 30, story)
+        story.keep({"fault": "drained", "at": story.step})
+        preemption, deadline_ms = 2, int((time.time() + 60) * 1000)
+        client = ray._raylet.GcsClient(address=cluster.address)
+        accepted, why = client.drain_node(nodes[0].node_id, preemption, "a test", deadline_ms)
+        assert accepted, why
+    return story.events
+
+
+def two_chains(study: Study, root: str) -> list[str]:
+    """What was said while a study trained on a single node."""
+    said: list[str] = []
+
+    class Show(driver.Silent):
+        def update(self, name: str, done: int, note: str = "") -> None:
+            if not said or said[-1] != name:
+                said.append(name)
+
+    with cluster_of(1):
+        driver.train(plan.make(study, root), Show())
+    return said
+
+
+@dataclass(frozen=True)
+class Place:
+    forks: Forks
+    folder: Path
+    study: Study
+
+    def run(self, job: Callable[..., Any], root: str, *args: Any, **changes: Any) -> Any:
+        """What a job returns, run in a process of its own on the study with other resources."""
+        resources = self.study.resources.model_copy(update=changes)
+        study, log = self.study.model_copy(update={"resources": resources}), self.folder / f"{root}.log"
+        ((code, value),) = self.forks(partial(job, study, str(self.folder / root), *args), log=log, timeout_s=300)
+        assert code == 0, log.read_text()[-3000:]
+        return value
+
+
+def score(study: Study, root: str) -> None:
+    for unit in evaluation.units(plan.make(study, root)):
+        evaluation.score(unit)
+
+
+def cells(study: Study, root: str) -> dict[tuple[str, str], float]:
+    made, store = plan.make(study, root), Store(root)
+    found = {}
+    for key, spec in made.tree.rounds.items():
+        for cell in read_cells(store, plan.weights_of(made.records[key])):
+            found[spec.period, cell.evaluated] = cell.value
+    return found
+
+
+@pytest.fixture
+def place(forks: Forks, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: MakeStudy) -> Place:
+    """Four rounds of a replay chain, whose micro-batches make its steps slow."""
+    toy_corpus(tmp_path / "toy@1", rows=400)
+    study = toy_study(
+        corpus=f"{tmp_path}/toy@1",
+        model="tiny",
+        batch_rows=ROWS,
+        initial={"budget": {"steps": STEPS}, "schedule": RATE},
+        continual_tokens={"per_period": STEPS * ROWS * 16},
+        methods=[{"base": "replay-half", "schedule": RATE}],
+        resources={
+            "workers": (1, 2), "resize_seconds": 1, "device": "cpu", "chains": 1, "micro_batch_rows": 4,
+            "cadence": {"steps": 10},
+        },
+    )  # fmt: skip
+    return Place(forks, tmp_path, study)
+
+
+def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(place: Place, train_world: Callable[..., None]) -> None:
+    story = Story(place.run(chaos, "chaos", 3))
+    print(story.lines())
+    faults = [e for e in story.events if "fault" in e]
+    assert [f["fault"] for f in faults] == ["worker killed", "node lost", "node added"]
+    assert story.worlds == [2, 2, 1, 2], story.lines()
+    total = 4 * STEPS
+    assert all(0 < f["at"] < total for f in faults), story.lines()
+    assert story.step == total
+
+    made = plan.make(place.study, str(place.folder / "quiet"))
+    (chain,) = made.chains
+    work = driver.work_of(made, chain)
+    whole = work.resources.model_copy(update={"micro_batch_rows": None})
+    train_world(replace(work, resources=whole), 1)
+    for root in ("chaos", "quiet"):
+        place.run(score, root)
+    disturbed, quiet = (cells(place.study, str(place.folder / root)) for root in ("chaos", "quiet"))
+    assert len(quiet) == 16 and disturbed.keys() == quiet.keys()
+    apart = max(abs(disturbed[key] - value) for key, value in quiet.items())
+    assert apart <= 1e-4, story.lines()
+    print(f"largest difference of a cell: {apart:.1e} nats")
+
+
+def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(place: Place) -> None:
+    two = replace(place, study=place.study.model_copy(update={"periods": TWO}))
+    story = Story(two.run(drain, "drain", cadence=Cadence(steps=10_000)))
+    print(story.lines())
+    (fault,) = [e for e in story.events if "fault" in e]
+    assert story.worlds == [2, 1], story.lines()
+    failed = next(e for e in story.events if e.get("moment") == "failed")
+    assert "drained" in failed["note"], story.lines()
+    made, store = plan.make(two.study, str(place.folder / "drain")), Store(place.folder / "drain")
+    record = read_record(store, folder_of(next(iter(made.ids.values()))))
+    assert record is not None
+    resumed_at = STEPS - record.about["measured"]["tokens"] // (ROWS * 16)
+    assert resumed_at >= fault["at"] > 0, f"no checkpoint was made for the notice\n{story.lines()}"
+    before = [e["step"] for e in story.events[: story.events.index(failed)] if "step" in e]
+    assert max(before) <= resumed_at, f"steps after the checkpoint were trained twice\n{story.lines()}"
+
+
+def test_a_chain_for_which_there_is_no_room_waits(place: Place, toy_study: MakeStudy) -> None:
+    """Two chains of one to two workers each, on one node: one after the other, and waiting is no failure."""
+    methods = toy_study(methods=[{"base": base, "schedule": RATE} for base in ("replay-half", "cyclic-cosine")]).methods
+    both = replace(place, study=place.study.model_copy(update={"periods": TWO, "methods": methods}))
+    said: list[str] = both.run(two_chains, "two", workers=(1, 4), chains=2, micro_batch_rows=None)
+    assert said[0] == "replay-half, cyclic-cosine: 202301", said
+    assert sorted(said[1:]) == ["cyclic-cosine: 202302", "replay-half: 202302"], said
