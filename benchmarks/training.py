@@ -23,6 +23,8 @@ import numpy as np
 from benchmarks.sides import Side, report
 
 ROWS, LENGTH, VOCAB = 16, 128, 1024
+FISHER = 20
+"""Batches of EWC's Fisher pass."""
 PERIODS = ("202301", "202302", "202303", "202304")
 SHAPE = {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 384}
 
@@ -197,7 +199,9 @@ def _module(seed: int) -> Any:
 def _study(study: Any, corpus: str, steps: int, seed: int, method: str) -> Any:
     budget = steps * ROWS * LENGTH
     schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}
-    change = {"base": method, "seeds": [seed], "schedule": {"max_rate": 1e-3, "warmup_steps": 2}}
+    change: dict[str, Any] = {"base": method, "seeds": [seed], "schedule": {"max_rate": 1e-3, "warmup_steps": 2}}
+    if method == "ewc":
+        change["penalties"] = [{"kind": "ewc", "batches": FISHER}]
     return study.Study(
         name="benchmark",
         corpus=corpus,

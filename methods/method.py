@@ -16,6 +16,7 @@ from ticlm.methods.optimizers import AdamW, ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Adapter, Horizon, Leg, Penalty
+from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Mixture, allot
 from ticlm.platform.periods import Label
 from ticlm.platform.settings import Settings
@@ -67,6 +68,7 @@ class Continual(Settings):
         yield horizon.first()
         previous = horizon.start
         for label in horizon.later:
+            self._check_reads(previous, label, horizon)
             yield Leg(
                 period=label,
                 start="previous",
@@ -75,6 +77,13 @@ class Continual(Settings):
                 previous=previous,
             )
             previous = label
+
+    def _check_reads(self, previous: str, label: str, horizon: Horizon) -> None:
+        if previous in self.replay.expired:
+            before, now = horizon.sources[previous], horizon.sources[label]
+            if any(penalty.reads(before, now) == before for penalty in self.penalties):
+                where = f"methods.{self.name}: a penalty of the round at {label}"
+                raise InputError(f"{where} reads {previous}, which replay.expired names as no longer there")
 
 
 class Joint(Continual):

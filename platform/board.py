@@ -60,9 +60,10 @@ class Guard:
 
     def verdict(self, errors: Mapping[int, BaseException]) -> TiclmError | None:
         """The error that ends the chain, or None where its workers are to start again. `errors` are by rank."""
-        for error in errors.values():
-            if isinstance(error, TiclmError):
-                return error
+        if not _deaths(errors):  # what a survivor makes of a death is no user's error
+            for error in errors.values():
+                if isinstance(error, TiclmError):
+                    return error
         reached = progress(self.work)
         if reached > self.reached or any(isinstance(error, Leaving) for error in errors.values()):
             self.reached, self.idle = max(reached, self.reached), 0
@@ -86,9 +87,13 @@ def progress(work: ChainWork) -> tuple[int, str]:
     return len(work.ids), ""
 
 
+def _deaths(errors: Mapping[int, BaseException]) -> list[BaseException]:
+    return [failure for e in errors.values() if (failure := getattr(e, "health_check_failure", None)) is not None]
+
+
 def cause(errors: Mapping[int, BaseException]) -> str:
     """What went wrong, on one line; a death comes first, because other workers then raise that they were cut off."""
-    deaths = [failure for e in errors.values() if (failure := getattr(e, "health_check_failure", None)) is not None]
+    deaths = _deaths(errors)
     error = next(iter(deaths or errors.values()))
     while error.__cause__ is not None:
         error = error.__cause__

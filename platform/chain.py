@@ -76,6 +76,7 @@ class _Chain:
         for number in range(first, len(work.rounds)):
             spec = work.rounds[number]
             if module is None or spec.recipe.adapter is not None:
+                module = None  # memory holds one
                 module = self._placed(number)
             resuming = resume if number == first else None
             running = start(spec, module, workers, feed, work.resources.micro_batch_rows, resuming is not None)
@@ -87,6 +88,7 @@ class _Chain:
             self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, attempt, workers)
+            del running  # its optimizer and penalties, before the next are made
 
     def _placed(self, number: int) -> nn.Module:
         """What round `number` starts from, its own adapter on top, on its device."""
@@ -107,12 +109,10 @@ class _Chain:
         parent = work.parent if number == 0 else work.ids[number - 1]
         if parent is not None:
             with self.store.local(published(self.store, parent)) as folder:
-                module = model.load(folder)
-                module.ticlm_adapters = model.adapters(folder)  # type: ignore[assignment]
-                return module
+                return model.load(folder)
         if recipe.model.kind == "folder":
             with Store(recipe.model.path).local("") as folder:
-                return model.load(folder)
+                return model.load(folder, recipe.objective)
         made = model.config(recipe.model, work.vocab_size, work.end_of_text)
         return model.scratch(made, recipe.objective, recipe.seed)
 

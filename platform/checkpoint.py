@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
@@ -75,9 +76,17 @@ class Writer:
                 dist.barrier(self._group)
         if self.workers.rank == 0:
             Attempt(self.store, folder, "files").publish({"step": step})
-            for _, older in found(self.store, attempt.folder)[2:]:  # one stays in case the newest is damaged
-                self.store.remove(older)
+            self._prune(attempt.folder, folder, step)
         self.seconds = time.monotonic() - began
+
+    def _prune(self, round_folder: str, newest: str, step: int) -> None:
+        """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
+        were passed over when this attempt began."""
+        others = [path for earlier, path in found(self.store, round_folder) if path != newest and earlier <= step]
+        before = next((path for path in others if self.store.exists(f"{path}/{RECORD}")), None)
+        for _, path in found(self.store, round_folder):
+            if path not in (newest, before):
+                self.store.remove(path)
 
 
 def found(store: Store, folder: str) -> list[tuple[int, str]]:
@@ -109,19 +118,27 @@ def newest(store: Store, folder: str) -> str | None:
 def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
     """Load a mid-round checkpoint into a round at its first step; every rank calls."""
     state = _state(running)
-    try:
-        with store.local(f"{path}/files") as local:
-            _dcp(load, state, str(local), workers)
-    except (ValueError, KeyError, RuntimeError) as error:
-        raise InputError(
-            f"checkpoint {store.uri(path)} is whole, but is not of this model ({str(error).splitlines()[0]}); remove it"
-        ) from None
+    with store.local(f"{path}/files") as local:
+        _check_shapes(state["model"], local, store.uri(path))
+        _dcp(load, state, str(local), workers)
     set_state_dict(
         running.module, running.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
     )
     for penalty, saved in zip(running.penalties, state["penalties"].values()):
         penalty.load_state_dict(saved)
     running.step, running.history = state["step"], state["history"]
+
+
+def _check_shapes(weights: dict[str, Any], folder: Path, named: str) -> None:
+    """InputError, on every rank alike, where a checkpoint has not the weights of this model."""
+    have = FileSystemReader(folder).read_metadata().state_dict_metadata
+    for name, weight in weights.items():
+        kept = getattr(have.get(f"model.{name}"), "size", None)
+        if kept != weight.shape:
+            there = f"there with shape {list(kept)}" if kept is not None else "not there"
+            raise InputError(
+                f"checkpoint {named} is not of this model: {name} of shape {list(weight.shape)} is {there}; remove it"
+            )
 
 
 def _state(running: RunningRound) -> dict[str, Any]:

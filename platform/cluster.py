@@ -60,7 +60,7 @@ def connected(cpus: int) -> Iterator[None]:
 
 
 def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None]) -> None:
-    """Train a chain on `share` (min, max) workers until all its rounds have records, in one fit.
+    """Train a chain on `share` (min, max) workers until all its rounds have records.
 
     Workers that die, or whose nodes go, are started again, as many of them as there is room for, from the newest valid
     checkpoint. A user's error ends the chain as it is; after RESTARTS restarts in a row without a new step the chain
@@ -68,14 +68,34 @@ def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, 
     `started`, made a first `step`, `failed`, or are `waiting` for nodes.
     """
     import ray
-    from ray.train import FailureConfig, RunConfig, ScalingConfig
-    from ray.train.torch import TorchConfig, TorchTrainer
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     device = _device(work.resources.device)
     _check_capacity(share[0], device)
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     board = ray.remote(num_cpus=0, scheduling_strategy=here)(Board).remote()
+    idle, reached = 0, progress(work)
+    try:
+        with Watch(board, share, _kind(device), report):
+            while True:
+                try:
+                    return _fit(work, share, device, board)
+                except Exception as error:  # Ray wraps what a worker raised in several layers of its own
+                    told: TiclmError | None = ray.get(board.ended_with.remote())
+                    if told is not None:
+                        raise told from error
+                    # The group could not even be started, for a reason that Ray does not try again by itself.
+                    idle, reached = (idle + 1 if progress(work) == reached else 0), progress(work)
+                    if idle > RESTARTS:
+                        raise RunError(f"chain {work.label}: {cause({0: error})}") from error
+    finally:
+        ray.kill(board)
+
+
+def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> None:
+    from ray.train import FailureConfig, RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
     storage = f"{Store(work.root).uri('ray')}"
     name = uuid.uuid4().hex[:12]
     trainer = TorchTrainer(
@@ -97,15 +117,10 @@ def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, 
         ),
     )
     try:
-        with Watch(board, share, _kind(device), report):
-            trainer.fit()
-    except Exception as error:  # Ray wraps what a worker raised in several layers of its own
-        told: TiclmError | None = ray.get(board.ended_with.remote())
-        raise told or RunError(f"chain {work.label}: {cause({0: error})}") from error
+        trainer.fit()
     finally:
         if Store(work.root).is_local:
             shutil.rmtree(Path(storage) / name, ignore_errors=True)
-        ray.kill(board)
 
 
 def _train_fn(config: dict[str, Any]) -> list[str]:

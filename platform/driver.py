@@ -122,11 +122,15 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chai
     free = _workers(plan) - sum(plan.share(c)[1] for c in running)
     # in one process there is one stream of random numbers: chains side by side would draw each other's
     slots = (plan.study.resources.chains if plan.study.resources.trainer == "ray" else 1) - len(running)
+    busy = {plan.ids[key] for c in running for key in c.keys}  # rounds of other keys may yet be the same work
     chosen = []
     for chain in sorted(left, key=lambda c: not plan.is_trunk(c)):
         parent = plan.tree.rounds[chain.keys[0]].parent
+        if busy & {plan.ids[key] for key in chain.keys}:
+            continue
         if (parent is None or plan.done(parent)) and slots > 0 and plan.share(chain)[1] <= free:
             chosen.append(chain)
+            busy |= {plan.ids[key] for key in chain.keys}
             free -= plan.share(chain)[1]
             slots -= 1
     return chosen

@@ -15,9 +15,10 @@ from ticlm.platform.study import FolderModel
 
 def check(plan: Plan) -> None:
     """InputError where an imported start or teacher is no model, has weights of another shape than its own config says,
-    or another vocabulary than it has to have. Reads headers, no weights."""
+    another vocabulary than it has to have. Loads no weights."""
     assert plan.corpus is not None
-    study, tokens = plan.study, plan.corpus.info.tokenizer.vocab_size
+    study, tokenizer = plan.study, plan.corpus.info.tokenizer
+    tokens = tokenizer.vocab_size
     student = model.config(study.model, tokens)
     if isinstance(study.model, FolderModel):
         _check_shapes(plan, study.model)
@@ -30,6 +31,12 @@ def check(plan: Plan) -> None:
                 raise InputError(
                     f"{name} {imported.path} has a vocabulary of {made.vocab_size}, the model one of "
                     f"{student.vocab_size}: their predictions cannot be compared"
+                )
+            store = Store(imported.path)
+            if store.exists("tokenizer.json") and store.sha256("tokenizer.json") != tokenizer.sha256:
+                raise InputError(
+                    f"{name} {imported.path} has another tokenizer than corpus {plan.corpus.info.id}: "
+                    "their predictions cannot be compared"
                 )
             _check_shapes(plan, folder)
 

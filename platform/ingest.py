@@ -1,6 +1,7 @@
 """Rows to batches: one stream over the rounds of a chain, by a thread of this process or by Ray Data reader actors.
 
-Both carriers call `Reader.read`, so both give the same rows; each stream starts at any round and step at no cost.
+Both carriers call `Reader.read`, so both give the same rows; each stream starts at any round and step without reading
+what came before.
 """
 
 from __future__ import annotations

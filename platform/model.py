@@ -110,27 +110,30 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
 def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> PretrainedConfig:
     """The transformers config of a study's model for a tokenizer of `vocab_size` tokens."""
     ends = {"eos_token_id": end_of_text, "bos_token_id": end_of_text, "pad_token_id": None, "use_cache": False}
-    match model:
-        case PresetModel(name=name, changes=changes):
-            fields = {"vocab_size": vocab_size, **SHAPES[name], **ends, **json.loads(changes)}
-            made = AutoConfig.for_model(**fields)
-        case ConfigModel(model_type=model_type, config=text):
-            try:
-                made = AutoConfig.for_model(model_type, **{"vocab_size": vocab_size, **ends, **json.loads(text)})
-            except (ValueError, TypeError) as error:
-                raise InputError(f"model: {str(error).splitlines()[0]}") from None
-        case FolderModel(path=path):
-            try:
-                with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
-                    Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
-                    made = AutoConfig.from_pretrained(folder)
-            except FileNotFoundError:
-                raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
-            except (OSError, ValueError) as error:
-                raise InputError(f"model.path {path}: {str(error).splitlines()[0]}") from None
+    try:
+        made = _config(model, {"vocab_size": vocab_size}, ends)
+    except InputError:
+        raise
+    except Exception as error:  # transformers checks with errors of many kinds
+        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
     if made.vocab_size < vocab_size:
         raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
     return made
+
+
+def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> PretrainedConfig:
+    match model:
+        case PresetModel(name=name, changes=changes):
+            return AutoConfig.for_model(**{**vocabulary, **SHAPES[name], **ends, **json.loads(changes)})
+        case ConfigModel(model_type=model_type, config=text):
+            return AutoConfig.for_model(model_type, **{**vocabulary, **ends, **json.loads(text)})
+        case FolderModel(path=path):
+            with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
+                try:
+                    Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
+                except FileNotFoundError:
+                    raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
+                return AutoConfig.from_pretrained(folder)
 
 
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
@@ -154,7 +157,10 @@ def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tup
 
 def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
     family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
-    return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
+    try:
+        return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
 
 
 def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
@@ -165,16 +171,18 @@ def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Mo
         return module
 
 
-def load(folder: Path) -> nn.Module:
-    """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt."""
-    family = AutoModelForCausalLM
-    if (folder / OBJECTIVE).exists() and json.loads((folder / OBJECTIVE).read_text())["kind"] == Seq2Seq().kind:
-        family = AutoModelForSeq2SeqLM
+def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
+    """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt and
+    named in `ticlm_adapters`. Without an objective, it is the one that a published folder names, or causal."""
+    kind = objective.kind if objective is not None else _kind(folder)
+    family = AutoModelForSeq2SeqLM if kind == Seq2Seq().kind else AutoModelForCausalLM
     try:
         module, found = family.from_pretrained(
             folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
+            raise  # the disk's or the device's, not the folder's
         raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
@@ -187,7 +195,13 @@ def load(folder: Path) -> nn.Module:
         missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
         if missing.unexpected_keys:
             raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: unknown weights {missing.unexpected_keys[0]}")
+    module.ticlm_adapters = stack
     return module  # type: ignore[no-any-return]
+
+
+def _kind(folder: Path) -> str:
+    path = folder / OBJECTIVE
+    return str(json.loads(path.read_text())["kind"]) if path.exists() else "causal"
 
 
 def adapters(folder: Path) -> list[Adapter]:

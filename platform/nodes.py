@@ -64,14 +64,18 @@ class Watch:
         self._thread.join()
 
     def _run(self) -> None:
+        from ray.exceptions import RayError
+
         looked = 0.0
         while not self._stop.wait(0.3):
+            with suppress(RayError):  # what Ray cannot tell now it tells at the next turn
+                self._news()
+                if time.monotonic() - looked > POLL_S:
+                    looked = time.monotonic()
+                    self._look()
+                    self.say_what_is_missing()
+        with suppress(RayError):
             self._news()
-            if time.monotonic() - looked > POLL_S:
-                looked = time.monotonic()
-                self._look()
-                self.say_what_is_missing()
-        self._news()
 
     def _news(self) -> None:
         import ray

@@ -27,7 +27,11 @@ def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
     if rest:
         raise ValueError(f"{total.sum()} rows do not make {steps} equal steps")
     taken = np.zeros_like(total)
-    for step in range(steps):
+    first = (
+        start if len(total) == 1 else 0
+    )  # of one source every step takes a batch; else a step follows from those before
+    taken += first * batch
+    for step in range(first, steps):
         floor = (step + 1) * total // steps
         ceiling = -((step + 1) * -total // steps)
         now = np.maximum(floor - taken, 0)
@@ -129,7 +133,9 @@ def batches(
 
 def _stretch(stretch: StretchOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
     taken = np.asarray(stretch.before, dtype=np.int64)
-    for offset, now in enumerate(quotas(stretch.rows, stretch.steps)):
+    begin = skip if len(stretch.rows) == 1 else 0
+    taken += begin * sum(stretch.rows) // stretch.steps
+    for offset, now in enumerate(quotas(stretch.rows, stretch.steps, begin), begin):
         if offset >= skip:
             which = np.repeat(np.arange(len(now)), now)
             draws = np.concatenate([np.arange(taken[k], taken[k] + n) for k, n in enumerate(now)])

@@ -79,7 +79,7 @@ def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Importe
         copy = model.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
     else:
         with Store(imported.path).local("") as folder:
-            copy = model.place(model.load(folder), spec.recipe.precision, workers)
+            copy = model.place(model.load(folder, spec.recipe.objective), spec.recipe.precision, workers)
     return copy.requires_grad_(False).eval()
 
 
@@ -91,7 +91,12 @@ def _batches(
     alone = spec.model_copy(
         update={
             "stretches": (Stretch(mixture=Mixture.of({source: 1}), steps=n),),
-            "drawn": (),
+            # of what a buffer keeps of it, from the first row; of a source that is whole, from the very first
+            "drawn": tuple(
+                drawn.model_copy(update={"rows": 0})
+                for drawn in spec.drawn
+                if drawn.source == source and drawn.window is not None
+            ),
             "place": Place(index=spec.place.index, steps=n, steps_before=0),
         }
     )

@@ -233,7 +233,7 @@ def _round(
     return Round(
         parent=parent,
         period=leg.period,
-        stretches=(Stretch(mixture=leg.mixture, steps=steps),) if steps else (),
+        stretches=(Stretch(mixture=leg.mixture.within({}), steps=steps),) if steps else (),  # `drawn` has windows
         recipe=recipe,
         place=place,
         drawn=tuple(_drawn(leg.mixture, recipe, cursor, sizes)),
@@ -332,8 +332,9 @@ def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -
         case Steps(steps=steps):
             return steps * study.batch_tokens
         case Epochs(epochs=epochs):
-            if sizes is None:
-                raise InputError("initial.budget is in epochs: that needs the corpus, which is not there yet")
+            if first not in (sizes or {}):
+                raise InputError(f"initial.budget is in epochs of {first}, which no corpus has yet: build it first")
+            assert sizes is not None
             return int(epochs * sizes[first] * study.length)
 
 

@@ -139,6 +139,15 @@ class Store:
         with suppress(FileNotFoundError):
             self.fs.rm(self.path(path), recursive=True)
 
+    def sync(self, path: str) -> None:
+        """Have a local file on the disk itself."""
+        if self.is_local:
+            handle = os.open(self.path(path), os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
     def sha256(self, path: str) -> str:
         digest = hashlib.sha256()
         with self.fs.open(self.path(path), "rb") as file:
@@ -214,6 +223,7 @@ class Attempt:
 
         def entry(name: str) -> StoredFile:
             path = f"{self.path}/{name}"
+            self.store.sync(path)  # a record must not outlive the files it names when the power goes
             return StoredFile(path=name, size=self.store.size(path), sha256=self.store.sha256(path))
 
         with ThreadPoolExecutor(HASHERS) as pool:

@@ -44,7 +44,13 @@ class FolderModel(Imported):
 
 def _json(value: object) -> object:
     """A config in YAML is a mapping; inside it is text in canonical form, which can be hashed strictly."""
-    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
+    return json.dumps(found, sort_keys=True)
 
 
 ConfigText = Annotated[str, BeforeValidator(_json)]

@@ -19,7 +19,7 @@ import torch
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform import chain, checkpoint, driver, model, plan
 from ticlm.platform.checkpoint import newest
-from ticlm.platform.errors import RunError
+from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.model import Workers
 from ticlm.platform.shards import Corpus
@@ -141,6 +141,32 @@ def test_a_checkpoint_is_written_beside_the_training(
     last = newest(Store(again.root), folder_of(work.ids[0]))
     assert last is not None and last.endswith("steps/00000002")
     assert run(again) == expected
+
+
+def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
+    """Two attempts died while they wrote later steps; what they left must not push out what is whole."""
+    work = work_of(toy_study, toy_root, 1)
+    store, folder = Store(work.root), folder_of(work.ids[0])
+    run_until(work, 2)
+    for attempt in ("torn-1", "torn-2"):
+        store.write(f"{folder}/{attempt}/steps/00000005/files/half", b"")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_until(work, 1)
+    assert [step for step, _ in checkpoint.found(store, folder)] == [3, 2]
+    assert all(store.exists(f"{path}/record.json") for _, path in checkpoint.found(store, folder))
+
+
+def test_a_checkpoint_of_another_model_is_refused_in_one_line(
+    toy_root: Path, toy_study: MakeStudy, run_until: RunUntil
+) -> None:
+    work = work_of(toy_study, toy_root)
+    run_until(work, 1)
+    changes = {"hidden_size": 16, "intermediate_size": 48, "num_hidden_layers": 1}
+    other = work_of(toy_study, toy_root, model={"name": "tiny", "changes": changes})
+    with pytest.raises(InputError, match=r"is not of this model: .*mlp.*; remove it") as caught:
+        chain.run_chain(replace(other, ids=work.ids), Workers())
+    assert "\n" not in str(caught.value)
 
 
 def stop(*_: Any) -> None:

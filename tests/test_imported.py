@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
+from torch import nn
 
 from ticlm.methods.schedules import AutoregressiveCosine
+from ticlm.methods.seams import Adapter
 from ticlm.platform import driver, plan
 from ticlm.platform.errors import InputError
 from ticlm.platform.rounds import rounds
@@ -24,6 +26,17 @@ SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64, "attn_pdrop": 0.0, "resid_pdrop": 0.0},
     "gpt_neox": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32},
 }
+
+
+class Shift(Adapter):
+    """One number, which does nothing."""
+
+    kind: Literal["shift"] = "shift"
+
+    def add(self, module: nn.Module, depth: int) -> None:
+        holder = nn.Module()
+        holder.register_parameter("by", nn.Parameter(torch.zeros(1)))
+        module.add_module(f"adapter_{depth}", holder)
 
 
 def save_model(folder: Path, kind: str = "gpt2", vocab_size: int = 64) -> dict[str, torch.Tensor]:
@@ -70,6 +83,44 @@ def test_any_causal_model_can_be_the_initial_checkpoint(
     lasts = {plan.weights_of(made.records[run.rounds["202304"]]) for run in made.tree.runs}
     assert len(lasts) == 3 and plan.weights_of(made.records[first]) not in lasts
     assert [made.records[key].about["steps"] for key in made.tree.runs[0].rounds.values()] == [0, 4, 4, 4]
+
+
+def test_an_encoder_decoder_can_be_the_initial_checkpoint(
+    tmp_path: Path, toy_corpus: Any, toy_study: MakeStudy
+) -> None:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    toy_corpus(tmp_path / "corpora/toy@1", inputs=12)
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "vocab_size": 64}
+    made = AutoConfig.for_model("t5", **sizes, pad_token_id=0, decoder_start_token_id=0)
+    AutoModelForSeq2SeqLM.from_config(made).save_pretrained(tmp_path / "model")
+    study = toy_study(
+        objective={"kind": "seq2seq"},
+        methods=[{"base": "lwf-per-token", "schedule": FAST}],
+        **imported(tmp_path / "model", "202301"),
+    )
+    made = plan.make(study, str(tmp_path))
+    driver.train(made)
+    assert len(made.records) == 4
+
+
+def test_adapters_of_an_imported_folder_are_kept(tmp_path: Path, toy_root: Path) -> None:
+    from ticlm.platform import model
+
+    module = model.load(_adapted(tmp_path))
+    assert [adapter.kind for adapter in module.ticlm_adapters] == ["shift"]  # type: ignore[union-attr]
+
+
+def _adapted(folder: Path) -> Path:
+    from ticlm.platform import model
+    from ticlm.platform.objective import Causal
+
+    save_model(folder / "base")
+    module = model.load(folder / "base")
+    shift = Shift()
+    model.extend(module, shift, 0)
+    model.publish(module.state_dict(), module.config, Causal(), [shift], folder / "adapted")
+    return folder / "adapted"
 
 
 def test_a_run_from_a_later_checkpoint_counts_rounds_from_the_timelines_first(

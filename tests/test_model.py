@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from ticlm.platform import model
 from ticlm.platform.errors import InputError
 from ticlm.platform.objective import Causal, Seq2Seq
-from ticlm.platform.study import ConfigModel, FolderModel, PresetModel
+from ticlm.platform.study import ConfigModel, FolderModel, Model, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
@@ -100,3 +101,19 @@ def test_an_adapter_must_name_its_parameters_after_its_depth() -> None:
 
     with pytest.raises(TypeError, match="Nameless must add parameters named adapter_3"):
         model.extend(torch.nn.Linear(2, 2), Nameless(), 3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: PresetModel(name="tiny", changes={"hidden_size": "wide"}),
+        lambda: PresetModel(name="tiny", changes={"num_attention_heads": 0}),
+        lambda: ConfigModel(model_type="llama", config={"hidden_size": 64, "num_attention_heads": 3}),
+        lambda: ConfigModel(model_type="t5", config={"d_model": 16}),
+    ],
+    ids=["a word for a width", "no heads", "heads that do not divide", "an encoder-decoder for a causal objective"],
+)
+def test_a_wrong_config_is_refused_in_one_line(wrong: Callable[[], Model]) -> None:
+    with pytest.raises(InputError) as caught:
+        model.count_parameters(model.config(wrong(), 64), Causal())
+    assert str(caught.value).startswith("model: ") and "\n" not in str(caught.value)

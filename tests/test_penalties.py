@@ -17,6 +17,7 @@ from ticlm.methods.ewc import EWC, EWCState, fisher
 from ticlm.methods.lwf import LwF, LwFState, divergence
 from ticlm.methods.seams import Batch, Context, Place
 from ticlm.platform import model, round, step
+from ticlm.platform.errors import InputError
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.model import Workers
@@ -292,6 +293,33 @@ def _penalised_gradient(
         loss = loss + weight / 2 * (state.fisher[name] * (parameter - state.anchor[name]) ** 2).sum()
     names, parameters = zip(*module.named_parameters())
     return dict(zip(names, torch.autograd.grad(loss, parameters)))
+
+
+def test_the_fisher_information_is_that_of_what_a_buffer_keeps(toy_root: Path, toy_study: MakeStudy) -> None:
+    """Of 96 rows of the first period the first 24 are trained on; ten others are kept, and nothing else is read."""
+    entry = {"base": "ewc", "schedule": {"warmup_steps": 1}, "penalties": [{"kind": "ewc", "batches": 4}]}
+    study = toy_study(methods=[{**entry, "replay": {"kind": "equal", "buffer_tokens": 10 * 16}}])
+    spec = list(rounds(study).rounds.values())[1]
+    feed = Feed((spec,), {"toy@1": f"{toy_root}/corpora/toy@1"})
+    (source,) = spec.reads
+    read = [row.tobytes() for batch in round._batches(spec, feed, Workers(), source, 4) for row in _rows(batch)]
+    replayed = [row.tobytes() for batch in Reader(feed).read(0) for row in _rows(batch.columns)]
+    assert len(read) == 16 and len(set(read)) == 10
+    assert set(replayed) & set(read), "the round replays the rows that were kept"
+    whole = spec.model_copy(update={"drawn": ()})
+    first = [row.tobytes() for batch in round._batches(whole, feed, Workers(), source, 6) for row in _rows(batch)]
+    assert not set(first) & set(read), "rows that were thrown away were read"
+
+
+def _rows(batch: Mapping[str, Any]) -> Any:
+    return np.asarray(batch["tokens"]).astype(np.int64)
+
+
+def test_a_period_that_expired_is_not_read_for_a_penalty_either(toy_study: MakeStudy) -> None:
+    entry = {"base": "ewc", "schedule": {"warmup_steps": 1}, "replay": {"kind": "equal", "expired": ["202302"]}}
+    with pytest.raises(InputError, match=r"a penalty of the round at 202303 reads 202302, which replay.expired names"):
+        rounds(toy_study(methods=[entry]))
+    rounds(toy_study(methods=[{**entry, "base": "ewc-new-data"}, {**entry, "base": "lwf"}]))
 
 
 def test_the_first_round_has_no_penalty(toy_study: MakeStudy) -> None:

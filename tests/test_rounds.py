@@ -252,7 +252,7 @@ def test_no_round_of_any_method_reads_a_later_period() -> None:
         ({"methods": ["cyclic-cosine"]}, "schedule of the round at period 202302: warmup_steps must be below the 4"),
         (
             {"initial": {"budget": {"epochs": 1}, "schedule": {"kind": "cosine", "warmup_steps": 0}}},
-            "initial.budget is in epochs: that needs the corpus",
+            "initial.budget is in epochs of 202301, which no corpus has yet",
         ),
     ],
 )
