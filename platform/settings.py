@@ -47,12 +47,22 @@ def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
     """The settings file `name`: a path or URI, or the name of a YAML packaged in `folder` (e.g. "platform/studies").
 
     A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
-    the file that says so): mappings merge, anything else replaces. `sets` are applied to what comes of it.
+    the file that says so; see `merged`). `sets` are applied to what comes of it.
     """
     data, where = _read(name, folder, ())
     for assignment in sets:
         _assign(data, assignment)
     return parse(kind, data, where)
+
+
+def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes` over `whole`: mappings merge, anything else replaces; so does a mapping of another `kind`."""
+    out = {**whole, **changes}
+    for key in whole.keys() & changes.keys():
+        old, new = whole[key], changes[key]
+        if isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind"):
+            out[key] = merged(old, new)
+    return out
 
 
 def packaged(folder: str) -> list[str]:
@@ -137,7 +147,7 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
         whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
     except InputError as error:
         raise InputError(f"{where}: extends: {error}") from None
-    return _merged(whole, data), where
+    return merged(whole, data), where
 
 
 def _beside(file: str, other: str, folder: str) -> str:
@@ -146,16 +156,6 @@ def _beside(file: str, other: str, folder: str) -> str:
         return other
     scheme, colon, path = file.rpartition("://")
     return scheme + colon + posixpath.normpath(posixpath.join(posixpath.dirname(path), other))
-
-
-def _merged(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Mappings are merged, anything else is replaced; so is a mapping by one of another `kind`."""
-    out = whole | changes
-    for key in whole.keys() & changes.keys():
-        old, new = whole[key], changes[key]
-        if isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind"):
-            out[key] = _merged(old, new)
-    return out
 
 
 def _read_named(name: str, folder: str) -> tuple[str, str]:

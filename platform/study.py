@@ -110,7 +110,7 @@ class Initial(Settings):
 
 class Cadence(Settings):
     """When a running round is checkpointed: so that a fault loses no more than `seconds` or `fraction` of the round,
-    whichever is longer; or every `steps` where given."""
+    whichever is longer, as long as a checkpoint is written in half of that; or every `steps` where given."""
 
     seconds: float = Field(30.0, gt=0)
     fraction: float = Field(0.01, ge=0, lt=1)
@@ -248,15 +248,7 @@ def _method(entry: Any) -> Any:
     if isinstance(entry, str):
         return CATALOG[name]
     changes = {key: value for key, value in entry.items() if key != "base"}
-    whole = CATALOG[name].model_dump()
-    for key, value in changes.items():
-        old = whole.get(key)
-        # parts of the same kind are changed, parts of another kind replaced
-        same = (
-            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
-        )
-        whole[key] = {**old, **value} if same and isinstance(old, dict) else value
-    return whole
+    return settings.merged(CATALOG[name].model_dump(), changes)
 
 
 def load(name: str, sets: Sequence[str] = ()) -> Study:

@@ -179,6 +179,14 @@ def test_nothing_of_what_is_extended_is_changed_by_it(folder: Callable[..., Path
     assert read(f"{root}/whole.yaml").first == Square(side=2.0)
 
 
+def test_a_part_of_another_kind_replaces(folder: Callable[..., Path]) -> None:
+    """Merged, it would still have the side of the square, which no circle has."""
+    root = folder(
+        whole="name: a\nfirst: {kind: square, side: 2}", part="extends: whole.yaml\nfirst: {kind: circle, radius: 3}"
+    )
+    assert read(f"{root}/part.yaml").first == Circle(radius=3.0)
+
+
 def test_a_part_of_another_shape_replaces(folder: Callable[..., Path]) -> None:
     root = folder(whole="name: a\nshapes: [{kind: square}]", part="extends: whole.yaml\nshapes: []")
     assert read(f"{root}/part.yaml").shapes == ()
