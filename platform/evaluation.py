@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from ticlm.platform.errors import InputError, TiclmError
+from ticlm.platform.identity import weights_of
 from ticlm.platform.objective import AnyObjective
-from ticlm.platform.plan import Plan, corpus_uri, weights_of
+from ticlm.platform.plan import Plan, corpus_uri
 from ticlm.platform.results import Cell, read_cells, write_cells
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus

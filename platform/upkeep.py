@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ticlm.platform.errors import InputError
-from ticlm.platform.plan import Plan, missing_periods, users, weights_of
+from ticlm.platform.identity import weights_of
+from ticlm.platform.plan import Plan, missing_periods, users
 from ticlm.platform.store import RECORD, Store, read_record, verify
 
 

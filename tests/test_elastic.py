@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from ticlm.platform import driver, evaluation, plan
+from ticlm.platform.identity import weights_of
 from ticlm.platform.periods import Calendar
 from ticlm.platform.results import read_cells
 from ticlm.platform.store import Store, read_record
@@ -203,7 +204,7 @@ def cells(study: Study, root: str) -> dict[tuple[str, str], float]:
     made, store = plan.make(study, root), Store(root)
     found = {}
     for key, spec in made.tree.rounds.items():
-        for cell in read_cells(store, plan.weights_of(made.records[key])):
+        for cell in read_cells(store, weights_of(made.records[key])):
             found[spec.period, cell.evaluated] = cell.value
     return found
 

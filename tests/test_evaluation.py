@@ -12,6 +12,7 @@ import torch
 
 from ticlm.platform import driver, evaluation, model, plan
 from ticlm.platform.errors import InputError
+from ticlm.platform.identity import weights_of
 from ticlm.platform.outcome import study_result
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import Cell, read_cells
@@ -65,7 +66,7 @@ def test_a_cell_is_the_mean_loss_of_the_held_out_rows(toy_root: Path, toy_study:
     assert made.corpus is not None
     for key in made.tree.runs[0].rounds.values():
         module = model.load(toy_root / published(Store(toy_root), made.ids[key])).eval()
-        found = {c.evaluated: c for c in read_cells(Store(toy_root), plan.weights_of(made.records[key]))}
+        found = {c.evaluated: c for c in read_cells(Store(toy_root), weights_of(made.records[key]))}
         assert set(found) == {"202301", "202302"}
         for label, cell in found.items():
             (rows,) = made.corpus.rows(label, "eval").all(100)

@@ -15,6 +15,7 @@ from ticlm.methods.schedules import AutoregressiveCosine
 from ticlm.methods.seams import Adapter
 from ticlm.platform import driver, plan
 from ticlm.platform.errors import InputError
+from ticlm.platform.identity import weights_of
 from ticlm.platform.rounds import rounds
 from ticlm.platform.store import Store
 from ticlm.platform.study import Study
@@ -80,8 +81,8 @@ def test_any_causal_model_can_be_the_initial_checkpoint(
     found = AutoModelForCausalLM.from_pretrained(toy_root / published(store, made.ids[first]))
     for name, value in found.state_dict().items():
         assert torch.equal(value, weights[name]), name
-    lasts = {plan.weights_of(made.records[run.rounds["202304"]]) for run in made.tree.runs}
-    assert len(lasts) == 3 and plan.weights_of(made.records[first]) not in lasts
+    lasts = {weights_of(made.records[run.rounds["202304"]]) for run in made.tree.runs}
+    assert len(lasts) == 3 and weights_of(made.records[first]) not in lasts
     assert [made.records[key].about["steps"] for key in made.tree.runs[0].rounds.values()] == [0, 4, 4, 4]
 
 
@@ -176,7 +177,7 @@ def test_a_teacher_can_be_imported(tmp_path: Path, toy_root: Path, toy_study: Ma
     made = plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "teacher")]), str(toy_root))
     driver.train(made)
     ours, theirs = (run.rounds["202302"] for run in made.tree.runs)
-    assert plan.weights_of(made.records[ours]) != plan.weights_of(made.records[theirs])
+    assert weights_of(made.records[ours]) != weights_of(made.records[theirs])
     assert made.outside() == [f"teacher {tmp_path}/teacher, as of 202212"]
 
     (tmp_path / "teacher").rename(tmp_path / "moved")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
 from ticlm.platform import driver, plan
+from ticlm.platform.identity import weights_of
 from ticlm.platform.plan import Plan
 from ticlm.platform.store import Store, read_record
 from ticlm.platform.study import Study
@@ -173,7 +174,7 @@ def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> No
     one, again = roots.plan("one"), roots.plan("stopped")
     (run,) = [run for run in one.tree.runs if run.method.name == name]
     for key in run.rounds.values():
-        assert plan.weights_of(one.records[key]) == plan.weights_of(again.records[key])
+        assert weights_of(one.records[key]) == weights_of(again.records[key])
     measured = [again.records[key].about for key in again.tree.rounds]
     assert any(about["measured"]["tokens"] < about["tokens"] for about in measured), "none was resumed in mid-round"
 
@@ -195,7 +196,7 @@ def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
     """Where two end with the same weights, one of them is not there at all."""
     made = roots.plan("one")
     last = {
-        run.method.name: plan.weights_of(made.records[list(run.rounds.values())[-1]])
+        run.method.name: weights_of(made.records[list(run.rounds.values())[-1]])
         for run in made.tree.runs
         if run.method.name != "oracle"
     }

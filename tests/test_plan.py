@@ -385,24 +385,24 @@ def stated_corpus(root: Path, hashes: Mapping[tuple[str, Split], str]) -> None:
 
 
 GOLDEN = {
-    "cyclic-cosine 202301": "b6b4565b3039db0d78a8ee543d498d02",
-    "cyclic-cosine 202302": "ec02fe0c0f75c0eec5834cca560a9801",
-    "cyclic-cosine 202303": "d2241efbb6e3e202dcb14ff87e8352fc",
-    "replay-half+ar 202301": "b6b4565b3039db0d78a8ee543d498d02",
-    "replay-half+ar 202302": "8062edb195450d925f7a5ee9459bc46f",
-    "replay-half+ar 202303": "f2cb2ef6170edc4311be957ff4313740",
-    "oracle 202303": "231d1b5eb21a55e511ff8e40b532ccd9",
-    "ewc 202301": "b6b4565b3039db0d78a8ee543d498d02",
-    "ewc 202302": "288e8ed1813b9fffea45ed6ad6baa4e7",
-    "ewc 202303": "92fe124aa3d276c0269c815d82ce42ef",
-    "lwf-per-token 202301": "b6b4565b3039db0d78a8ee543d498d02",
-    "lwf-per-token 202302": "a95f58528c97b83b90ca761f719a88ad",
-    "lwf-per-token 202303": "16783446d1ae458a1d4cc4bf9a0ce820",
-    "schedule-free 202301": "b6b4565b3039db0d78a8ee543d498d02",
-    "schedule-free 202302": "edb2107831ec0d00b73fe1b7395f3b44",
-    "schedule-free 202303": "6e8f846e3858268c689cfc21eb93e87a",
-    "leaf 202301": "ff1002f4b0ad39ef71e7b05bf9f3c362",
-    "leaf 202303": "8075d41477ce9b3e231f1093d2698dbe",
+    "cyclic-cosine 202301": "c819747e0b575cf62d0380e36758ba1a",
+    "cyclic-cosine 202302": "14c8353e89fe8f820e0534e975695d42",
+    "cyclic-cosine 202303": "b94df7030d2a4f1c632f0db2f02c56ea",
+    "replay-half+ar 202301": "c819747e0b575cf62d0380e36758ba1a",
+    "replay-half+ar 202302": "f7eba24c4881f03407bb153bd89807eb",
+    "replay-half+ar 202303": "205c9312f44e4e4f28ee0a67b5d54025",
+    "oracle 202303": "ce5043e181dcb2f875a2d2bb06d674b0",
+    "ewc 202301": "c819747e0b575cf62d0380e36758ba1a",
+    "ewc 202302": "f76c2b7d705f2002faf44ebfa19d7d59",
+    "ewc 202303": "4a3a1a2f71bde47ccd0f60037b363cee",
+    "lwf-per-token 202301": "c819747e0b575cf62d0380e36758ba1a",
+    "lwf-per-token 202302": "1df6259fef814d476e4caeeed63dd6f1",
+    "lwf-per-token 202303": "555b78fb7a20dd4f7e4c249e263c43f8",
+    "schedule-free 202301": "c819747e0b575cf62d0380e36758ba1a",
+    "schedule-free 202302": "2c82ca374c003b16faeb7418f570af7d",
+    "schedule-free 202303": "f64b1c81aeff6a15f09aa3c4120259a8",
+    "leaf 202301": "dcaf81e13d1c65cf2841561c62ce49c6",
+    "leaf 202303": "6b3b2a51ed8b3ba1332c7581ad0d3c90",
 }
 GOLDEN_STUDY: dict[str, Any] = {
     "name": "golden",
@@ -428,7 +428,7 @@ GOLDEN_STUDY: dict[str, Any] = {
 
 def test_finished_work_is_never_orphaned(tmp_path: Path) -> None:
     """These ids are written on the folders of finished rounds. If one changes, every user trains everything again: undo
-    the change; or, where it is meant, raise `plan.IDENTITY` and say so in CONTRIBUTING.md."""
+    the change; or, where it is meant, raise `identity.IDENTITY` and say so in CONTRIBUTING.md."""
     labels: tuple[Split, ...] = ("train", "eval", "tune")
     stated_corpus(
         tmp_path,

@@ -17,6 +17,7 @@ from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
 from ticlm.platform import chain, driver, generation, model, plan
+from ticlm.platform.identity import weights_of
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.mixture import Mixture, Source
 from ticlm.platform.model import Workers
@@ -53,7 +54,7 @@ def weights(root: str | Path, round_id: str) -> bytes:
 
 def cells_of(made: Plan, key: str) -> list[Cell]:
     assert made.store is not None
-    return read_cells(made.store, plan.weights_of(made.records[key]))
+    return read_cells(made.store, weights_of(made.records[key]))
 
 
 # --- an encoder-decoder ----------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ticlm.platform.errors import InputError
-from ticlm.platform.plan import Plan, make, weights_of
+from ticlm.platform.identity import weights_of
+from ticlm.platform.plan import Plan, make
 from ticlm.platform.results import Cell, write_cells
 from ticlm.platform.store import RECORD, Attempt, Store, read_record
 from ticlm.platform.study import Study

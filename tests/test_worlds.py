@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ticlm.platform import driver, evaluation, plan
+from ticlm.platform.identity import weights_of
 from ticlm.platform.ingest import Feed, Reader
 from ticlm.platform.results import read_cells
 from ticlm.platform.store import Store, read_record
@@ -84,7 +85,7 @@ def outcome(work: ChainWork, store: Store) -> Trained:
     cells: dict[tuple[str, str], float] = {}
     for spec, record in zip(work.rounds, records):
         assert record is not None
-        for cell in read_cells(store, plan.weights_of(record)):
+        for cell in read_cells(store, weights_of(record)):
             cells[spec.period, cell.evaluated] = cell.value
     assert len(cells) == len(work.rounds) ** 2
     names = [f"{folder_of(i)}/{r.attempt}/metrics.json" for i, r in zip(work.ids, records) if r is not None]
