@@ -24,8 +24,9 @@ from ticlm.datasets.recipe import Recipe
 from ticlm.datasets.staging import Group, Scan
 from ticlm.datasets.tokenizing import PretrainedTokenizer, TrainedTokenizer
 from ticlm.platform.errors import InputError, RunError, TiclmError
+from ticlm.platform.lease import lease
 from ticlm.platform.shards import INFO, Column, Corpus, CorpusInfo, TokenizerInfo, dtype_for
-from ticlm.platform.store import Store, lease, read_record
+from ticlm.platform.store import Store, read_record
 
 PART_BYTES = 64 << 20
 BLOCK_BYTES = 16 << 20

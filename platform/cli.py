@@ -76,7 +76,8 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
 
     from ticlm.platform import driver
     from ticlm.platform.display import bars
-    from ticlm.platform.store import Store, lease
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
 
     made = _plan(study, root, set_)
     with ExitStack() as stack:
@@ -99,7 +100,8 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Train every round that is not done."""
     from ticlm.platform import driver
     from ticlm.platform.display import bars
-    from ticlm.platform.store import Store, lease
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
 
     made = _plan(study, root, set_)
     with lease(Store(_root(root)), f"train {made.study.name}"), bars() as show:
@@ -111,7 +113,8 @@ def eval_(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Score every cell whose checkpoint is there and that has no value yet."""
     from ticlm.platform import driver
     from ticlm.platform.display import bars
-    from ticlm.platform.store import Store, lease
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
 
     made = _plan(study, root, set_)
     if made.corpus is None:
@@ -135,7 +138,8 @@ def clean(
     """List (and with --remove, delete) finished rounds, cells and leftovers that none of these studies uses."""
     from ticlm.platform import upkeep
     from ticlm.platform.display import console
-    from ticlm.platform.store import Store, lease
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
 
     plans = [_plan(name, root, None) for name in studies]
     store = Store(_root(root))

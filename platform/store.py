@@ -1,4 +1,4 @@
-"""Roots, local or remote: files, attempts, records that are written last, and leases that keep a second writer out.
+"""Roots, local or remote: files, attempts, and records that are written last.
 
 Each attempt at a piece of work writes under a folder of its own and nothing is ever renamed. The work counts as done
 once its `record.json` exists; that record is created only if absent, and names the attempt's files with their hashes.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -24,13 +22,11 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from pydantic import ValidationError
 
-from ticlm.platform.errors import InputError, RunError
+from ticlm.platform.errors import InputError
 from ticlm.platform.settings import Settings
 
 RECORD = "record.json"
 FORMAT = 1
-HEARTBEAT_S = 10.0
-STALE_S = 60.0
 HASHERS = 8
 """Files hashed at once: hashing releases Python's lock, and a large checkpoint has a file per worker."""
 
@@ -267,79 +263,3 @@ def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
 
     with ThreadPoolExecutor(HASHERS) as pool:
         return [found for found in pool.map(problem, record.files) if found is not None]
-
-
-@contextmanager
-def lease(store: Store, purpose: str) -> Iterator[None]:
-    """Hold the root for writing. A second writer gets RunError at once, naming the holder; InputError where nothing can
-    be written.
-
-    Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner; a lease
-    is dead when its process is gone from this host or, on another, after a minute without a heartbeat.
-    """
-    store.check_writable()
-    simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
-    number = 0
-    for name in sorted(store.files("leases"), reverse=True)[:1]:
-        try:
-            held = store.read_json(f"leases/{name}")
-        except FileNotFoundError:  # its successor has just removed it
-            raise simultaneous from None
-        if _alive(held):
-            raise RunError(
-                f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
-                f"{held['host']}, since {held['since']}); wait for it, or use another root"
-            )
-        number = int(name.removesuffix(".json")) + 1
-    mine = f"leases/{number:08d}.json"
-    state = {
-        "purpose": purpose,
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
-        "beat": time.time(),
-        "released": False,
-    }
-    if not store.create(mine, json.dumps(state).encode()):
-        raise simultaneous
-    others = [name for name in store.files("leases") if f"leases/{name}" != mine]
-    if any(f"leases/{name}" > mine for name in others):  # a whole lease came and went while this one was prepared
-        store.remove(mine)
-        raise simultaneous
-    for name in others:
-        store.remove(f"leases/{name}")
-    stop = threading.Event()
-
-    def beat() -> None:
-        while not stop.wait(HEARTBEAT_S):
-            try:
-                store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
-            except OSError:  # a full disk must not end the run here; the work itself will say so
-                continue
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        try:
-            store.write(mine, json.dumps(state | {"released": True}).encode())
-        except OSError:  # a full disk
-            with suppress(OSError):
-                store.remove(mine)
-
-
-def _alive(held: Mapping[str, Any]) -> bool:
-    if held["released"]:
-        return False
-    if held["host"] == socket.gethostname():
-        try:
-            os.kill(held["pid"], 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        return bool(held["pid"] != os.getpid() or time.time() - held["beat"] < STALE_S)
-    return bool(time.time() - held["beat"] < STALE_S)

@@ -107,6 +107,12 @@ def s3_bucket(s3_server: None) -> str:
     return f"s3://{name}"
 
 
+@pytest.fixture(params=["local", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """An empty root on each kind of filesystem: every test here holds on both."""
+    return Store(tmp_path / "root" if request.param == "local" else f"{request.getfixturevalue('s3_bucket')}/root")
+
+
 PERIODS = ("202301", "202302", "202303", "202304")
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from ticlm.platform.lease import lease
 from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, lease, read_record
+from ticlm.platform.store import Store, read_record
 from ticlm.platform.study import Study
 
 Forks = Callable[..., list[tuple[int, Any]]]

@@ -28,9 +28,10 @@ from ticlm.datasets.packing import TAIL, _random, _shuffled
 from ticlm.datasets.recipe import Recipe
 from ticlm.datasets.tokenizing import END_OF_TEXT
 from ticlm.platform.errors import InputError, RunError
+from ticlm.platform.lease import lease
 from ticlm.platform.settings import load, parse
 from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, lease, verify
+from ticlm.platform.store import Store, verify
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 MONTHS = ("202301", "202302", "202303")
