@@ -22,13 +22,15 @@ from ticlm.platform.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A dated text. `id` is its url, or whatever else names it through time; `timestamp` is in UTC."""
+    """A dated text. `id` is its url, or whatever else names it through time; `timestamp` is in UTC. Documents of one
+    `group` (pages of one WARC file) are held out together; without one, those with the same id are."""
 
     text: str
     id: str
     timestamp: datetime
     source: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,22 @@ class Bad:
     timestamp: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was never meant to be a document, though it stands among them: a request in a WARC file, an image."""
+
+    reason: str
+    timestamp: datetime | None = None
+
+
 class Input(Settings):
-    """Something to read once: a file, or a period of a generated world. Its `stamp` changes when it does."""
+    """Something to read once: a file, or a period of a generated world. Its `stamp` changes when it does; `group` is
+    that of all its documents, where it is known before they are read."""
 
     path: str
     size: int
     stamp: str
+    group: str = ""
 
 
 class Piece(Settings):

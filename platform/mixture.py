@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Annotated, TypeVar
+
+from pydantic import Field
 
 from ticlm.platform.settings import Settings
 
 K = TypeVar("K")
-Split = Literal["train", "eval", "tune"]
+Split = Annotated[str, Field(pattern=r"^(train|(eval|tune)(\.[a-z0-9-]+)*)$")]
+"""`train`, `eval` or `tune`; a part of the held-out text is named behind dots: `eval.wiki`, `eval.wiki.clean`."""
 
 
 class Source(Settings):

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ticlm.platform.census import Census, Lineage
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Calendar, Period, Timeline
@@ -111,6 +112,8 @@ class PeriodManifest(Settings):
     splits: dict[Split, SplitManifest]
     dropped: dict[str, int] = Field(default_factory=dict)
     read: int = 0
+    census: Census = Census()
+    lineage: Lineage = Lineage()
 
 
 class Corpus:
@@ -153,12 +156,17 @@ class Corpus:
         return self._periods
 
     def split(self, period: str, split: Split) -> SplitManifest:
-        """The manifest of one split; InputError where the period was never built."""
+        """The manifest of one split; InputError where it, or the period, was never built."""
         finished = self._finished()
         if period not in finished:
             have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
             raise InputError(f"corpus {self.info.id} has no period {period}; it has {have}")
-        return finished[period][0].splits[split]
+        splits = finished[period][0].splits
+        if split not in splits:
+            raise InputError(
+                f"period {period} of corpus {self.info.id} has no split {split}; it has {', '.join(splits)}"
+            )
+        return splits[split]
 
     def files(self, period: str, split: Split) -> list[str]:
         """Paths of the split's files, relative to the corpus's root."""

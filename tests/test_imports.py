@@ -14,7 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("platform", "methods", "datasets", "tune_spaces")
 
-LIGHT = {f"ticlm.platform.{name}" for name in ("errors", "settings", "periods", "mixture", "store", "lease", "shards")}
+LIGHT = {
+    f"ticlm.platform.{name}"
+    for name in ("errors", "settings", "periods", "mixture", "census", "store", "lease", "shards")
+}
 """What the science and the world may know of the machine."""
 
 READ_METHODS = {f"ticlm.platform.{name}" for name in ("study", "rounds", "tasks", "outcome")}
