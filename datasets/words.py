@@ -1,0 +1,296 @@
+"""Words of a text, as Unicode's word boundaries cut it (UAX #29), their hashes, and n-grams of those.
+
+Repetition and deduplication both look at words; neither ever needs the words themselves. So a text becomes arrays once.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Hashes = npt.NDArray[np.uint64]
+Offsets = npt.NDArray[np.int64]
+
+CHARACTERS = 0x110000
+
+
+class Words(NamedTuple):
+    """One entry per segment between word boundaries that is more than white space: words, numbers, single marks.
+
+    `start` and `end` count code points; `hash` depends on the segment's code points alone, for ever; `alnum` says
+    whether its first character is a letter or a number. The arrays are shared and cannot be written to.
+    """
+
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    hash: Hashes
+    alnum: npt.NDArray[np.bool_]
+
+
+class Shingles(NamedTuple):
+    """The n-grams of paragraph p are `hashes[offsets[p] : offsets[p + 1]]`, in the order of the text."""
+
+    hashes: Hashes
+    offsets: Offsets
+
+
+@lru_cache(maxsize=4)
+def split(text: str) -> Words:
+    """The words of a text by rules WB1 to WB999; the last few texts are remembered, as several steps ask for them."""
+    return Words(*map(_shared, _split(points(text), classes())))
+
+
+def ngrams(hashes: Hashes, n: int) -> Hashes:
+    """Hashes of each `n` consecutive words (none if there are fewer), which depend on the order of the words."""
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    found: Hashes = _ngrams(np.ascontiguousarray(hashes, dtype=np.uint64), n)
+    return found
+
+
+def paragraphs(text: str) -> Offsets:
+    """Where the paragraphs begin, in code points, and the length of the text: p is `text[at[p] : at[p + 1]]`.
+
+    A text is cut before each newline, which belongs to what follows it; no paragraph is empty.
+    """
+    found: Offsets = _paragraphs(points(text))
+    return found
+
+
+def shingles(text: str, n: int) -> Shingles:
+    """The n-grams of each paragraph of the text; none crosses from one to the next."""
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    words = split(text)
+    return Shingles(*_shingles(words.start, words.hash, paragraphs(text), n))
+
+
+def count(text: str) -> int:
+    """How many runs of characters between ASCII white space begin with a letter or number: fastText's words."""
+    return int(_count(points(text), classes()))
+
+
+def points(text: str) -> npt.NDArray[np.uint32]:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+# Values of Word_Break (UAX #29, table 3), those that no rule tells apart as one.
+_OTHER, _CR, _LF, _NEWLINE, _SPACE, _EXTEND, _ZWJ = range(7)
+_LETTER, _HEBREW, _NUMERIC, _KATAKANA, _EXTEND_NUM_LET = range(7, 12)
+_MID_LETTER, _MID_NUM, _MID_NUM_LET, _SINGLE_QUOTE, _DOUBLE_QUOTE, _REGIONAL = range(12, 18)
+_CLASS = 0x1F  # the bits of a class
+_PICTOGRAPHIC, _BLANK, _ALNUM = 0x20, 0x40, 0x80
+
+_PROPERTIES = {
+    "CR": _CR,
+    "LF": _LF,
+    "Newline": _NEWLINE,
+    "WSegSpace": _SPACE,
+    "Extend": _EXTEND,
+    "Format": _EXTEND,
+    "ZWJ": _ZWJ,
+    "ALetter": _LETTER,
+    "Hebrew_Letter": _HEBREW,
+    "Numeric": _NUMERIC,
+    "Katakana": _KATAKANA,
+    "ExtendNumLet": _EXTEND_NUM_LET,
+    "MidLetter": _MID_LETTER,
+    "MidNum": _MID_NUM,
+    "MidNumLet": _MID_NUM_LET,
+    "Single_Quote": _SINGLE_QUOTE,
+    "Double_Quote": _DOUBLE_QUOTE,
+    "Regional_Indicator": _REGIONAL,
+}
+
+
+@cache
+def classes() -> npt.NDArray[np.uint8]:
+    """Per character: its class, and whether it is a pictograph, white space, a letter or number.
+
+    They come from `regex`, whose release fixes the version of Unicode, not from Python, whose versions differ.
+    """
+    import regex
+
+    every = "".join(map(chr, range(CHARACTERS)))
+    table = np.zeros(CHARACTERS, np.uint8)
+    marked = {rf"\p{{Word_Break={name}}}": value for name, value in _PROPERTIES.items()}
+    marked |= {r"\p{Extended_Pictographic}": _PICTOGRAPHIC, r"[\p{L}\p{N}]": _ALNUM}
+    marked |= {r"[\s\x1c-\x1f]": _BLANK}  # with the four separators it is what str.isspace says
+    for pattern, bits in marked.items():
+        for found in regex.finditer(f"{pattern}+", every):
+            table[found.start() : found.end()] |= bits
+    table.flags.writeable = False
+    return table
+
+
+def _shared(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+# Arithmetic on hashes is modulo 2**64. Numbers are wrapped, as numba would else make floats of signed and unsigned.
+_SEED = np.uint64(0x243F6A8885A308D3)  # digits of pi
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
+_BASE = np.uint64(0xD1342543DE82EF95)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # the finalizer of SplitMix64 (Steele, Lea, Flood 2014)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_27, _29, _30, _31 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64(31)
+
+
+@njit(cache=True, nogil=True)
+def _mixed(value: Any) -> Any:
+    value = (value ^ (value >> _30)) * _MIX_1
+    value = (value ^ (value >> _27)) * _MIX_2
+    return value ^ (value >> _31)
+
+
+@njit(cache=True, nogil=True)
+def _split(text: Any, table: Any) -> Any:
+    start, end = np.empty(text.size, np.int32), np.empty(text.size, np.int32)
+    hashes, alnum = np.empty(text.size, np.uint64), np.empty(text.size, np.bool_)
+    found, at = 0, 0
+    while at < text.size:
+        stop = _segment(text, table, at)
+        value, blank = _SEED, True
+        for i in range(at, stop):
+            value = (value ^ np.uint64(text[i])) * _STEP
+            value ^= value >> _29
+            blank = blank and (table[text[i]] & _BLANK) != 0
+        if not blank:
+            start[found], end[found] = at, stop
+            hashes[found], alnum[found] = _mixed(value), (table[text[at]] & _ALNUM) != 0
+            found += 1
+        at = stop
+    return start[:found].copy(), end[:found].copy(), hashes[:found].copy(), alnum[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def _count(text: Any, table: Any) -> Any:
+    found, outside = 0, True
+    for point in text:
+        blank = point == 32 or 9 <= point <= 13 or point == 0
+        found += outside and not blank and (table[point] & _ALNUM) != 0
+        outside = blank
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _segment(text: Any, table: Any, at: int) -> Any:
+    """Where the segment that begins at `at` ends."""
+    before = table[text[at]] & _CLASS  # of the last character that counts: WB4 looks past extending ones
+    if before == _CR and at + 1 < text.size and table[text[at + 1]] & _CLASS == _LF:
+        return at + 2  # WB3
+    if before in (_CR, _LF, _NEWLINE):
+        return at + 1  # WB3a
+    last, regional = before, 1
+    i = at + 1
+    while i < text.size:
+        here = table[text[i]]
+        kind = here & _CLASS
+        if (last == _ZWJ and here & _PICTOGRAPHIC) or (last == _SPACE and kind == _SPACE):
+            before = kind  # WB3c, WB3d
+        elif kind in (_EXTEND, _ZWJ):
+            pass  # WB4
+        elif _joined(before, kind):
+            before = kind
+        elif before == _REGIONAL and kind == _REGIONAL and regional == 1:
+            regional = 2  # WB15, WB16: two of them are a flag
+        elif _MID_LETTER <= kind <= _DOUBLE_QUOTE and _continued(before, kind, _next(text, table, i)[1]):
+            i, kind = _next(text, table, i)  # WB6, WB7, WB7b, WB7c, WB11, WB12
+            before = kind
+        elif before == _HEBREW and kind == _SINGLE_QUOTE:
+            before = kind  # WB7a
+        else:
+            return i
+        last = kind
+        i += 1
+    return text.size
+
+
+@njit(cache=True, nogil=True)
+def _joined(before: int, kind: int) -> bool:
+    """Whether nothing breaks between two classes: WB5, WB8 to WB10, WB13 to WB13b."""
+    if kind == _EXTEND_NUM_LET:
+        return _LETTER <= before <= _EXTEND_NUM_LET
+    if kind == _KATAKANA:
+        return before in (_KATAKANA, _EXTEND_NUM_LET)
+    if kind in (_LETTER, _HEBREW, _NUMERIC):
+        return _LETTER <= before <= _NUMERIC or before == _EXTEND_NUM_LET
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _next(text: Any, table: Any, i: int) -> tuple[int, int]:
+    """Where the next character after `i` is that counts, and its class; at the end, any that joins with nothing."""
+    i += 1
+    while i < text.size:
+        kind = table[text[i]] & _CLASS
+        if kind not in (_EXTEND, _ZWJ):
+            return i, kind
+        i += 1
+    return i, _OTHER
+
+
+@njit(cache=True, nogil=True)
+def _continued(before: int, mark: int, after: int) -> bool:
+    """Whether a mark stands within a word or number, as in "can't" and "3.14": WB6, WB7b, WB12."""
+    if before == _NUMERIC:
+        return after == _NUMERIC and mark in (_MID_NUM, _MID_NUM_LET, _SINGLE_QUOTE)
+    if mark == _DOUBLE_QUOTE:
+        return before == _HEBREW and after == _HEBREW
+    letters = before in (_LETTER, _HEBREW) and after in (_LETTER, _HEBREW)
+    return letters and mark in (_MID_LETTER, _MID_NUM_LET, _SINGLE_QUOTE)
+
+
+@njit(cache=True, nogil=True)
+def _ngrams(hashes: Any, n: int) -> Any:
+    """A polynomial in the hashes, rolled along: words are mixed already, so their places keep sums apart."""
+    count = max(hashes.size - n + 1, 0)
+    out = np.empty(count, np.uint64)
+    highest = np.uint64(1)
+    for _ in range(n - 1):
+        highest *= _BASE
+    value = np.uint64(0)
+    for i in range(hashes.size):
+        if i >= n:
+            value -= hashes[i - n] * highest
+        value = value * _BASE + hashes[i]
+        if i >= n - 1:
+            out[i - n + 1] = _mixed(value)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _paragraphs(text: Any) -> Any:
+    count = min(text.size, 1)
+    for i in range(1, text.size):
+        count += text[i] == 10
+    at = np.zeros(count + 1, np.int64)
+    found = 1
+    for i in range(1, text.size):
+        if text[i] == 10:
+            at[found] = i
+            found += 1
+    at[count] = text.size
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _shingles(start: Any, hashes: Any, at: Any, n: int) -> Any:
+    offsets = np.zeros(at.size, np.int64)
+    first = np.zeros(at.size, np.int64)  # the first word of each paragraph
+    word = 0
+    for p in range(1, at.size):
+        while word < start.size and start[word] < at[p]:
+            word += 1
+        first[p] = word
+        offsets[p] = offsets[p - 1] + max(word - first[p - 1] - n + 1, 0)
+    out = np.empty(offsets[-1], np.uint64)
+    for p in range(1, at.size):
+        out[offsets[p - 1] : offsets[p]] = _ngrams(hashes[first[p - 1] : first[p]], n)
+    return out, offsets
