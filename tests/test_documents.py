@@ -19,7 +19,7 @@ import zstandard
 
 from ticlm.datasets import formats
 from ticlm.datasets.documents import Bad, Document, Fields, FileDocuments, Piece, moment
-from ticlm.datasets.filters import MinChars, passed
+from ticlm.datasets.filters import MinChars, Outcome, passed
 from ticlm.datasets.recipe import Recipe, Splits
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Calendar
@@ -254,8 +254,8 @@ def test_a_split_follows_from_the_id_alone() -> None:
 
 def test_filters_say_why(tmp_path: Path) -> None:
     document = Document("Hello", "u", MAY)
-    assert passed(document, [MinChars(chars=5)]) is document
-    assert passed(document, [MinChars(chars=5), MinChars(chars=6)]) == "shorter than 6 characters"
+    assert passed(document, [MinChars(chars=5)]).document is document
+    assert passed(document, [MinChars(chars=5), MinChars(chars=6)]) == Outcome(None, "shorter than 6 characters", 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""Repetition: texts in which too much stands more than once (Gopher, table A1; step 15 of TiC-CC's filters)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.documents import Document
+from ticlm.datasets.quality import NO_WORDS, lines
+from ticlm.platform.settings import Settings
+
+if TYPE_CHECKING:
+    from ticlm.datasets.recurrence import Recurrence
+
+
+class Repetition(Settings):
+    """Leave out texts in which a share of more than a limit is repeated, by the first limit that is passed.
+
+    Lines and paragraphs count without the white space around them, where there are two at least; of those that occur
+    more than once all copies count, also the first. Words are those of Unicode (UAX #29) that begin with a letter or
+    number, shares of n-grams are characters among those of all words, and case matters.
+    """
+
+    kind: Literal["repetition"] = "repetition"
+    lines: float = Field(0.30, ge=0)
+    paragraphs: float = Field(0.30, ge=0)
+    line_chars: float = Field(0.20, ge=0)
+    paragraph_chars: float = Field(0.20, ge=0)
+    most_common: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
+    """(n, limit): length times number of the n-gram that occurs most often (of several the longest), if more than once.
+    Copies that overlap count in full."""
+    repeated: tuple[tuple[int, float], ...] = ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10))
+    """(n, limit): characters within any n-gram that occurs more than once; none counts twice."""
+
+    def __call__(self, document: Document) -> Document | str:
+        return self._of_segments(document.text) or self._of_ngrams(document.text) or document
+
+    def _of_segments(self, text: str) -> str | None:
+        by_line = _repeated(lines(text))
+        by_paragraph = _repeated([part for part in map(str.strip, text.split("\n\n")) if part])
+        limits = {
+            "repeated lines": (by_line[0], self.lines),
+            "repeated paragraphs": (by_paragraph[0], self.paragraphs),
+            "characters in repeated lines": (by_line[1], self.line_chars),
+            "characters in repeated paragraphs": (by_paragraph[1], self.paragraph_chars),
+        }
+        return next((reason for reason, (share, limit) in limits.items() if share > limit), None)
+
+    def _of_ngrams(self, text: str) -> str | None:
+        words = recurrence(text)
+        if words.chars == 0:
+            return NO_WORDS
+        for n, limit in self.most_common:
+            if words.most_common(n) / words.chars > limit:
+                return f"one {n}-gram too often"
+        for n, limit in self.repeated:
+            if words.repeated(n) / words.chars > limit:
+                return f"characters in repeated {n}-grams"
+        return None
+
+
+def recurrence(text: str) -> Recurrence:
+    from ticlm.datasets.recurrence import Recurrence
+
+    return Recurrence.of(text)
+
+
+def _repeated(segments: Sequence[str]) -> tuple[float, float]:
+    """Which shares of the segments, and of their characters, occur more than once."""
+    if len(segments) < 2 or len(counts := Counter(segments)) == len(segments):
+        return 0.0, 0.0
+    copies = {segment: n for segment, n in counts.items() if n > 1}
+    chars = sum(len(segment) * n for segment, n in copies.items())
+    return sum(copies.values()) / len(segments), chars / sum(map(len, segments))
