@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import fsspec
-
+from ticlm.datasets.fetching import Unreachable, opened
 from ticlm.platform.errors import InputError
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
@@ -43,13 +42,15 @@ def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Ite
     """(line, record) from `start` to `end`, lines counted from 1 there; instead of a record, why there is none.
 
     The lines of a stretch are those that begin in it. A broken file ends with a line `broken file`. A file that cannot
-    be reached raises InputError: that is no property of its contents.
+    be read raises InputError, one behind a URI Unreachable: that is no property of its contents.
     """
     try:
         if path.endswith(".parquet"):
             yield from _rows(path, start, end, names)
         else:
             yield from _json_lines(path, start, end)
+    except Unreachable:
+        raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
@@ -61,7 +62,7 @@ def lines_before(path: str, start: int) -> int:
     if path.endswith(".parquet"):
         with _parquet(path) as file:
             return sum(file.metadata.row_group(group).num_rows for group in range(start))
-    with fsspec.open(path, "rb") as raw:
+    with opened(path) as raw:
         lines, left, last = 0, start, b"\n"
         while left and (block := raw.read(min(BLOCK, left))):
             lines, left, last = lines + block.count(b"\n"), left - len(block), block[-1:]
@@ -93,7 +94,7 @@ def _parsed(line: bytes) -> Record | str:
 def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes]:
     """Lines that begin in [start, end); the byte before `start` tells whether a line begins there."""
     at = max(start - 1, 0)
-    with fsspec.open(path, "rb") as raw:
+    with opened(path) as raw:
         if path.endswith(".gz"):
             blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31))
         elif path.endswith(".zst"):
@@ -167,7 +168,7 @@ def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Itera
                     number += 1
                     yield number, record
     except _damage() as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, Unreachable) or (isinstance(error, OSError) and error.errno is not None):
             raise
         yield number + 1, BROKEN
 
@@ -176,7 +177,7 @@ def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Itera
 def _parquet(path: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with fsspec.open(path, "rb") as raw:
+    with opened(path) as raw:
         yield pq.ParquetFile(raw)
 
 

@@ -1,0 +1,295 @@
+"""Members: stretches of a file that were packed each by itself (gzip members, zstd frames), and where the next begins.
+
+A plain file is one member. A web archive has one for each record, or, packed at once, one for all. A record may go on
+in gzip members that begin with none; it does not go from one zstd frame into the next.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
+
+GARBAGE = "garbage between records"
+BROKEN = "broken compression"
+TRUNCATED = "truncated file"
+EMPTY = "empty file"
+PACKED_BLOCK = 1 << 16
+UNPACKED_BLOCK = 1 << 20
+ZSTD_SLICE = 512  # it unpacks to 16 MiB at most; zstandard bounds nothing by itself
+ZSTD_WINDOW = 1 << 27  # as much as its command line allows
+BEHIND = 8 << 20
+PROBE = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes at `offset` that belong to no member."""
+
+    reason: str
+    offset: int
+
+
+class Torn(Exception):
+    """The member breaks off, with a reason."""
+
+
+class Member(ABC):
+    """One member, unpacked as far as it is asked for."""
+
+    STARTS: ClassVar[re.Pattern[bytes]]
+    plain: ClassVar[bool] = False
+
+    def __init__(self, packed: _Packed) -> None:
+        self.offset = packed.offset
+        self.torn = False
+        self._packed = packed
+        packed.behind.clear()
+
+    def more(self) -> bytes:
+        """The next bytes, a few MiB at most; none at its end. Torn where it is damaged or has no end."""
+        try:
+            return self._more()
+        except Torn:
+            self.torn = True
+            raise
+
+    def back_to(self, unpacked: int) -> bool:
+        """Go back to a place in a plain member; False where it is packed."""
+        return False
+
+    def go_on(self) -> bool:
+        """At the end: take the next member for a part of this one, unless it begins a record; False if it does."""
+        return False
+
+    @staticmethod
+    @abstractmethod
+    def begins(data: bytes, at: int) -> bool:
+        """Whether what looks like a beginning in the midst of `data` is one."""
+
+    @abstractmethod
+    def _more(self) -> bytes: ...
+
+
+def members(stream: BinaryIO) -> Iterator[Member | Gap]:
+    """All members in order, each to be read to its end before the next; gaps where there should have been one.
+
+    What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
+    its end is not known.
+    """
+    packed = _Packed(stream)
+    if not packed.ahead():
+        yield Gap(EMPTY, 0)
+    kind: type[Member] | None = None
+    while packed.ahead():
+        kinds = (_Gzip, _Zstd, _Plain) if kind is None else (kind,)
+        found = next((one for one in kinds if one.STARTS.match(packed.held)), None)
+        if found is None:
+            yield Gap(GARBAGE, packed.offset)
+            packed.search(kinds)
+            continue
+        kind = found
+        if kind is _Zstd and packed.skippable():
+            continue
+        member = found(packed)
+        yield member
+        if member.torn:
+            packed.back()
+            packed.search((kind,))
+
+
+class _Packed:
+    """The file as it lies: `held` begins at `offset`; `behind` is what the current member took of it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.held = b""
+        self.offset = 0
+        self.behind = bytearray()
+        self.dictionary: Any = None
+        self._stream = stream
+
+    def fill(self) -> bool:
+        block = self._stream.read(PACKED_BLOCK)
+        self.held = self.held + block if self.held else block
+        return bool(block)
+
+    def take(self, count: int, remember: bool = True) -> None:
+        if remember:
+            self.behind += self.held[:count]
+            if len(self.behind) > 2 * BEHIND:
+                del self.behind[:-BEHIND]
+        self.held = self.held[count:]
+        self.offset += count
+
+    def ahead(self) -> bool:
+        """Pass over zeros and line ends, with which writers fill up; whether anything follows."""
+        while True:
+            padding = len(self.held) - len(self.held.lstrip(b"\0\r\n"))
+            self.take(padding, remember=False)
+            if len(self.held) >= PROBE or not self.fill():
+                break
+        return bool(self.held.strip(b"\0\r\n"))
+
+    def back(self) -> None:
+        """Return to the second byte of the current member, or to the last few MiB of it."""
+        self.held = bytes(self.behind) + self.held
+        self.offset -= len(self.behind)
+        self.behind.clear()
+        self.take(1, remember=False)
+
+    def seek(self, offset: int) -> None:
+        self._stream.seek(offset)
+        self.held, self.offset = b"", offset
+
+    def search(self, kinds: tuple[type[Member], ...]) -> None:
+        """Go to the next place where a member of one of these kinds begins, or to the end."""
+        while True:
+            more = self.fill()
+            end = len(self.held) - PROBE if more else len(self.held)
+            starts = sorted(m.start() for kind in kinds for m in kind.STARTS.finditer(self.held) if m.start() < end)
+            for start in starts:
+                if any(kind.STARTS.match(self.held, start) and kind.begins(self.held, start) for kind in kinds):
+                    self.take(start, remember=False)
+                    return
+            self.take(max(end, 0), remember=False)
+            if not more:
+                return
+
+    def skippable(self) -> bool:
+        """Pass over a skippable zstd frame; one at the beginning may hold the dictionary of all others."""
+        if self.held[1:4] != b"\x2a\x4d\x18":
+            return False
+        (length,) = struct.unpack_from("<I", self.held.ljust(8, b"\0"), 4)
+        first, name = self.offset == 0, self.held[0]
+        while len(self.held) < 8 + length and (length < BEHIND or self.held[8:] == b""):
+            if not self.fill():
+                break
+        if first and name == 0x5D and len(self.held) >= 8 + length:
+            self.dictionary = _dictionary(self.held[8 : 8 + length])
+        left = 8 + length
+        while left and (self.held or self.fill()):
+            passed = min(left, len(self.held))
+            self.take(passed, remember=False)
+            left -= passed
+        return True
+
+
+class _Gzip(Member):
+    STARTS = re.compile(rb"\x1f\x8b\x08")
+
+    def __init__(self, packed: _Packed) -> None:
+        super().__init__(packed)
+        self._unpacker = zlib.decompressobj(wbits=31)
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        return _head(data[at : at + PROBE]).startswith((b"WARC/", b"filedesc:"))
+
+    def _more(self) -> bytes:
+        packed = self._packed
+        while not (unpacker := self._unpacker).eof:
+            if not packed.held:
+                packed.fill()
+            given = packed.held
+            try:
+                unpacked = unpacker.decompress(given, UNPACKED_BLOCK)
+            except zlib.error:
+                raise Torn(BROKEN) from None
+            packed.take(len(given) - len(unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail))
+            if unpacked:
+                return unpacked
+            if not given and not unpacker.eof:
+                raise Torn(TRUNCATED)
+        return b""
+
+    def go_on(self) -> bool:
+        packed = self._packed
+        while len(packed.held) < PROBE and packed.fill():
+            pass
+        head = _head(packed.held[:PROBE])
+        if not head or head.lstrip(b"\r\n").startswith((b"WARC/", b"filedesc:")):
+            return False
+        self._unpacker = zlib.decompressobj(wbits=31)
+        return True
+
+
+class _Zstd(Member):
+    STARTS = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+
+    def __init__(self, packed: _Packed) -> None:
+        super().__init__(packed)
+        self._unpacker = _zstd(packed.dictionary)
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        import zstandard
+
+        try:
+            zstandard.get_frame_parameters(data[at : at + 18])
+        except zstandard.ZstdError:
+            return False
+        return True
+
+    def _more(self) -> bytes:
+        import zstandard
+
+        unpacker, packed = self._unpacker, self._packed
+        while not unpacker.eof:
+            if not packed.held and not packed.fill():
+                raise Torn(TRUNCATED)
+            given = packed.held[:ZSTD_SLICE]
+            try:
+                unpacked: bytes = unpacker.decompress(given)
+            except zstandard.ZstdError:
+                raise Torn(BROKEN) from None
+            packed.take(len(given) - len(unpacker.unused_data if unpacker.eof else b""))
+            if unpacked:
+                return unpacked
+        return b""
+
+
+class _Plain(Member):
+    STARTS = re.compile(rb"WARC/[01]\.|filedesc:")
+    plain = True
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        return True
+
+    def back_to(self, unpacked: int) -> bool:
+        self._packed.seek(self.offset + unpacked)
+        return True
+
+    def _more(self) -> bytes:
+        if not self._packed.held:
+            self._packed.fill()
+        block = self._packed.held
+        self._packed.take(len(block), remember=False)
+        return block
+
+
+def _head(packed: bytes) -> bytes:
+    """The first bytes of a gzip member; none where it is none, or damaged there."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(packed, 16)
+    except zlib.error:
+        return b""
+
+
+def _zstd(dictionary: Any) -> Any:
+    import zstandard
+
+    return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW).decompressobj()
+
+
+def _dictionary(data: bytes) -> Any:
+    """The dictionary that a file packed with zstd carries: plain, or itself a frame (IIPC: WARC with zstd)."""
+    import zstandard
+
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return zstandard.ZstdCompressionDict(data)
