@@ -8,28 +8,26 @@ the number of workers, the cut of the work, its order, or interruptions.
 
 from __future__ import annotations
 
-import logging
-import os
-import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ticlm.datasets import ledger, packing, staging
+from ticlm.datasets import ledger, packing, staging, streams
+from ticlm.datasets.fanout import each, running_ray
 from ticlm.datasets.ledger import BuildRecord, Plan
-from ticlm.datasets.packing import Bundle, Part, Stream
+from ticlm.datasets.lineage import lineage
+from ticlm.datasets.packing import Bundle
+from ticlm.datasets.parts import Part, parts_of
 from ticlm.datasets.recipe import Recipe
-from ticlm.datasets.staging import Group, Scan
+from ticlm.datasets.staging import Scan
+from ticlm.datasets.streams import Sets, Stream
 from ticlm.datasets.tokenizing import PretrainedTokenizer, TrainedTokenizer
-from ticlm.platform.errors import InputError, RunError, TiclmError
+from ticlm.platform.errors import InputError
 from ticlm.platform.lease import lease
 from ticlm.platform.shards import INFO, Column, Corpus, CorpusInfo, TokenizerInfo, dtype_for
 from ticlm.platform.store import Store, read_record
 
-PART_BYTES = 64 << 20
-BLOCK_BYTES = 16 << 20
 TELL_S = 10.0
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,13 +44,13 @@ def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: Non
     """
     store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
     _same_recipe(store, recipe)
-    staged = f"staging/{recipe.identity[:16]}"
-    fresh, _ = ledger.unread(recipe.reader, recipe.periods, ledger.builds(store))
+    staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
+    fresh, _ = ledger.unread(recipe, ledger.builds(store))
     if store.exists(INFO) and not fresh and not store.exists(f"{staged}/plan.json"):
         progress(f"{recipe.id}: nothing new")
         return Corpus.open(store.uri())
     store.check_writable()
-    with lease(store, f"data build {recipe.id}"), _running_ray():
+    with lease(store, f"data build {recipe.id}"), running_ray():
         work = _Build(recipe, store, staged, progress)
         work.finish(work.unfinished())
         work.finish(work.scanned())
@@ -65,6 +63,8 @@ class _Build:
 
     def __init__(self, recipe: Recipe, store: Store, staged: str, progress: Progress) -> None:
         self.recipe, self.store, self.staged, self.progress = recipe, store, staged, progress
+        deduplicated = recipe.deduplicate is not None
+        self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
         self.published: TokenizerInfo | None = None
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load
@@ -77,7 +77,7 @@ class _Build:
     def scanned(self) -> Plan | None:
         """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
         done = ledger.builds(self.store)
-        inputs, again = ledger.unread(self.recipe.reader, self.recipe.periods, done)
+        inputs, again = ledger.unread(self.recipe, done)
         if not inputs:
             return None
         for other in self.store.folders("staging"):
@@ -89,18 +89,23 @@ class _Build:
         there = set(self.store.files(f"{self.staged}/scans"))
         missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
         scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
-        for _ in self._watched("read", scan, missing, sum(piece.input.size for piece in missing)):
-            pass
+        size = sum(piece.input.size for piece in missing)
+        unread: dict[str, str] = {}
+        for found in self._watched("read", scan, missing, size, self.recipe.limits.at_once):
+            if found.unread is not None:
+                unread[found.piece.input.path] = found.unread
+        ledger.check_read(unread, inputs, self.recipe.limits)
         plan = Plan(
             number=len(done),
-            inputs=tuple(inputs),
-            again=tuple(again),
-            scans=tuple(keys),
+            inputs=tuple(entry for entry in inputs if entry.path not in unread),
+            again=tuple(path for path in again if path not in unread),
+            scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in unread),
             built=tuple(label for label in self.store.folders("periods") if self._is_built(label)),
             last=self.recipe.periods.last,
+            unread=dict(sorted(unread.items())),
         )
         scans = self._scans(plan)
-        ledger.check(ledger.account(plan, scans, self.recipe.calendar), scans, self.recipe.limits)
+        ledger.check(ledger.account(plan, scans, self.recipe), scans, self.recipe.limits)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 
@@ -109,31 +114,84 @@ class _Build:
         if plan is None:
             return
         scans = self._scans(plan)
-        record = ledger.account(plan, scans, self.recipe.calendar)
+        record = ledger.account(plan, scans, self.recipe)
         for line in record.warnings:
             self.progress(f"warning: {line}")
         todo = [label for label in record.periods if not self._is_built(label)]
-        parts = _parts(todo, [group for scan in scans for group in scan.groups])
+        parts = parts_of(todo, [group for scan in scans for group in scan.groups])
+        self._deduplicated(parts)
         info = self._info(record, scans, parts)
         for label in todo:
             self.store.remove(f"periods/{label}")  # attempts that were interrupted
-        streams = self._tokenised(info, [part for label in todo for part in parts[label]])
-        bundles = [
-            Bundle(period=self.recipe.calendar.period(label), streams=streams[label], tally=record.periods[label])
-            for label in todo
-        ]
-        pack = partial(packing.pack, self.store, info, self.recipe.seed)
+        made = self._tokenised(info, [part for label in todo for part in parts[label]])
+        bundles = [self._bundle(label, record, made[label], scans) for label in todo]
+        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
-        for number, manifest in enumerate(_each(pack, bundles, size), 1):
-            tokens = sum(split.tokens for split in manifest.splits.values())
-            self.progress(f"{manifest.period.label}: {tokens:,} tokens ({number} of {len(bundles)})")
+        for number, manifest in enumerate(each(pack, bundles, size), 1):
+            tokens = manifest.splits["train"].tokens
+            self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
         self.store.write(f"{ledger.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
+        self._forget()
         self.store.remove("staging")
 
-    def _watched(self, done: str, function: Callable[[T], R], items: Sequence[T], size: int) -> Iterator[R]:
-        """As `_each`, with a word on how far it is now and then."""
+    def _deduplicated(self, parts: Mapping[str, Sequence[Part]]) -> None:
+        """Verdicts on what repeats in these periods, where the recipe asks for them."""
+        if self.recipe.deduplicate is None or not parts:
+            return
+        from ticlm.datasets import verdicts
+
+        settings, store, folder = self.recipe.deduplicate, self.store, self.staged
+        everything = [part for mine in parts.values() for part in mine]
+        shingle = partial(verdicts.shingle, store, folder, settings)
+        size = sum(part.bytes for part in everything)
+        counted = list(self._watched("counted n-grams of", shingle, everything, size))
+        built = [label for label in store.folders("periods") if self._is_built(label)]
+        chains = verdicts.chains(settings, counted, self.recipe.position, built)
+        needed = max(verdicts.filter_bytes(settings, chain) for chain in chains)
+        self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
+        judge = partial(verdicts.judge_chain, store, folder, settings)
+        for _ in self._watched("judged", judge, chains, 0, None, needed):
+            pass
+        if self.recipe.held_out.clean:
+            compare = partial(verdicts.overlap, store, folder, settings)
+            for _ in self._watched("compared", compare, verdicts.by_period(chains), 0, None, needed):
+                pass
+
+    def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
+        from ticlm.datasets import verdicts
+
+        given = sorted({scan.piece.input.path for scan in scans if label in scan.periods})
+        return Bundle(
+            period=self.recipe.calendar.period(label),
+            streams=made,
+            tally=record.periods[label],
+            deduplication=verdicts.deduplications(self.store, self.staged, label),
+            overlap=verdicts.overlaps(self.store, self.staged, label),
+            lineage=lineage(self.recipe, given),
+        )
+
+    def _forget(self) -> None:
+        """Filters that no later period needs."""
+        if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
+            return
+        from ticlm.datasets import verdicts
+
+        built = [label for label in self.store.folders("periods") if self._is_built(label)]
+        last = max(self.recipe.position(label) for label in built)
+        verdicts.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)
+
+    def _watched(
+        self,
+        done: str,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        size: int = 0,
+        at_once: int | None = None,
+        memory: int = 0,
+    ) -> Iterator[R]:
+        """As `each`, with a word on how far it is now and then."""
         told = time.monotonic()
-        for number, outcome in enumerate(_each(function, items, size), 1):
+        for number, outcome in enumerate(each(function, items, size, at_once, memory), 1):
             if time.monotonic() - told > TELL_S:
                 told = time.monotonic()
                 self.progress(f"{done} {number:,} of {len(items):,} pieces")
@@ -146,7 +204,7 @@ class _Build:
     def _is_built(self, label: str) -> bool:
         return read_record(self.store, f"periods/{label}") is not None
 
-    def _info(self, record: BuildRecord, scans: Sequence[Scan], parts: dict[str, list[Part]]) -> CorpusInfo:
+    def _info(self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[Part]]) -> CorpusInfo:
         """What the corpus is; at its first build, its tokenizer is trained here."""
         if self.store.exists(INFO):
             return Corpus.open(self.store.uri()).info
@@ -164,46 +222,30 @@ class _Build:
         self.store.create(INFO, info.model_dump_json(indent=1).encode())
         return info
 
-    def _trained(self, record: BuildRecord, parts: dict[str, list[Part]]) -> TokenizerInfo:
+    def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[Part]]) -> TokenizerInfo:
         """A tokenizer that has seen the train split of the first period alone."""
         assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
         self.progress(f"training a tokenizer on {first}")
-        train = partial(_train, self.store, self.recipe.tokenizer, first)
-        return next(_each(train, [parts[first]], 0))
+        train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
+        return next(each(train, [tuple(parts[first])]))
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[Part]) -> dict[str, tuple[Stream, ...]]:
         """Streams per period, in the order of its parts."""
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
-        folder = f"{self.staged}/tokens"
-        tokenise = partial(packing.tokenise, self.store, folder, self.recipe.by_source, info.tokenizer)
+        tokenise = partial(streams.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)
         made = {stream.path: stream for stream in self._watched("tokenised", tokenise, parts, size)}
         found: dict[str, list[Stream]] = {}
         for part in parts:
-            found.setdefault(part.period, []).append(made[packing.stream_path(folder, part)])
+            found.setdefault(part.period, []).append(made[streams.stream_path(self.staged, part)])
         return {label: tuple(streams) for label, streams in found.items()}
 
 
-def _train(store: Store, tokenizer: TrainedTokenizer, period: str, parts: Sequence[Part]) -> TokenizerInfo:
-    return tokenizer.train(packing.texts_of(store, parts, "train"), period, store)
-
-
-def _parts(labels: Sequence[str], groups: Iterable[Group]) -> dict[str, list[Part]]:
-    """Each period's documents in stretches of about PART_BYTES."""
-    staged: dict[str, list[Group]] = {label: [] for label in labels}
-    for group in groups:
-        if group.period in staged:
-            staged[group.period].append(group)
-    return {label: list(_cut(label, mine)) for label, mine in staged.items()}
-
-
-def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
-    size = sum(group.bytes for group in groups)
-    bounds = staging.stretches(max(1, -(-size // PART_BYTES)))
-    for number, (low, high) in enumerate(bounds):
-        spans = staging.spans(groups, low, high)
-        yield Part(period=label, number=number, low=low, high=high, bytes=size // len(bounds), spans=spans)
+def _train(
+    store: Store, folder: str, sets: Sets, tokenizer: TrainedTokenizer, period: str, parts: Sequence[Part]
+) -> TokenizerInfo:
+    return tokenizer.train(streams.texts_of(store, folder, sets, parts, "train"), period, store)
 
 
 def _same_recipe(store: Store, recipe: Recipe) -> None:
@@ -213,52 +255,5 @@ def _same_recipe(store: Store, recipe: Recipe) -> None:
     if info.recipe != recipe.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of documents, periods, splits, filters, tokenizer, length, "
-            f"seed or by_source; give the changed recipe another version than {recipe.version}"
+            f"seed, by_source, deduplicate or held_out; give the changed recipe another version than {recipe.version}"
         )
-
-
-def _each(function: Callable[[T], R], items: Sequence[T], size: int) -> Iterator[R]:
-    """What `function` gives for each item, as Ray Data tasks end; `size`, in bytes, says how finely to cut the work."""
-    if not items:
-        return
-    import ray
-    import ray.data
-
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    blocks = max(size // BLOCK_BYTES, 2 * int(ray.cluster_resources().get("CPU", 1)))
-    rows = [{"item": pickle.dumps(item)} for item in items]
-    dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), blocks))
-    dataset.context.enable_progress_bars = False
-    for row in dataset.map(_called, fn_args=(function,)).iter_rows():
-        outcome = pickle.loads(row["outcome"])
-        if isinstance(outcome, TiclmError):
-            raise outcome
-        yield outcome
-
-
-def _called(row: dict[str, Any], function: Callable[[Any], Any]) -> dict[str, bytes]:
-    try:
-        outcome = function(pickle.loads(row["item"]))
-    except TiclmError as error:
-        outcome = error
-    except OSError as error:  # a full disk, a store that cannot be reached
-        outcome = RunError(f"the build stopped: {' '.join(str(error).split())}; run it again to go on")
-    return {"outcome": pickle.dumps(outcome)}
-
-
-@contextmanager
-def _running_ray() -> Iterator[None]:
-    import ray
-
-    if ray.is_initialized():
-        yield
-        return
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
-    else:
-        ray.init(address="local", include_dashboard=False, **quiet)
-    try:
-        yield
-    finally:
-        ray.shutdown()

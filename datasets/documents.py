@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ticlm.datasets import formats
-from ticlm.platform.errors import InputError
+from ticlm.datasets import formats, listing
 from ticlm.platform.periods import Calendar, Timeline
 from ticlm.platform.settings import Settings
 from ticlm.platform.store import Store
@@ -127,11 +125,8 @@ class FileDocuments(Settings):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Every file once, in the order of their paths; InputError for a path without any."""
-        found: dict[str, Input] = {}
-        for path in self.paths:
-            for entry in _matches(path):
-                found[entry.path] = entry
-        return [found[path] for path in sorted(found)]
+        found = listing.files(self.paths, formats.SUFFIXES)
+        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
     def pieces(self, entry: Input) -> list[Piece]:
         """The file in stretches that can be read apart, where its format allows it."""
@@ -209,41 +204,3 @@ def _get(record: Mapping[str, Any], name: str) -> Any:
 
 def _plain(value: object) -> str:
     return "" if value is None else str(value).encode(errors="replace").decode()
-
-
-def _matches(pattern: str) -> list[Input]:
-    import fsspec
-
-    try:
-        fs, path = fsspec.url_to_fs(pattern if "://" in pattern else os.path.abspath(os.path.expanduser(pattern)))
-        if any(mark in path for mark in "*?["):
-            files = [entry for entry in fs.glob(path, detail=True).values() if entry["type"] == "file"]
-        elif fs.isfile(path):
-            files = [fs.info(path)]
-        else:
-            files = [entry for entry in fs.find(path, detail=True).values() if formats.known(entry["name"])]
-    except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
-        raise InputError(f"documents.paths: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
-    if not files:
-        raise InputError(f"documents.paths: {pattern} matches no file; formats are {', '.join(formats.SUFFIXES)}")
-    for entry in files:
-        if not formats.known(entry["name"]):
-            raise InputError(
-                f"documents.paths: {entry['name']} has no known format; these are {', '.join(formats.SUFFIXES)}"
-            )
-    local = "file" in fs.protocol
-    return [
-        Input(
-            path=entry["name"] if local else fs.unstrip_protocol(entry["name"]),
-            size=int(entry["size"]),
-            stamp=_stamp(entry),
-        )
-        for entry in files
-    ]
-
-
-def _stamp(entry: Mapping[str, Any]) -> str:
-    for key in ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime"):
-        if entry.get(key):
-            return str(entry[key]).strip('"')
-    return ""

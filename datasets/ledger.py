@@ -7,13 +7,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from pydantic import Field
 
 from ticlm.datasets.documents import Input
 from ticlm.datasets.formats import BROKEN
-from ticlm.datasets.recipe import Limits, Reader
+from ticlm.datasets.recipe import Limits, Recipe
 from ticlm.datasets.staging import OUTSIDE, Scan, Tally
-from ticlm.platform.errors import InputError
+from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.periods import Calendar, Label
 from ticlm.platform.settings import Settings
 from ticlm.platform.store import Store
@@ -21,6 +24,7 @@ from ticlm.platform.store import Store
 BUILDS = "builds"
 ALREADY_BUILT = "came after its period was built"
 BEFORE_FIRST = "before the first period"
+AFTER_LATER = "came after a later period was built"
 READ_BEFORE = "read by an earlier build"
 
 
@@ -35,6 +39,8 @@ class Plan(Settings):
     built: tuple[str, ...]
     """Periods that stood when the build began."""
     last: Label | None
+    unread: dict[str, str] = Field(default_factory=dict)
+    """Inputs that could not be read to their end, and why."""
 
 
 class BuildRecord(Settings):
@@ -52,6 +58,8 @@ class BuildRecord(Settings):
     """Inputs with documents outside the calendar."""
     first: dict[str, str]
     warnings: tuple[str, ...]
+    unread: dict[str, str] = Field(default_factory=dict)
+    """Inputs that could not be read to their end, and why; none of their documents is counted here."""
 
 
 def builds(store: Store) -> list[BuildRecord]:
@@ -59,12 +67,13 @@ def builds(store: Store) -> list[BuildRecord]:
     return [BuildRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
-def unread(reader: Reader, calendar: Calendar, done: Sequence[BuildRecord]) -> tuple[list[Input], list[str]]:
+def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> tuple[list[Input], list[str]]:
     """The inputs a build has to read: new and changed ones, and, where the calendar's end has moved, those that hold
-    documents outside of it; and the paths of the latter."""
+    documents outside of it; and the paths of the latter. Inputs of global shards that are not used are not read."""
+    calendar = recipe.periods
     known = {entry.path: (entry, record) for record in done for entry in record.inputs}
     fresh, again = [], []
-    for entry in reader.inputs(calendar):
+    for entry in filter(recipe.uses, recipe.reader.inputs(calendar)):
         before, record = known.get(entry.path, (None, None))
         if entry != before:
             fresh.append(entry)
@@ -74,19 +83,21 @@ def unread(reader: Reader, calendar: Calendar, done: Sequence[BuildRecord]) -> t
     return fresh, again
 
 
-def account(plan: Plan, scans: Sequence[Scan], calendar: Calendar) -> BuildRecord:
+def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:
     """Where every document of the plan's inputs goes."""
+    calendar = recipe.calendar
     periods: dict[str, list[Tally]] = {}
     dropped: Counter[str] = Counter()
     late: Counter[str] = Counter()
-    start = min((calendar.period(label).start for label in plan.built), default=None)
+    stand = sorted(calendar.period(label).start for label in plan.built)
+    windowed = recipe.deduplicate is not None and recipe.deduplicate.scope == "window"
     for scan in scans:
         dropped.update(scan.nowhere.dropped)
         for label, tally in scan.periods.items():
             if label in plan.built and scan.piece.input.path in plan.again:
                 dropped[READ_BEFORE] += tally.read
-            elif label in plan.built or (start is not None and calendar.period(label).start < start):
-                dropped[ALREADY_BUILT if label in plan.built else BEFORE_FIRST] += tally.read
+            elif (why := _too_late(calendar, label, plan.built, stand, windowed)) is not None:
+                dropped[why] += tally.read
                 late[label] += tally.read
             else:
                 periods.setdefault(label, []).append(tally)
@@ -100,8 +111,22 @@ def account(plan: Plan, scans: Sequence[Scan], calendar: Calendar) -> BuildRecor
         late=dict(sorted(late.items())),
         beyond=tuple(sorted({s.piece.input.path for s in scans if OUTSIDE in s.nowhere.dropped})),
         first={reason: where for reason, (_, where) in sorted(_wrong(scans).items())},
-        warnings=tuple(_warnings(scans, late)),
+        warnings=tuple(_warnings(scans, late, plan.unread)),
+        unread=plan.unread,
     )
+
+
+def _too_late(
+    calendar: Calendar, label: str, built: Sequence[str], stand: Sequence[date], windowed: bool
+) -> str | None:
+    """Why documents of a period can no longer be taken in, given the periods that stand, and their starts in order."""
+    if label in built:
+        return ALREADY_BUILT
+    start = calendar.period(label).start
+    if stand and start < stand[0]:
+        return BEFORE_FIRST
+    # a period is deduplicated against those before it in its window, never against later ones
+    return AFTER_LATER if windowed and stand and start < stand[-1] else None
 
 
 def check(record: BuildRecord, scans: Sequence[Scan], limits: Limits) -> None:
@@ -119,6 +144,15 @@ def check(record: BuildRecord, scans: Sequence[Scan], limits: Limits) -> None:
         raise InputError(f"no document belongs to any period; {record.read} were read: {reasons or 'none'}")
 
 
+def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limits) -> None:
+    """RunError where too many inputs could not be read to their end; what was read of the others stays."""
+    if len(unread) > limits.inputs * len(inputs):
+        raise RunError(
+            f"{len(unread)} of {len(inputs)} inputs could not be read, limits.inputs allows {limits.inputs:.2%}; the "
+            f"first: {next(iter(unread.values()))}; what was read is kept: run it again to go on"
+        )
+
+
 def _wrong(scans: Sequence[Scan]) -> dict[str, tuple[int, str]]:
     """Bad documents by reason: how many, and where the first of them stands."""
     found: dict[str, tuple[int, str]] = {}
@@ -129,8 +163,9 @@ def _wrong(scans: Sequence[Scan]) -> dict[str, tuple[int, str]]:
     return found
 
 
-def _warnings(scans: Sequence[Scan], late: Counter[str]) -> list[str]:
+def _warnings(scans: Sequence[Scan], late: Counter[str], unread: Mapping[str, str]) -> list[str]:
     lines = [f"{s.first[BROKEN]}: the file is broken here; what lies before was kept" for s in scans if BROKEN in s.bad]
+    lines += [f"left out, as it cannot be read: {why}" for why in unread.values()]
     if late:
         labels = sorted(late)
         shown = ", ".join(labels[:3]) + (f" … {labels[-1]} ({len(labels)})" if len(labels) > 3 else "")

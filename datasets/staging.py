@@ -8,28 +8,32 @@ on who read what nor on when.
 from __future__ import annotations
 
 import io
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from ticlm.datasets.documents import Bad, Document, Piece
+from ticlm.datasets.documents import Bad, Document, Piece, Skipped
+from ticlm.datasets.fetching import Unreachable
 from ticlm.datasets.filters import passed
+from ticlm.datasets.hosts import host_of
 from ticlm.datasets.recipe import Recipe
+from ticlm.platform.census import Step
 from ticlm.platform.mixture import Split
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.store import Store
 
 RUN_BYTES = 64 << 20
 GROUP_BYTES = 1 << 20
-END_OF_ORDER = 1 << 64
 OUTSIDE = "outside the calendar"
+UNUSED = "in a global shard that is not used"
+READ = "read"
+"""The first step of every build: records become documents of a period and a split."""
+FORMAT = 2
+"""Of what lies on the store while a build goes on; an older one is begun anew."""
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 
 
@@ -38,15 +42,17 @@ class _Row(NamedTuple):
     order: int
     tie: int
     source: str
+    host: str
     text: str
 
 
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         ("split", pa.int8()),
         ("order", pa.uint64()),
         ("tie", pa.uint64()),
         ("source", pa.string()),
+        ("host", pa.string()),
         ("text", pa.large_string()),
     ]
 )
@@ -65,21 +71,27 @@ class Group(Settings):
 
 
 class Tally(Settings):
-    """Documents read that belong to one period (or to none), and those left out among them, by reason."""
+    """Documents read that belong to one period (or to none), and those left out among them, by reason and by step."""
 
     read: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+
+    @staticmethod
+    def of(read: int, steps: Sequence[Step]) -> Tally:
+        dropped: Counter[str] = Counter()
+        for step in steps:
+            dropped.update(step.dropped)
+        return Tally(read=read, dropped=dict(sorted(dropped.items())), steps=tuple(steps))
 
     @staticmethod
     def sum(tallies: Sequence[Tally]) -> Tally:
-        dropped: Counter[str] = Counter()
-        for tally in tallies:
-            dropped.update(tally.dropped)
-        return Tally(read=sum(t.read for t in tallies), dropped=dict(sorted(dropped.items())))
+        return Tally.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]))
 
 
 class Scan(Settings):
-    """What reading a piece found. `bad` and `first` count what was wrong with records, and say where it was first."""
+    """What reading a piece found. `bad` and `first` count what was wrong with records, and say where it was first.
+    `unread` says why the piece could not be read to its end; such a scan holds nothing else."""
 
     piece: Piece
     periods: dict[str, Tally]
@@ -88,6 +100,7 @@ class Scan(Settings):
     first: dict[str, str]
     groups: tuple[Group, ...]
     sources: tuple[str, ...]
+    unread: str | None = None
 
 
 def scan_key(recipe: Recipe, piece: Piece) -> str:
@@ -96,52 +109,96 @@ def scan_key(recipe: Recipe, piece: Piece) -> str:
 
 
 def scan(store: Store, folder: str, recipe: Recipe, piece: Piece) -> Scan:
-    """Read a piece, stage its documents below `folder`, and leave a summary there that says so, last of all."""
+    """Read a piece, stage its documents below `folder`, and leave a summary there that says so, last of all.
+
+    A piece that cannot be read to its end leaves none, so that it is read again.
+    """
     key = scan_key(recipe, piece)
-    staged = _Runs(store, f"{folder}/{key}")
-    read: Counter[str | None] = Counter()
-    dropped: dict[str | None, Counter[str]] = {}
-    bad: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for outcome in recipe.reader.read(piece):
-        period = None if outcome.timestamp is None else recipe.periods.place(outcome.timestamp)
-        label = None if period is None else period.label
-        read[label] += 1
-        reason = _staged(staged, recipe, label, outcome)
-        if reason is not None:
-            dropped.setdefault(label, Counter())[reason] += 1
-        if isinstance(outcome, Bad):
-            bad[outcome.reason] += 1
-            first.setdefault(outcome.reason, outcome.where)
-    staged.flush()
-    tallies = {label: Tally(read=n, dropped=dict(dropped.get(label, {}))) for label, n in read.items()}
-    done = Scan(
-        piece=piece,
-        nowhere=tallies.pop(None, Tally()),
-        periods={label: tally for label, tally in tallies.items() if label is not None},
-        bad=dict(bad),
-        first=first,
-        groups=tuple(staged.groups),
-        sources=tuple(sorted(staged.sources)),
-    )
+    reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"))
+    try:
+        for outcome in recipe.reader.read(piece):
+            reading.take(outcome)
+    except Unreachable as error:
+        nothing = Tally()
+        return Scan(
+            piece=piece, periods={}, nowhere=nothing, bad={}, first={}, groups=(), sources=(), unread=str(error)
+        )
+    done = reading.done(piece)
     store.write(f"{folder}/{key}.json", done.model_dump_json().encode())
     return done
 
 
-def _staged(staged: _Runs, recipe: Recipe, label: str | None, outcome: Document | Bad) -> str | None:
-    """Stage a document, or say why it is left out."""
-    if isinstance(outcome, Bad) and outcome.timestamp is None:
-        return outcome.reason
-    if label is None:
-        return OUTSIDE
-    if isinstance(outcome, Bad):
-        return outcome.reason
-    kept = passed(outcome, recipe.filters)
-    if isinstance(kept, str):
-        return kept
-    split = SPLITS.index(recipe.splits.of(kept.id))
-    staged.add(label, _Row(split, *recipe.place_in_order(kept), kept.source, kept.text))
-    return None
+class _Reading:
+    """What has been read of a piece so far: documents on their way to the store, and counts of everything."""
+
+    def __init__(self, recipe: Recipe, staged: _Runs) -> None:
+        self.recipe, self.staged = recipe, staged
+        self.names = [READ, *(_step_name(recipe, at) for at in range(len(recipe.filters)))]
+        self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
+        self._edited: dict[str | None, Counter[int]] = {}
+        self._read: Counter[str | None] = Counter()
+        self._bad: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def take(self, outcome: Document | Bad | Skipped) -> None:
+        period = None if outcome.timestamp is None else self.recipe.periods.place(outcome.timestamp)
+        label = None if period is None else period.label
+        self._read[label] += 1
+        if isinstance(outcome, Bad):
+            self._bad[outcome.reason] += 1
+            self._first.setdefault(outcome.reason, outcome.where)
+        reason = self._staged(label, outcome)
+        if reason is not None:
+            self._dropped.setdefault(label, Counter())[reason] += 1
+
+    def _staged(self, label: str | None, outcome: Document | Bad | Skipped) -> tuple[int, str] | None:
+        """Stage a document, or say at which step it is left out, and why."""
+        if outcome.timestamp is not None and label is None:
+            return 0, OUTSIDE
+        if not isinstance(outcome, Document):
+            return 0, outcome.reason
+        assert label is not None
+        split = self.recipe.split_of(outcome)
+        if split is None:
+            return 0, UNUSED
+        result = passed(outcome, self.recipe.filters)
+        self._edited.setdefault(label, Counter()).update(result.edited)
+        kept = result.document
+        if kept is None:
+            assert result.step is not None and result.reason is not None
+            return result.step + 1, result.reason
+        place = self.recipe.place_in_order(kept)
+        self.staged.add(label, _Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
+        return None
+
+    def done(self, piece: Piece) -> Scan:
+        self.staged.flush()
+        tallies = {label: self._tally(label, count) for label, count in self._read.items()}
+        return Scan(
+            piece=piece,
+            nowhere=tallies.pop(None, Tally()),
+            periods={label: tally for label, tally in tallies.items() if label is not None},
+            bad=dict(self._bad),
+            first=self._first,
+            groups=tuple(self.staged.groups),
+            sources=tuple(sorted(self.staged.sources)),
+        )
+
+    def _tally(self, label: str | None, read: int) -> Tally:
+        steps, left = [], read
+        for at, name in enumerate(self.names):
+            dropped = {why: n for (step, why), n in self._dropped.get(label, Counter()).items() if step == at}
+            edited = self._edited.get(label, Counter())[at - 1] if at else 0
+            steps.append(Step(name=name, read=left, dropped=dict(sorted(dropped.items())), edited=edited))
+            left = steps[-1].kept
+        return Tally.of(read, steps)
+
+
+def _step_name(recipe: Recipe, at: int) -> str:
+    """A filter's kind, numbered where a recipe has several of a kind."""
+    kinds = [step.kind for step in recipe.filters]
+    before = kinds[:at].count(kinds[at])
+    return f"{kinds[at]} {before + 1}" if before else kinds[at]
 
 
 class _Runs:
@@ -167,12 +224,14 @@ class _Runs:
             return
         path = f"{self.prefix}-{self._runs:04d}.parquet"
         sink = io.BytesIO()
-        with pq.ParquetWriter(sink, _SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source"]) as out:
+        with pq.ParquetWriter(
+            sink, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
+        ) as out:
             number = 0
             for label in sorted(self._rows):
                 for rows in _cut(sorted(self._rows[label], key=lambda row: (row.order, row.tie))):
-                    arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows), _SCHEMA)]
-                    out.write_table(pa.Table.from_arrays(arrays, schema=_SCHEMA), row_group_size=len(rows))
+                    arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows), SCHEMA)]
+                    out.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=len(rows))
                     self.groups.append(_group(path, number, label, rows))
                     number += 1
         self.store.write(path, sink.getvalue())
@@ -192,39 +251,3 @@ def _cut(rows: list[_Row]) -> Iterator[list[_Row]]:
         if size >= GROUP_BYTES or at == len(rows):
             yield rows[begin:at]
             begin, size = at, 0
-
-
-class Span(NamedTuple):
-    """Consecutive row groups of a run."""
-
-    run: str
-    first: int
-    last: int
-
-
-def spans(groups: Sequence[Group], low: int, high: int) -> tuple[Span, ...]:
-    """Where the documents are that stand in [low, high) of a period's order; `groups` are those of the period."""
-    numbers: dict[str, list[int]] = {}
-    for group in groups:
-        if group.high >= low and group.low < high:
-            numbers.setdefault(group.run, []).append(group.group)
-    return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
-
-
-def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
-    """The documents of these row groups that stand in [low, high), in their order."""
-    tables = []
-    for run, first, last in where:
-        with store.fs.open(store.path(run), "rb") as raw:
-            table = pq.ParquetFile(raw).read_row_groups(list(range(first, last + 1)), use_threads=False)
-        within = pc.greater_equal(table["order"], pa.scalar(low, pa.uint64()))
-        if high < END_OF_ORDER:
-            within = pc.and_(within, pc.less(table["order"], pa.scalar(high, pa.uint64())))
-        tables.append(table.filter(within))
-    whole = pa.concat_tables(tables) if tables else _SCHEMA.empty_table()
-    return whole.take(np.lexsort((whole["tie"].to_numpy(), whole["order"].to_numpy())))
-
-
-def stretches(count: int) -> list[tuple[int, int]]:
-    """The order in `count` equal stretches."""
-    return list(itertools.pairwise(END_OF_ORDER * i // count for i in range(count + 1)))

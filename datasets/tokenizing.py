@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from ticlm.platform.errors import InputError
@@ -135,21 +136,30 @@ class Encoder:
         self._end = info.end_of_text
         self.dtype = np.dtype(dtype_for(info.vocab_size))
 
-    def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
-        """The texts' tokens, some texts at a time."""
-        batch: list[str] = []
-        size = 0
-        for text in texts:
-            batch.append(text)
-            size += len(text)
-            if size >= BATCH_CHARS:
-                yield self._encode(batch)
-                batch, size = [], 0
-        if batch:
-            yield self._encode(batch)
+    def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], NDArray[np.int64]]:
+        """The texts' tokens, some texts to a block, and how many each text has, its end included."""
+        blocks: list[Tokens] = []
+        lengths: list[int] = []
+        for batch in _batches(texts):
+            parts: list[int] = []
+            for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+                ids = encoded.ids
+                parts += ids
+                parts.append(self._end)
+                lengths.append(len(ids) + 1)
+            blocks.append(np.array(parts, self.dtype))
+        return blocks, np.array(lengths, np.int64)
 
-    def _encode(self, texts: Sequence[str]) -> Tokens:
-        parts: list[Tokens] = []
-        for encoded in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False):
-            parts.append(np.array([*encoded.ids, self._end], self.dtype))
-        return np.concatenate(parts)
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Some texts at a time, of about BATCH_CHARS together."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

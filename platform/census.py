@@ -60,6 +60,7 @@ class Deduplication(Settings):
     split: Split
     documents: int
     documents_dropped: int
+    documents_edited: int
     paragraphs: int
     paragraphs_dropped: int
     """Those of documents that were kept."""

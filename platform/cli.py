@@ -42,9 +42,14 @@ def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> No
 
 
 @data.command("show")
-def data_show(name: Annotated[str, typer.Argument(metavar="CORPUS")], root: Root = "runs") -> None:
-    """What a corpus holds, period by period."""
-    from ticlm.datasets.overview import overview
+def data_show(
+    name: Annotated[str, typer.Argument(metavar="CORPUS")],
+    root: Root = "runs",
+    period: Annotated[str | None, typer.Option(help="This period alone.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What a corpus holds, period by period; what every step left out, and why."""
+    from ticlm.datasets import overview
     from ticlm.platform.display import console
     from ticlm.platform.plan import corpus_uri
     from ticlm.platform.shards import Corpus
@@ -52,7 +57,11 @@ def data_show(name: Annotated[str, typer.Argument(metavar="CORPUS")], root: Root
 
     uri = corpus_uri(name, Store(_root(root)))
     assert uri is not None
-    console().print(overview(Corpus.open(uri)))
+    corpus = Corpus.open(uri)
+    if as_json:
+        print(overview.as_json(corpus, period))
+    else:
+        console().print(overview.overview(corpus, period))
 
 
 @app.command()
@@ -237,6 +246,8 @@ def _report(plans: Sequence[Plan], root: str) -> None:
             report.write(results, Path(local))
             store.upload(Path(local), folder)
     console().print(report.table(report.summarize(results)))
+    for line in report.contamination_lines(results):
+        console().print(line)
     for line in [*(w for r in results for w in r.outside), *(f"missing: {m}" for r in results for m in r.missing)]:
         console().print(line)
     console().print(f"page: {store.uri(folder)}/index.html", soft_wrap=True)

@@ -23,6 +23,7 @@ from rich.console import Console
 
 from ticlm.datasets import corpus as building
 from ticlm.datasets import ledger, staging
+from ticlm.datasets.fanout import each
 from ticlm.datasets.overview import overview
 from ticlm.datasets.packing import TAIL, _random, _shuffled
 from ticlm.datasets.recipe import Recipe
@@ -81,8 +82,8 @@ def _recipe(texts: Path | str, **changes: Any) -> Recipe:
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work items one after the other in this process."""
-    monkeypatch.setattr(building, "_each", lambda function, items, size: map(function, items))
-    monkeypatch.setattr(building, "_running_ray", contextlib.nullcontext)
+    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
+    monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
 
 
 def _hashes(corpus: Corpus) -> dict[str, list[str]]:
@@ -164,7 +165,7 @@ def test_bytes_do_not_depend_on_how_the_work_is_cut(
         _write(other / f"{number}.jsonl", everything[number::5])
     monkeypatch.setattr(staging, "RUN_BYTES", 2000)
     monkeypatch.setattr(staging, "GROUP_BYTES", 300)
-    monkeypatch.setattr(building, "PART_BYTES", 1500)
+    monkeypatch.setattr("ticlm.datasets.parts.PART_BYTES", 1500)
     corpus = building.build(_recipe(other), str(tmp_path / "b"))
     _sound(corpus)
     assert _hashes(corpus) == expected
@@ -252,7 +253,7 @@ def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: No
 
 def test_nothing_new_means_nothing_is_read(texts: Path, loop: None, tmp_path: Path, monkeypatch: Any) -> None:
     first = _hashes(building.build(_recipe(texts), str(tmp_path)))
-    monkeypatch.setattr(building, "_running_ray", lambda: pytest.fail("Ray was started"))
+    monkeypatch.setattr(building, "running_ray", lambda: pytest.fail("Ray was started"))
     lines: list[str] = []
     assert _hashes(building.build(_recipe(texts), str(tmp_path), lines.append)) == first
     assert lines == ["toy@1: nothing new"]
@@ -391,7 +392,7 @@ class _Stopped(BaseException):
 def _stopping_after(count: int) -> Callable[..., Iterator[Any]]:
     left = [count]
 
-    def each(function: Callable[[Any], Any], items: Sequence[Any], size: int) -> Iterator[Any]:
+    def each(function: Callable[[Any], Any], items: Sequence[Any], *limits: int | None) -> Iterator[Any]:
         for item in items:
             if left[0] == 0:
                 raise _Stopped
@@ -408,10 +409,10 @@ def test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes(
     steps = 3 + 1 + 3 + 3  # files, the tokenizer, parts, periods
     for count in range(steps):
         root = str(tmp_path / str(count))
-        monkeypatch.setattr(building, "_each", _stopping_after(count))
+        monkeypatch.setattr(building, "each", _stopping_after(count))
         with pytest.raises(_Stopped):
             building.build(_recipe(texts), root)
-        monkeypatch.setattr(building, "_each", _stopping_after(steps - min(count, 3)))
+        monkeypatch.setattr(building, "each", _stopping_after(steps - min(count, 3)))
         corpus = building.build(_recipe(texts), root)
         _sound(corpus)
         assert _hashes(corpus) == expected, count
@@ -422,7 +423,7 @@ def test_an_interrupted_build_is_finished_before_newer_files_are_read(
 ) -> None:
     expected = _hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
     with monkeypatch.context() as patch, pytest.raises(_Stopped):
-        patch.setattr(building, "_each", _stopping_after(8))
+        patch.setattr(building, "each", _stopping_after(8))
         building.build(_recipe(texts), str(tmp_path / "cut"))
     (texts / "202301.jsonl.gz").unlink()
     _write(texts / "more.jsonl", _documents("202302", 7, seed=1))
@@ -447,7 +448,7 @@ def test_ray_gives_the_same_bytes_as_a_plain_loop(
 ) -> None:
     corpus = building.build(_recipe(texts), str(tmp_path / "ray"))
     _sound(corpus)
-    monkeypatch.setattr(building, "_each", lambda function, items, size: map(function, items))
+    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
     assert _hashes(corpus) == _hashes(building.build(_recipe(texts), str(tmp_path / "loop")))
 
 
@@ -457,9 +458,9 @@ def test_errors_in_rays_tasks_are_one_line(tmp_path: Path, ray_local: None) -> N
         raise OSError(28, "No space left on device") if item else InputError("wrong")
 
     with pytest.raises(InputError, match=r"^wrong$"):
-        list(building._each(fail, [0], 0))
+        list(each(fail, [0], 0))
     with pytest.raises(RunError, match="No space left on device; run it again to go on"):
-        list(building._each(fail, [1], 0))
+        list(each(fail, [1], 0))
 
 
 @pytest.mark.ray
@@ -473,7 +474,7 @@ def test_a_corpus_can_be_read_from_and_written_to_s3(
     lines: list[str] = []
     building.build(_recipe(f"{s3_bucket}/texts/*.jsonl.gz"), s3_bucket, lines.append)
     assert lines == ["toy@1: nothing new"]
-    monkeypatch.setattr(building, "_each", lambda function, items, size: map(function, items))
+    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
     assert _hashes(corpus) == _hashes(building.build(_recipe(texts), str(tmp_path / "local")))
     with pytest.raises(InputError, match="matches no file"):
         building.build(_recipe(f"{s3_bucket}/none/*.jsonl", version=2), s3_bucket)
@@ -509,7 +510,7 @@ def test_a_killed_build_goes_on_to_the_same_bytes(
         assert process.wait() == -signal.SIGKILL
     corpus = building.build(recipe, root)
     _sound(corpus)
-    monkeypatch.setattr(building, "_each", lambda function, items, size: map(function, items))
+    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
     assert _hashes(corpus) == _hashes(building.build(recipe, str(tmp_path / "whole")))
 
 

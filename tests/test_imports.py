@@ -29,7 +29,7 @@ READ_DATASETS = {"ticlm.platform.cli"}
 RAY_LIBRARIES = {
     "ray.train": {"ticlm.platform.cluster"},
     "ray.tune": {"ticlm.platform.tuning", "ticlm.tune_spaces"},
-    "ray.data": {"ticlm.platform.ingest", "ticlm.datasets.corpus"},
+    "ray.data": {"ticlm.platform.ingest", "ticlm.datasets.fanout"},
 }
 
 NO_RAY = {

@@ -1,0 +1,81 @@
+"""Work on many small items with Ray Data: what is made goes to the store, and only summaries come back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ticlm.platform.errors import RunError, TiclmError
+
+BLOCK_BYTES = 16 << 20
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def each(
+    function: Callable[[T], R], items: Sequence[T], size: int = 0, at_once: int | None = None, memory: int = 0
+) -> Iterator[R]:
+    """What `function` gives for each item, as Ray Data tasks end.
+
+    `size`, in bytes, says how finely to cut the work; at most `at_once` items are worked on at the same time, each in a
+    task that is promised `memory` bytes. A TiclmError ends the work; so does a full disk, as a RunError.
+    """
+    if not items:
+        return
+    import ray
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    blocks = max(size // BLOCK_BYTES, 2 * int(ray.cluster_resources().get("CPU", 1)))
+    if memory or at_once is not None:
+        blocks = len(items)  # so that a task is an item
+    _check_memory(memory, ray.nodes())
+    rows = [{"item": pickle.dumps(item)} for item in items]
+    dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), blocks))
+    dataset.context.enable_progress_bars = False
+    pool = ray.data.TaskPoolStrategy(size=at_once if at_once is not None and at_once < len(items) else None)
+    for row in dataset.map(_called, fn_args=(function,), compute=pool, memory=memory or None).iter_rows():
+        outcome = pickle.loads(row["outcome"])
+        if isinstance(outcome, TiclmError):
+            raise outcome
+        yield outcome
+
+
+def _check_memory(needed: int, nodes: Sequence[Mapping[str, Any]]) -> None:
+    """RunError where no node could ever run such a task: Ray would wait for one."""
+    most = max((int(node["Resources"].get("memory", 0)) for node in nodes if node["Alive"]), default=0)
+    if needed > most:
+        raise RunError(f"a task of this build needs {needed:,} bytes of memory; the largest node of Ray has {most:,}")
+
+
+def _called(row: dict[str, Any], function: Callable[[Any], Any]) -> dict[str, bytes]:
+    try:
+        outcome = function(pickle.loads(row["item"]))
+    except TiclmError as error:
+        outcome = error
+    except OSError as error:  # a full disk, a store that cannot be reached
+        outcome = RunError(f"the build stopped: {' '.join(str(error).split())}; run it again to go on")
+    return {"outcome": pickle.dumps(outcome)}
+
+
+@contextmanager
+def running_ray() -> Iterator[None]:
+    """The Ray that runs, or the one at RAY_ADDRESS, or one of our own that ends with this."""
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(**quiet)
+    else:
+        ray.init(address="local", include_dashboard=False, **quiet)
+    try:
+        yield
+    finally:
+        ray.shutdown()
