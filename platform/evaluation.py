@@ -10,7 +10,7 @@ from typing import Literal
 from ticlm.platform.errors import InputError, TiclmError
 from ticlm.platform.identity import weights_of
 from ticlm.platform.objective import AnyObjective
-from ticlm.platform.plan import Plan, corpus_uri
+from ticlm.platform.plan import Plan
 from ticlm.platform.results import Cell, read_cells, write_cells
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
@@ -52,7 +52,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
     """
     assert plan.corpus is not None
     wanted = {
-        task.id: [label for label in plan.evaluated() if _has_rows(plan, task, label)]
+        task.id: [label for label in plan.evaluated(task) if _has_rows(plan, task, label)]
         for task in plan.study.evaluations
     }
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
@@ -70,7 +70,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
                     identity = CellKey(
                         weights=weights,
                         task=task,
-                        data=plan.corpus.split(label, task.split).sha256,
+                        data=plan.corpus_of(task).split(label, task.split).sha256,
                         objective=plan.study.objective,
                         compute="float32",
                     )
@@ -79,11 +79,11 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
 
 def _has_rows(plan: Plan, task: Task, label: str) -> bool:
-    assert plan.corpus is not None
-    rows = plan.corpus.periods[label].splits[task.split].rows if label in plan.corpus.periods else 0
-    if not rows and plan.study.evaluate.periods != "all":
+    corpus = plan.corpus_of(task)
+    rows = corpus.split(label, task.split).rows if label in corpus.periods else 0
+    if not rows and plan.study.evaluate.periods != "all" and task.elsewhere is None:
         raise InputError(
-            f"evaluate.periods names {label}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
+            f"evaluate.periods names {label}, which has no {task.split} row in corpus {corpus.info.id}; "
             "leave it out, or rebuild with a larger share"
         )
     return rows > 0
@@ -92,8 +92,6 @@ def _has_rows(plan: Plan, task: Task, label: str) -> bool:
 def units(plan: Plan) -> list[Unit]:
     """What is left to score, a unit per checkpoint and task."""
     assert plan.corpus is not None and plan.store is not None
-    uri = corpus_uri(plan.study.corpus, plan.store)
-    assert uri is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     needed: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
     for (key, task_id, label), (weights, cell_key) in keys(plan).items():
@@ -109,7 +107,7 @@ def units(plan: Plan) -> list[Unit]:
             left.append(
                 Unit(
                     root=plan.store.root,
-                    corpus=uri,
+                    corpus=plan.corpus_of(tasks[task_id]).store.uri(),
                     weights=weights,
                     folder=folder,
                     task=tasks[task_id],

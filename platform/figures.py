@@ -1,18 +1,24 @@
-"""The figures of a report as PNG and SVG files (TiC-LM, Figures 1 and 3). The same results give the same bytes."""
+"""The figures of a report as PNG and SVG files (TiC-LM, Figures 1 and 3; 6 and 7 are in textfigures.py).
+
+The same results give the same bytes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ticlm.platform.contamination import contamination
 from ticlm.platform.layout import count
 from ticlm.platform.matrix import Array, View, cost_of
 from ticlm.platform.palette import DIVERGING, SEQUENTIAL, blend, colors
 from ticlm.platform.results import StudyResult
+from ticlm.platform.scales import limit, spread, thin, ticks
+from ticlm.platform.textfigures import contamination_figure, text_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,31 +51,6 @@ def draw(results: Sequence[StudyResult], seen: Sequence[Sequence[View]], folder:
     return written
 
 
-def limit(matrices: Iterable[Array]) -> float:
-    """Where the common colour scale of regret ends: the 95th percentile of its size, so that no lone cell sets it."""
-    sizes = np.abs(np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)]))
-    return max(float(np.percentile(sizes, 95)), 1e-3) if len(sizes) else 1.0
-
-
-def spread(matrices: Iterable[Array]) -> tuple[float, float]:
-    """Lowest and highest known value."""
-    known = np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)])
-    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-
-
-def ticks(labels: Sequence[str], most: int) -> list[int]:
-    """Positions to label, at most `most` and evenly apart: all where they fit, else the first of each year."""
-    chosen = list(range(len(labels)))
-    if len(chosen) > most:
-        years = [label[:4] for label in labels]
-        chosen = [i for i in chosen if i == 0 or years[i] != years[i - 1]]
-    kept: list[int] = []
-    for i in chosen:
-        if not kept or i - kept[-1] >= len(labels) / most:
-            kept.append(i)
-    return kept
-
-
 def _figures(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> Iterator[tuple[str, Figure]]:
     for study, views in zip(results, seen):
         for view in views:
@@ -79,6 +60,11 @@ def _figures(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> 
             yield f"over-time-{name}", _over_time(view)
         if len(study.rates):
             yield f"rates-{_slug(study.name)}", _rates(study)
+        if study.text:
+            yield f"text-{_slug(study.name)}", text_figure(study)
+        for found in contamination(views):
+            tasks = (found.before.task, found.after.task, found.before.source)
+            yield f"contamination-{_slug(study.name, *tasks)}", contamination_figure(found)
 
 
 def _matrices(view: View) -> Figure:
@@ -222,16 +208,6 @@ def _rates(study: StudyResult) -> Figure:
     axes.set_ylabel("learning rate")
     axes.legend(fontsize=7)
     return figure
-
-
-def thin(values: Array, most: int = 1200) -> list[int]:
-    """At most `most` positions that keep a series' shape: the ends, and of each stretch the lowest and the highest."""
-    if len(values) <= most:
-        return list(range(len(values)))
-    kept = {0, len(values) - 1}
-    for part in np.array_split(np.arange(len(values)), (most - 2) // 2):
-        kept |= {int(part[values[part].argmin()]), int(part[values[part].argmax()])}
-    return sorted(kept)
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:

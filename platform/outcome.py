@@ -10,7 +10,7 @@ from ticlm.methods.method import OracleSeries
 from ticlm.platform import evaluation
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan
-from ticlm.platform.results import COLUMNS, Cell, MethodResult, StudyResult, read_cells
+from ticlm.platform.results import COLUMNS, Cell, MethodResult, PeriodText, StudyResult, read_cells
 from ticlm.platform.rounds import Run
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def study_result(plan: Plan) -> StudyResult:
         target_tokens=_target(plan, first),
         outside=tuple(plan.outside()),
         missing=tuple(missing),
+        evaluated_by_task={t.id: plan.evaluated(t) for t in study.evaluations if t.elsewhere is not None},
+        splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in study.evaluations},
+        text=tuple(_text(plan)),
     )
 
 
@@ -62,7 +65,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, list[str]]:
     for run in plan.tree.runs:
         for trained in (label for label in run.rounds if plan.study.scores(run.method, label)):
             for task in plan.study.evaluations:
-                for label in plan.evaluated():
+                for label in plan.evaluated(task):
                     found = keys.get((run.rounds[trained], task.id, label))
                     if found is None:
                         gaps[_gap(plan, run, trained, task.id, label)] += 1
@@ -135,6 +138,18 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
                     "rate": spec.recipe.schedule.rate(step, spec.place),
                 }
             before += spec.steps
+
+
+def _text(plan: Plan) -> Iterator[PeriodText]:
+    """What the corpus says of each of the study's periods. Shares are of the tokens that its census counted."""
+    assert plan.corpus is not None
+    for label in plan.study.periods.timeline().labels:
+        manifest = plan.corpus.periods.get(label)
+        if manifest is not None:
+            tokens, census = manifest.splits["train"].tokens, manifest.census
+            whole = census.tokens or tokens
+            shares = {name: count / whole for name, count in census.subsets.items()} if whole else {}
+            yield PeriodText(label, tokens, shares, census.overlap)
 
 
 def _reference(plan: Plan) -> tuple[str, int, str] | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ticlm.platform import palette
+from ticlm.platform.contamination import contamination
 from ticlm.platform.layout import HEADINGS, Line, Score, count, heading, legend, lines, power, scores
 from ticlm.platform.matrix import View
 from ticlm.platform.payload import payload
@@ -24,7 +25,7 @@ from ticlm.platform.transfer import TransferRule
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = ("data.js", "heatmap.js", "chart.js", "page.js")
+SCRIPTS = ("data.js", "heatmap.js", "chart.js", "text.js", "page.js")
 RULES = {
     "nearest-exclusive": "a checkpoint's nearest preceding evaluation, which only the first checkpoint after it claims",
     "nearest": "a checkpoint's nearest preceding evaluation",
@@ -71,6 +72,10 @@ def render(
         legend=legend(summary),
         conventions=_conventions(rule, summary),
         has_rates=any(len(study.rates) for study in results),
+        has_text=any(study.text for study in results),
+        contaminations=[
+            f"{one.study.name}, {one.name}: {one.told()}" for views in seen for one in contamination(views)
+        ],
         outside=_told(results, "outside"),
         missing=_missing(results, seen),
         provenance=_provenance(results, made),

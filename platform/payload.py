@@ -14,16 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform import palette
-from ticlm.platform.figures import limit, spread, thin
+from ticlm.platform.contamination import Contamination, contamination
 from ticlm.platform.layout import HEADINGS, Score, lines, scores
 from ticlm.platform.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.results import StudyResult
+from ticlm.platform.scales import limit, spread, thin
+from ticlm.platform.textfigures import subsets_of
 from ticlm.platform.transfer import TransferRule
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = 65535
+POINTS = 3000
+"""Points of a scatter plot at most; a browser draws each as an element of its own."""
 KINDS = {"forward": 0, "backward": 1, "in_distribution": 2}
 RAMPS = ("diverging", "diverging_dark", "sequential", "sequential_dark")
 
@@ -59,6 +63,8 @@ def _study(
         "methods": methods,
         "views": [_view(view, summary, rule) for view in views],
         "rates": _rates(study),
+        "text": _text(study) if study.text else None,
+        "contamination": [_contamination(found) for found in contamination(views)],
     }
 
 
@@ -136,6 +142,45 @@ def _rates(study: StudyResult) -> list[dict[str, object]]:
             found[same] = line | {"methods": [], "periods": [mine["period"].iloc[i] for i in at]}
         found[same]["methods"].append(place)
     return [line | {"color": palette.APART[i % len(palette.APART)]} for i, line in enumerate(found.values())]
+
+
+def _text(study: StudyResult) -> dict[str, object]:
+    subsets = [
+        {
+            "name": name,
+            "color": palette.APART[(place + 1) % len(palette.APART)],
+            "shares": [_round(text.shares.get(name, np.nan)) for text in study.text],
+        }
+        for place, name in enumerate(subsets_of(study))
+    ]
+    return {
+        "labels": [text.label for text in study.text],
+        "tokens": [text.tokens for text in study.text],
+        "color": palette.APART[0],
+        "subsets": subsets,
+    }
+
+
+def _contamination(found: Contamination) -> dict[str, object]:
+    """The comparison in words and its points, or as many of them, evenly chosen, as are drawn."""
+    points = found.points
+    if len(points) > POINTS:
+        points = points.iloc[np.linspace(0, len(points) - 1, POINTS).round().astype(int)]
+    series = []
+    for place, method in enumerate(found.study.methods):
+        mine = points[points["method"] == method.name]
+        if len(mine):
+            values = {name: [_round(value) for value in mine[f"regret_{name}"]] for name in ("before", "after")}
+            periods = {name: mine[name].tolist() for name in ("trained", "evaluated")}
+            series.append({"method": place, **periods, **values})
+    return {
+        "name": found.name,
+        "what": found.what,
+        "splits": [found.split, found.study.splits[found.after.task]],
+        "told": found.told(),
+        "whole": len(found.points),
+        "series": series,
+    }
 
 
 def _round(value: float) -> float | None:

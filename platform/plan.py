@@ -18,6 +18,7 @@ from ticlm.platform.objective import Seq2Seq
 from ticlm.platform.rounds import Run, Tree, rounds
 from ticlm.platform.store import Record, Store, read_record
 from ticlm.platform.study import FolderModel, Study
+from ticlm.platform.tasks import Task
 
 if TYPE_CHECKING:
     from ticlm.platform.shards import Corpus, SplitManifest
@@ -41,6 +42,7 @@ class Plan:
     store: Store | None
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    _corpora: dict[str, Corpus] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
         return key in self.records
@@ -133,10 +135,32 @@ class Plan:
         chosen = self.study.evaluate.checkpoints
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
-    def evaluated(self) -> tuple[str, ...]:
+    def evaluated(self, task: Task | None = None) -> tuple[str, ...]:
+        """Evaluated periods, oldest first: those of the study, or of the other corpus that a task reads."""
+        if task is not None and task.elsewhere is not None:
+            return tuple(self.corpus_of(task).periods)
         labels = self.study.periods.timeline().labels
         chosen = self.study.evaluate.periods
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
+
+    def corpus_of(self, task: Task) -> Corpus:
+        """The corpus a task reads. InputError where it is another one that is not there, or has another tokenizer."""
+        assert self.corpus is not None
+        if task.elsewhere is None:
+            return self.corpus
+        if task.elsewhere not in self._corpora:
+            from ticlm.platform.shards import Corpus
+
+            uri = corpus_uri(task.elsewhere, self.store)
+            assert uri is not None
+            found = Corpus.open(uri)
+            if found.info.tokenizer.sha256 != self.corpus.info.tokenizer.sha256:
+                raise InputError(
+                    f"evaluations.{task.name}: corpus {found.info.id} was cut with another tokenizer than "
+                    f"{self.corpus.info.id}; build it with tokenizer: {{kind: pretrained, name: …/tokenizer}}"
+                )
+            self._corpora[task.elsewhere] = found
+        return self._corpora[task.elsewhere]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
         """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""

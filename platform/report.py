@@ -87,6 +87,14 @@ def table(summary: pd.DataFrame, sources: bool = False) -> Table:
     return out
 
 
+def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
+    """A line for every task that was scored on a held-out split and on its cleaned copy (platform/contamination.py)."""
+    from ticlm.platform.contamination import contamination
+    from ticlm.platform.matrix import views
+
+    return [f"{one.study.name}, {one.name}: {one.told()}" for study in results for one in contamination(views(study))]
+
+
 def write(
     results: Sequence[StudyResult], folder: Path, rule: TransferRule | None = None, made: str | None = None
 ) -> list[Path]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
+from ticlm.platform.census import Overlap
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Timeline
 from ticlm.platform.settings import Settings, fingerprint
@@ -104,6 +105,18 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
+class PeriodText:
+    """The text of one period, as far as it was counted when the corpus was built."""
+
+    label: str
+    tokens: int
+    """Of the train split."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """Of the train tokens, by subset of the text; subsets may overlap, and need not cover everything."""
+    overlap: tuple[Overlap, ...] = ()
+
+
+@dataclass(frozen=True)
 class StudyResult:
     """All that a report says about a study."""
 
@@ -134,6 +147,10 @@ class StudyResult:
     """One line for each group of missing cells, and why."""
     evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
+    splits: Mapping[str, str] = field(default_factory=dict)
+    """Task (`name@version`) -> the split it scores, behind the corpus's name where that is not the study's own."""
+    text: tuple[PeriodText, ...] = ()
+    """The study's periods that the corpus has, in order."""
 
 
 def _folder(weights: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.optimizers import AdamW
@@ -53,20 +53,23 @@ class Task(Settings):
     def id(self) -> str:
         return f"{self.name}@{self.version}"
 
+    @property
+    def elsewhere(self) -> str | None:
+        """The corpus whose rows it reads and whose periods it evaluates, where that is not the study's own."""
+        return None
+
     def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
         """The task's numbers for one period; `rows` is how many examples to hand to the answerer at once."""
         raise NotImplementedError
 
 
-class Perplexity(Task):
+class PackedRows(Task):
     """Packed-row loss: mean −log P (natural) per label over a period's held-out rows; metric `nll`, lower is better.
 
     Rows are those the corpus packed, so a token's context never reaches beyond its row. With sources in the corpus
     there is a value for each and one for all (source "").
     """
 
-    kind: Literal["perplexity"] = "perplexity"
-    name: str = "perplexity"
     max_rows: int | None = Field(None, gt=0)
     """At most so many rows of each period. A split's rows lie shuffled, so the first ones are a sample."""
 
@@ -86,4 +89,31 @@ class Perplexity(Task):
             yield Measurement("nll", value, int(counts[mine].sum()), error, source)
 
 
-AnyTask = Perplexity
+class Perplexity(PackedRows):
+    """Packed-row loss on the study's own corpus."""
+
+    kind: Literal["perplexity"] = "perplexity"
+    name: str = "perplexity"
+
+
+class PerplexityOn(PackedRows):
+    """Packed-row loss on another corpus, over its own periods: `name@version`, a path or a URI. It must have been cut
+    with the tokenizer of the study's corpus."""
+
+    kind: Literal["perplexity-on"] = "perplexity-on"
+    corpus: str
+
+    @property
+    def elsewhere(self) -> str | None:
+        return self.corpus
+
+
+def _kind(value: Any) -> str:
+    given = value.get("kind", "perplexity") if isinstance(value, dict) else getattr(value, "kind", "perplexity")
+    return str(given)
+
+
+AnyTask = Annotated[
+    Annotated[Perplexity, Tag("perplexity")] | Annotated[PerplexityOn, Tag("perplexity-on")],
+    Discriminator(_kind, custom_error_type="kind", custom_error_message="kind must be perplexity or perplexity-on"),
+]

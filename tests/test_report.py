@@ -19,13 +19,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from ticlm.platform.census import Overlap
 from ticlm.platform.errors import InputError
 from ticlm.platform.layout import count
 from ticlm.platform.matrix import views
 from ticlm.platform.page import render
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.report import summarize, table, write
-from ticlm.platform.results import COLUMNS, MethodResult, StudyResult
+from ticlm.platform.report import contamination_lines, summarize, table, write
+from ticlm.platform.results import COLUMNS, MethodResult, PeriodText, StudyResult
 from ticlm.platform.transfer import TransferRule
 
 YEARLY = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
@@ -149,6 +150,30 @@ def without(result: StudyResult, **where: object) -> StudyResult:
     for column, value in where.items():
         mask &= (result.cells[column] == value).to_numpy()
     return dataclasses.replace(result, cells=result.cells[~mask])
+
+
+def cleaned(result: StudyResult, subsets: bool = True) -> StudyResult:
+    """The study with a second task on its cleaned held-out split, 0.01 nats worse everywhere, and with its text."""
+    again = result.cells.assign(task="clean@1", value=result.cells["value"] + 0.01, key="clean-" + result.cells["key"])
+    overlap = Overlap(
+        split="eval",
+        documents=50,
+        documents_dropped=1,
+        paragraphs=400,
+        paragraphs_dropped=4,
+        ngrams=9000,
+        contained=270,
+    )
+    text = tuple(
+        PeriodText(label, 10**9 * (1 + i), {"wiki": 0.01, "news": 0.02 + i / 100} if subsets else {}, (overlap,))
+        for i, label in enumerate(YEARLY)
+    )
+    return dataclasses.replace(
+        result,
+        cells=pd.concat([result.cells, again], ignore_index=True),
+        splits={"tic-cc@1": "eval", "clean@1": "eval.clean"},
+        text=text,
+    )
 
 
 def one(summary: pd.DataFrame, method: str, source: str = "") -> pd.Series:
@@ -428,6 +453,54 @@ def test_methods_with_the_same_rates_share_a_line(folder: Path) -> None:
     assert [line["methods"] for line in lines] == [[0, 2, 3, 4], [1]]
 
 
+def test_the_page_shows_the_text_of_every_period() -> None:
+    page = Page(rendered(cleaned(study(methods=METHODS[:2]))))
+    text = json.loads(page.data)["studies"][0]["text"]
+    assert text["labels"] == list(YEARLY) and text["tokens"][:2] == [10**9, 2 * 10**9]
+    assert {one["name"]: one["shares"][1] for one in text["subsets"]} == {"wiki": 0.01, "news": 0.03}
+    assert "#text" in page.links and "The text" in page.text
+
+
+def test_a_text_without_a_census_has_no_shares_and_no_text_has_no_section(tmp_path: Path) -> None:
+    bare = cleaned(study(methods=METHODS[:2]), subsets=False)
+    assert json.loads(Page(rendered(bare)).data)["studies"][0]["text"]["subsets"] == []
+    page = Page(rendered(study(methods=METHODS[:2])))
+    assert json.loads(page.data)["studies"][0]["text"] is None
+    assert not {"#text", "#contamination"} & set(page.links)
+
+
+def test_contamination_is_one_line_in_the_terminal_and_a_cloud_of_points_on_the_page() -> None:
+    result = cleaned(study(methods=METHODS[:2]))
+    (line,) = contamination_lines([study(methods=METHODS[:1]), result])
+    # cyclic-cosine's three seeds and one of the other, 12 checkpoints each, and the Oracle's cutoffs but the reference
+    cells = (4 * 12 + len(CUTOFFS) - 1) * 12
+    told = f"Pearson 1.0000, Spearman 1.0000, over {cells} cells; the mean loss changes by +0.010; of eval, the train "
+    told += "text of the same period holds 2.0% of documents, 1.0% of paragraphs, 3.0% of n-grams"
+    assert line.startswith("tic-cc-3b, tic-cc@1 (eval) → clean@1 (eval.clean): regret") and line.endswith(told)
+    page = Page(rendered(result))
+    (found,) = json.loads(page.data)["studies"][0]["contamination"]
+    assert found["told"] in line and line in page.text
+    assert [one["method"] for one in found["series"]] == [0, 1, 2]
+    assert sum(len(one["before"]) for one in found["series"]) == found["whole"] == cells
+    assert found["series"][0]["before"] == pytest.approx(found["series"][0]["after"], abs=1e-5)  # relative to each
+
+
+def test_a_cloud_of_points_stays_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticlm.platform.payload.POINTS", 100)
+    (found,) = json.loads(Page(rendered(cleaned(study()))).data)["studies"][0]["contamination"]
+    assert sum(len(one["before"]) for one in found["series"]) == 100 and found["whole"] > 1000
+    assert len(found["series"]) == len(METHODS) + 1  # every method is still there
+
+
+def test_the_text_and_contamination_are_figures_too(tmp_path: Path) -> None:
+    files = write([cleaned(study(methods=METHODS[:1]))], tmp_path)
+    names = {path.stem for path in files if path.suffix in (".png", ".svg")}
+    assert {"text-tic-cc-3b", "contamination-tic-cc-3b-tic-cc-1-clean-1"} <= names
+    assert "share of train tokens" in (tmp_path / "figures/text-tic-cc-3b.svg").read_text()
+    write([cleaned(study(methods=METHODS[:1]), subsets=False)], tmp_path / "bare")
+    assert "share of train tokens" not in (tmp_path / "bare/figures/text-tic-cc-3b.svg").read_text()
+
+
 def test_names_cannot_break_out_of_the_page() -> None:
     evil = "</script><script>alert(1)</script>"
     result = study(methods=[(evil, "optimizer", (1,), 0.01, 0.02, 0.03)])
@@ -437,7 +510,7 @@ def test_names_cannot_break_out_of_the_page() -> None:
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    result = without(study(methods=METHODS[:2]), trained="201901", method="oracle")
+    result = without(cleaned(study(methods=METHODS[:2])), trained="201901", method="oracle")
     first = write([result], tmp_path / "a", made="2026-01-01")
     second = write([result], tmp_path / "b", made="2026-01-01")
     assert [path.name for path in first] == [path.name for path in second]
@@ -519,13 +592,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-@pytest.mark.parametrize("which", ["whole", "quarters"])
+@pytest.mark.parametrize("which", ["whole", "quarters", "cleaned"])
 def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: Path, which: str) -> None:
     assert CHROMIUM is not None
     page = folder / "index.html"
-    if which == "quarters":
+    if which != "whole":
+        result = quarterly() if which == "quarters" else cleaned(study(methods=METHODS[:2]))
         page = tmp_path / "index.html"
-        page.write_text(rendered(quarterly()), encoding="utf-8")
+        page.write_text(rendered(result), encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
     flags += [
         f"--user-data-dir={tmp_path / 'profile'}",
@@ -535,5 +609,9 @@ def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: 
     ]
     done = subprocess.run([CHROMIUM, *flags, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
     assert "CONSOLE" not in done.stderr
-    assert done.stdout.count("<canvas") == {"whole": 6, "quarters": 1}[which] + 1  # one per method, and the large one
+    methods = {"whole": 6, "quarters": 1, "cleaned": 3}[which]
+    assert done.stdout.count("<canvas") == methods + 1  # one per method, and the large one
+    points = {"cleaned": (4 * 12 + len(CUTOFFS) - 1) * 12}.get(which, 0)
+    assert done.stdout.count('class="point"') == points
+    assert (">share of train tokens<" in done.stdout) == (">regret on eval.clean<" in done.stdout) == bool(points)
     assert "cumulative cost, tokens" in done.stdout and "evaluated period" in done.stdout

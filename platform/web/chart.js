@@ -24,43 +24,49 @@ function rounds(low, high, most, log) {
   return found;
 }
 
-function axis(points, name, from, to, { log = false, margin = 0.04 } = {}) {
+function axis(points, name, from, to, { log = false, margin = 0.04, zero = false } = {}) {
   const values = points.map((point) => point[name]).filter((value) => Number.isFinite(value) && (!log || value > 0));
   let [low, high] = values.length ? values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [1, 10];
   const bend = log ? Math.log : (value) => value;
+  if (zero) low = Math.min(low, 0);
   const room = (bend(high) - bend(low) || 1) * margin;
-  const [start, end] = [bend(low) - room, bend(high) + room];
+  const [start, end] = [zero && low === 0 ? 0 : bend(low) - room, bend(high) + room];
   const place = (value) => from + ((bend(value) - start) / (end - start)) * (to - from);
   return { place, low: log ? Math.exp(start) : start, high: log ? Math.exp(end) : end };
 }
 
-/** Draws `chart` {series, x, y, labels?, hidden} into `box`; `labels` makes the x axis one of periods. */
+/**
+ * Draws `chart` {series, x, y, labels?, hidden} into `box`; `labels` makes the x axis one of periods, `scatter` draws
+ * points without lines on two equal axes with their diagonal.
+ */
 function drawChart(box, chart) {
   const width = Math.max(300, box.clientWidth - 26);
-  const height = Math.round(Math.min(460, Math.max(260, width * 0.46)));
+  const height = chart.scatter ? width - 6 : Math.round(Math.min(460, Math.max(260, width * 0.46)));
   const frame = { left: 58, right: 14, top: 22, bottom: 44 };
   const names = chart.labels && axisLabels(chart.labels, ticks(chart.labels, Math.floor((width - 72) / 26)));
   if (names?.some((name) => name.length > 3)) frame.bottom = 34 + 6.2 * Math.max(...names.map((name) => name.length));
   const seen = chart.series.filter((series) => !chart.hidden.has(series.name));
   const points = seen.flatMap((series) => series.points);
+  if (chart.scatter) points.push(...points.map((point) => ({ x: point.y, y: point.x })));
   const x = axis(points, "x", frame.left, width - frame.right, { log: chart.x.log, margin: chart.labels ? 0.015 : 0.03 });
-  const y = axis(points, "y", height - frame.bottom, frame.top, { log: chart.y.log });
+  const y = axis(points, "y", height - frame.bottom, frame.top, { log: chart.y.log, zero: chart.y.zero, margin: chart.scatter ? 0.03 : 0.04 });
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.y.label} by ${chart.x.label}` });
   drawAxes(svg, chart, x, y, width, height, frame);
-  const groups = seen.map((series) => drawSeries(svg, series, x, y));
+  if (chart.scatter) svg.append(shape("line", { class: "diagonal", x1: x.place(x.low), y1: y.place(x.low), x2: x.place(x.high), y2: y.place(x.high) }));
+  const groups = seen.map((series) => drawSeries(svg, series, x, y, chart.scatter));
   if (chart.annotate) annotate(svg, seen, x, y, frame, width);
   const cursor = shape("circle", { r: 6, fill: "none", stroke: "currentColor", "stroke-width": 1.5, visibility: "hidden" });
   svg.append(cursor);
   svg.onpointermove = svg.onpointerdown = (event) => follow(event, svg, box, seen, groups, x, y, cursor, width);
   svg.onpointerleave = () => release(box, groups, cursor);
   box.classList.toggle("dense", chart.series.length > 24); // too many to list: pointing at a line names it
-  box.replaceChildren(svg, ...(chart.series.length > 24 ? [] : [legend(box, chart, groups, seen)]));
+  box.replaceChildren(svg, ...(chart.series.length > 24 || chart.nameless ? [] : [legend(box, chart, groups, seen)]));
 }
 
 function drawAxes(svg, chart, x, y, width, height, frame) {
   const bottom = height - frame.bottom;
   const levels = rounds(y.low, y.high, 6, chart.y.log);
-  const digits = Math.max(0, Math.ceil(-Math.log10(levels[1] - levels[0]) - 1e-9));
+  const digits = digitsOf(levels);
   for (const value of levels) {
     const at = y.place(value);
     svg.append(shape("line", { class: "gridline", x1: frame.left, x2: width - frame.right, y1: at, y2: at }));
@@ -76,17 +82,21 @@ function drawAxes(svg, chart, x, y, width, height, frame) {
         : { x: at, y: bottom + 18, "text-anchor": "middle" }, text));
     });
   } else {
-    for (const value of rounds(x.low, x.high, width / 110, chart.x.log))
-      if (value >= 0) svg.append(shape("line", { class: "gridline", x1: x.place(value), x2: x.place(value), y1: bottom, y2: bottom + 4 }), shape("text", { x: x.place(value), y: bottom + 18, "text-anchor": "middle" }, chart.x.format(value)));
+    const places = rounds(x.low, x.high, width / 110, chart.x.log);
+    for (const value of places)
+      if (value >= 0 || chart.scatter) svg.append(shape("line", { class: "gridline", x1: x.place(value), x2: x.place(value), y1: bottom, y2: bottom + 4 }), shape("text", { x: x.place(value), y: bottom + 18, "text-anchor": "middle" }, chart.x.format(value, chart.scatter && digitsOf(places))));
   }
   svg.append(shape("text", { x: frame.left, y: 10 }, chart.y.label));
   svg.append(shape("text", { x: width - frame.right, y: height - 4, "text-anchor": "end" }, chart.x.label));
 }
 
+/** Decimals that tell evenly spaced levels apart. */
+const digitsOf = (levels) => Math.max(0, Math.ceil(-Math.log10(levels[1] - levels[0]) - 1e-9));
+
 /** Whether a point has a place: both numbers known, and above zero on a log scale. */
 const drawable = (point, x, y) => Number.isFinite(x.place(point.x)) && Number.isFinite(y.place(point.y));
 
-function drawSeries(svg, series, x, y) {
+function drawSeries(svg, series, x, y, scatter) {
   const group = shape("g", { class: "series", style: `--color: ${series.color}` });
   let path = "";
   let pen = "M";
@@ -95,10 +105,10 @@ function drawSeries(svg, series, x, y) {
     path += `${pen}${x.place(point.x).toFixed(1)} ${y.place(point.y).toFixed(1)}`;
     pen = "L";
   }
-  group.append(shape("path", { d: path, "stroke-dasharray": series.dash ?? "none" }));
+  if (!scatter) group.append(shape("path", { d: path, "stroke-dasharray": series.dash ?? "none" }));
   for (const point of series.points)
     if (point.mark && drawable(point, x, y))
-      group.append(shape("circle", { class: point.mark, cx: x.place(point.x), cy: y.place(point.y), r: point.mark === "ring" ? 4 : 3.2 }));
+      group.append(shape("circle", { class: point.mark, cx: x.place(point.x), cy: y.place(point.y), r: { ring: 4, point: 2.4 }[point.mark] ?? 3.2 }));
   svg.append(group);
   return group;
 }
@@ -161,7 +171,7 @@ function release(box, groups, cursor) {
 function legend(box, chart, groups, seen) {
   return element("div", { className: "legend" }, ...chart.series.map((series) => {
     const sample = shape("svg", { viewBox: "0 0 26 10" }, shape("g", { class: "series", style: `--color: ${series.color}` },
-      shape("path", { d: "M0 5L26 5", "stroke-dasharray": series.dash ?? "none" })));
+      chart.scatter ? shape("circle", { cx: 13, cy: 5, r: 4 }) : shape("path", { d: "M0 5L26 5", "stroke-dasharray": series.dash ?? "none" })));
     const shown = !chart.hidden.has(series.name);
     const button = element("button", { type: "button" }, sample, series.name);
     button.setAttribute("aria-pressed", shown);

@@ -1,7 +1,7 @@
 // The page: what is chosen, and what is drawn from it.
 
 const $ = (id) => document.getElementById(id);
-const hidden = { cost: new Set(), time: new Set(), rates: new Set() };
+const hidden = { cost: new Set(), time: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
 const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: 0 };
 let maps = [];
 
@@ -164,6 +164,8 @@ function redraw() {
   drawCost();
   drawTime();
   drawRates();
+  drawText();
+  drawPairs();
 }
 
 function everything() {
@@ -173,6 +175,8 @@ function everything() {
   drawCost();
   drawTime();
   drawRates();
+  drawText();
+  drawPairs();
 }
 
 $("theme").onclick = () => {
