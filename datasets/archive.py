@@ -1,8 +1,9 @@
 """Archives: the records of a WARC file, and the places where it is damaged.
 
 Records are framed here and not by a library because of damage: where a record's length is wrong, a member broken or
-the end missing, reading goes on at the next record, and every record is counted once. Nothing is looked up in what a
-record holds: that is done in `warc.py`.
+the end missing, reading goes on at the next record, and every record is counted once. After damage within a gzip
+member that holds many records, zlib may go on with rubbish for a while, which no checksum tells. What a record holds
+is the affair of `warc.py`.
 """
 
 from __future__ import annotations
@@ -118,12 +119,14 @@ class _Window:
                 return bool(self.held)
 
     def at_a_border(self, after: int) -> bool:
-        """Whether a record may end here, `after` bytes on: two line ends follow, or, with writers that leave them out,
-        the next record or the end."""
+        """Whether a record may end here, `after` bytes on: the next record or the end follows, with whatever line ends;
+        or two line ends and garbage, if no other record begins in what would be this one's."""
         self.reach(after + TRAIL_BYTES)
         trail = bytes(self.held[after : after + TRAIL_BYTES])
         rest = trail.lstrip(b"\r\n")
-        return trail.startswith(b"\r\n\r\n") or rest.startswith(b"WARC/") or b"WARC/".startswith(rest)
+        if rest.startswith(b"WARC/") or b"WARC/".startswith(rest):
+            return True
+        return trail.startswith(b"\r\n\r\n") and not _NEXT.search(self.held, 1, after)
 
     def head(self) -> tuple[bytes, bool]:
         """The lines up to an empty one, and whether there are such lines."""
@@ -155,16 +158,15 @@ class _Window:
 
 
 def _in_member(window: _Window, most_bytes: int) -> Iterator[Record | Damage]:
-    alone = True
+    outcome: Record | Damage | None = None
     while window.trim():
-        outcome = _record(window, most_bytes, alone)
-        alone = False
+        outcome = _record(window, most_bytes, alone=outcome is None)
         yield outcome
         if isinstance(outcome, Damage):
             if window.torn:
                 return
             window.find_next()
-    if window.torn:
+    if window.torn and not isinstance(outcome, Damage):  # or it has been told: what a torn member ends with is rubbish
         yield Damage(window.torn, window.where)
 
 

@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar, cast
 
+from ticlm.datasets.faults import in_one_line, passing
 from ticlm.platform.errors import InputError
 
 BLOCK = 8 << 20
 STALL_S = 60.0
-AGAIN = (408, 425, 429)
-"""Statuses below 500 after which a server asks to be asked again (RFC 9110, 8470, 6585)."""
 T = TypeVar("T")
 
 
@@ -193,7 +192,7 @@ class _Remote(io.RawIOBase):
         tries = 0
         try:
             for attempt in tenacity.Retrying(
-                stop=stop, wait=wait, retry=tenacity.retry_if_exception(_passing), reraise=True
+                stop=stop, wait=wait, retry=tenacity.retry_if_exception(passing), reraise=True
             ):
                 tries = attempt.retry_state.attempt_number
                 with attempt:
@@ -206,7 +205,7 @@ class _Remote(io.RawIOBase):
             raise
         except Exception as error:
             times = f" after {tries} tries" if tries > 1 else ""
-            raise Unreachable(f"{self._uri} cannot be read{times} ({what}): {_said(error)}") from error
+            raise Unreachable(f"{self._uri} cannot be read{times} ({what}): {in_one_line(error)}") from error
         raise AssertionError("tenacity returns or raises")
 
 
@@ -232,35 +231,3 @@ def _options(uri: str) -> dict[str, Any]:
 
 def _is_http(uri: str) -> bool:
     return uri.startswith(("http://", "https://"))
-
-
-def _passing(error: BaseException) -> bool:
-    """Whether the same request may succeed later: no for what the server refuses, and for what is no network error."""
-    error = _deepest(error)
-    if (status := _status(error)) is not None:
-        return status in AGAIN or status >= 500
-    if isinstance(error, Unreachable | FileNotFoundError | PermissionError | IsADirectoryError | ValueError):
-        return False
-    return isinstance(error, OSError) or type(error).__module__.startswith("aiohttp")
-
-
-def _deepest(error: BaseException) -> BaseException:
-    """What lies behind an error: fsspec says `not found` of whatever it could not ask for, and keeps the cause."""
-    while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
-def _status(error: BaseException) -> int | None:
-    for name in ("status", "status_code", "code"):
-        value = getattr(error, name, None)
-        if isinstance(value, int) and 100 <= value < 600:
-            return value
-    return None
-
-
-def _said(error: BaseException) -> str:
-    error = _deepest(error)
-    status = _status(error)
-    told = " ".join(str(error).split()) or type(error).__name__
-    return f"HTTP status {status}" if status is not None else told[:300]

@@ -7,23 +7,22 @@ in gzip members that begin with none; it does not go from one zstd frame into th
 from __future__ import annotations
 
 import re
-import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
+from ticlm.datasets.packed import PROBE, Packed
+
 GARBAGE = "garbage between records"
 BROKEN = "broken compression"
 TRUNCATED = "truncated file"
 EMPTY = "empty file"
-PACKED_BLOCK = 1 << 16
 UNPACKED_BLOCK = 1 << 20
+ZLIB_SLICE = 16
 ZSTD_SLICE = 512  # it unpacks to 16 MiB at most; zstandard bounds nothing by itself
 ZSTD_WINDOW = 1 << 27  # as much as its command line allows
-BEHIND = 8 << 20
-PROBE = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Member(ABC):
     STARTS: ClassVar[re.Pattern[bytes]]
     plain: ClassVar[bool] = False
 
-    def __init__(self, packed: _Packed) -> None:
+    def __init__(self, packed: Packed) -> None:
         self.offset = packed.offset
         self.torn = False
         self._packed = packed
@@ -81,7 +80,7 @@ def members(stream: BinaryIO) -> Iterator[Member | Gap]:
     What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
     its end is not known.
     """
-    packed = _Packed(stream)
+    packed = Packed(stream)
     if not packed.ahead():
         yield Gap(EMPTY, 0)
     kind: type[Member] | None = None
@@ -90,7 +89,7 @@ def members(stream: BinaryIO) -> Iterator[Member | Gap]:
         found = next((one for one in kinds if one.STARTS.match(packed.held)), None)
         if found is None:
             yield Gap(GARBAGE, packed.offset)
-            packed.search(kinds)
+            _search(packed, kinds)
             continue
         kind = found
         if kind is _Zstd and packed.skippable():
@@ -99,91 +98,31 @@ def members(stream: BinaryIO) -> Iterator[Member | Gap]:
         yield member
         if member.torn:
             packed.back()
-            packed.search((kind,))
+            _search(packed, (kind,))
 
 
-class _Packed:
-    """The file as it lies: `held` begins at `offset`; `behind` is what the current member took of it."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.held = b""
-        self.offset = 0
-        self.behind = bytearray()
-        self.dictionary: Any = None
-        self._stream = stream
-
-    def fill(self) -> bool:
-        block = self._stream.read(PACKED_BLOCK)
-        self.held = self.held + block if self.held else block
-        return bool(block)
-
-    def take(self, count: int, remember: bool = True) -> None:
-        if remember:
-            self.behind += self.held[:count]
-            if len(self.behind) > 2 * BEHIND:
-                del self.behind[:-BEHIND]
-        self.held = self.held[count:]
-        self.offset += count
-
-    def ahead(self) -> bool:
-        """Pass over zeros and line ends, with which writers fill up; whether anything follows."""
-        while True:
-            padding = len(self.held) - len(self.held.lstrip(b"\0\r\n"))
-            self.take(padding, remember=False)
-            if len(self.held) >= PROBE or not self.fill():
-                break
-        return bool(self.held.strip(b"\0\r\n"))
-
-    def back(self) -> None:
-        """Return to the second byte of the current member, or to the last few MiB of it."""
-        self.held = bytes(self.behind) + self.held
-        self.offset -= len(self.behind)
-        self.behind.clear()
-        self.take(1, remember=False)
-
-    def seek(self, offset: int) -> None:
-        self._stream.seek(offset)
-        self.held, self.offset = b"", offset
-
-    def search(self, kinds: tuple[type[Member], ...]) -> None:
-        """Go to the next place where a member of one of these kinds begins, or to the end."""
-        while True:
-            more = self.fill()
-            end = len(self.held) - PROBE if more else len(self.held)
-            starts = sorted(m.start() for kind in kinds for m in kind.STARTS.finditer(self.held) if m.start() < end)
-            for start in starts:
-                if any(kind.STARTS.match(self.held, start) and kind.begins(self.held, start) for kind in kinds):
-                    self.take(start, remember=False)
-                    return
-            self.take(max(end, 0), remember=False)
-            if not more:
+def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
+    """Go to the next place where a member of one of these kinds begins, or to the end."""
+    while True:
+        more = packed.fill()
+        end = len(packed.held) - PROBE if more else len(packed.held)
+        starts = sorted(m.start() for kind in kinds for m in kind.STARTS.finditer(packed.held) if m.start() < end)
+        for start in starts:
+            if any(kind.STARTS.match(packed.held, start) and kind.begins(packed.held, start) for kind in kinds):
+                packed.take(start, remember=False)
                 return
-
-    def skippable(self) -> bool:
-        """Pass over a skippable zstd frame; one at the beginning may hold the dictionary of all others."""
-        if self.held[1:4] != b"\x2a\x4d\x18":
-            return False
-        (length,) = struct.unpack_from("<I", self.held.ljust(8, b"\0"), 4)
-        first, name = self.offset == 0, self.held[0]
-        while len(self.held) < 8 + length and (length < BEHIND or self.held[8:] == b""):
-            if not self.fill():
-                break
-        if first and name == 0x5D and len(self.held) >= 8 + length:
-            self.dictionary = _dictionary(self.held[8 : 8 + length])
-        left = 8 + length
-        while left and (self.held or self.fill()):
-            passed = min(left, len(self.held))
-            self.take(passed, remember=False)
-            left -= passed
-        return True
+        packed.take(max(end, 0), remember=False)
+        if not more:
+            return
 
 
 class _Gzip(Member):
     STARTS = re.compile(rb"\x1f\x8b\x08")
 
-    def __init__(self, packed: _Packed) -> None:
+    def __init__(self, packed: Packed) -> None:
         super().__init__(packed)
         self._unpacker = zlib.decompressobj(wbits=31)
+        self._begun = self._broken = False
 
     @staticmethod
     def begins(data: bytes, at: int) -> bool:
@@ -191,20 +130,37 @@ class _Gzip(Member):
 
     def _more(self) -> bytes:
         packed = self._packed
+        if self._broken:
+            raise Torn(BROKEN)
         while not (unpacker := self._unpacker).eof:
             if not packed.held:
                 packed.fill()
             given = packed.held
+            before = unpacker.copy() if self._begun else zlib.decompressobj(wbits=31)
+            self._begun = True
             try:
                 unpacked = unpacker.decompress(given, UNPACKED_BLOCK)
             except zlib.error:
-                raise Torn(BROKEN) from None
+                return self._up_to_the_damage(before, given)
             packed.take(len(given) - len(unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail))
             if unpacked:
                 return unpacked
             if not given and not unpacker.eof:
                 raise Torn(TRUNCATED)
         return b""
+
+    def _up_to_the_damage(self, unpacker: Any, given: bytes) -> bytes:
+        """What zlib throws away with its error; the next call raises that."""
+        self._broken = True
+        unpacked = bytearray()
+        try:
+            for at in range(0, len(given), ZLIB_SLICE):
+                unpacked += unpacker.decompress(given[at : at + ZLIB_SLICE], UNPACKED_BLOCK - len(unpacked))
+        except (zlib.error, ValueError):  # ValueError: there is more than may be held
+            pass
+        if not unpacked:
+            raise Torn(BROKEN)
+        return bytes(unpacked)
 
     def go_on(self) -> bool:
         packed = self._packed
@@ -213,14 +169,14 @@ class _Gzip(Member):
         head = _head(packed.held[:PROBE])
         if not head or head.lstrip(b"\r\n").startswith((b"WARC/", b"filedesc:")):
             return False
-        self._unpacker = zlib.decompressobj(wbits=31)
+        self._unpacker, self._begun = zlib.decompressobj(wbits=31), False
         return True
 
 
 class _Zstd(Member):
     STARTS = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 
-    def __init__(self, packed: _Packed) -> None:
+    def __init__(self, packed: Packed) -> None:
         super().__init__(packed)
         self._unpacker = _zstd(packed.dictionary)
 
@@ -284,12 +240,3 @@ def _zstd(dictionary: Any) -> Any:
     import zstandard
 
     return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW).decompressobj()
-
-
-def _dictionary(data: bytes) -> Any:
-    """The dictionary that a file packed with zstd carries: plain, or itself a frame (IIPC: WARC with zstd)."""
-    import zstandard
-
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    return zstandard.ZstdCompressionDict(data)

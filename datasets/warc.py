@@ -137,11 +137,13 @@ def _extracted(html: str, main_content: bool) -> str | Bad:
 
 
 def _depth(html: str, limit: int) -> int:
-    """How deep elements nest that stay open until they are closed; counted only where that may be beyond `limit`."""
-    if html.count("<") <= limit:
+    """How deep elements nest that stay open until they are closed, counted up to `limit` + 1; 0 for pages so small that
+    their depth costs nothing."""
+    if html.count("<") <= 4 * limit:
         return 0
     depth = deepest = 0
-    for closes, name in _TAG.findall(html):
+    for tag in _TAG.finditer(html):
+        closes, name = tag.groups()
         if name.lower() in _CLOSED_BY_OTHERS:
             continue
         depth = max(0, depth - 1) if closes else depth + 1
@@ -185,9 +187,10 @@ _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
 _CLOSED_BY_OTHERS = frozenset(
     re.findall(
         r"\w+",
-        "html head body p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup rb rt rtc rp "
+        "html head body a p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup rb rt rtc rp "
         "area base br col embed hr img input link meta param source track wbr "
         "path circle rect line polygon polyline ellipse use stop",
     )
 )
-"""Elements whose end may be left out, those without one (HTML standard, 13.1.2), and the shapes of SVG."""
+"""Elements whose end may be left out, those without one (HTML standard, 13.1.2), links, which end where the next one
+begins, and the shapes of SVG."""
