@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -93,6 +94,9 @@ class PretrainedTokenizer(Settings):
             tokenizer.save_pretrained(folder)
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
+            own = Path(self.name, "tokenizer.json")
+            if own.is_file():  # as it is: transformers writes the same tokenizer in other words, under another hash
+                shutil.copyfile(own, Path(folder, "tokenizer.json"))
             store.upload(Path(folder), FOLDER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
