@@ -194,3 +194,38 @@ def test_blocks_of_rows_do_not_change_a_cell(toy_root: Path, toy_study: MakeStud
     answerer = Checkpoint(folder, made.study.objective)
     values = [next(iter(Perplexity().measure(answerer, made.corpus, "202302", rows))).value for rows in (1, 5, 100)]
     assert max(values) - min(values) < 1e-5
+
+
+def test_a_task_may_read_another_corpus_over_its_own_periods(
+    toy_root: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus
+) -> None:
+    toy_corpus(toy_root / "corpora/other@1", periods=("202301", "202302", "202309"), name="other")
+    elsewhere = {"kind": "perplexity-on", "name": "other", "corpus": "other@1"}
+    study = toy_study(methods=[PLAIN], periods=TWO, evaluations=[{}, elsewhere])
+    made = run(study, toy_root)
+    result = study_result(made)
+    found = result.cells[result.cells["task"] == "other@1"]
+    assert sorted(zip(found["trained"], found["evaluated"])) == [
+        (trained, label) for trained in ("202301", "202302") for label in ("202301", "202302", "202309")
+    ]
+    assert result.evaluated_by_task == {"other@1": ("202301", "202302", "202309")} and result.missing == ()
+    own = result.cells[(result.cells["task"] == "perplexity@1") & (result.cells["evaluated"] == "202302")]
+    theirs = found[found["evaluated"] == "202302"]
+    assert own["value"].tolist() == theirs["value"].tolist(), "the same rows in another corpus have the same loss"
+    assert evaluation.units(plan.make(study, str(toy_root))) == []
+
+
+def test_another_corpus_must_be_there_and_share_the_tokenizer(
+    toy_root: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus
+) -> None:
+    elsewhere = {"kind": "perplexity-on", "name": "other", "corpus": "other@1"}
+    study = toy_study(methods=[PLAIN], periods=TWO, evaluations=[elsewhere])
+    made = plan.make(study, str(toy_root))
+    driver.train(made)
+    with pytest.raises(InputError, match="no corpus there"):
+        evaluation.units(made)
+    toy_corpus(toy_root / "corpora/other@1", vocab_size=32, name="other")
+    with pytest.raises(
+        InputError, match=r"evaluations.other: corpus other@1 was cut with another tokenizer than toy"
+    ):
+        evaluation.units(made)
