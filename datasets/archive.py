@@ -1,9 +1,9 @@
 """Archives: the records of a WARC file, and the places where it is damaged.
 
-Records are framed here and not by a library because of damage: where a record's length is wrong, a member broken or
-the end missing, reading goes on at the next record, and every record is counted once. After damage within a gzip
-member that holds many records, zlib may go on with rubbish for a while, which no checksum tells. What a record holds
-is the affair of `warc.py`.
+fastwarc reads a file as long as `sound.py` can prove what it says. From there on records are framed here, because of
+damage: where a record's length is wrong, a member broken or the end missing, reading goes on at the next record, and
+every record is counted once. After damage within a gzip member that holds many records, zlib may go on with rubbish for
+a while, which no checksum tells. What a record holds is the affair of `warc.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from ticlm.datasets.members import GARBAGE, TRUNCATED, Gap, Member, Torn, members
+from ticlm.datasets.sound import sound
 
 BROKEN = "broken record"
 ARC = "ARC file, a format that is not read"
@@ -47,7 +48,19 @@ def records(stream: BinaryIO, most_bytes: int) -> Iterator[Record | Damage]:
     `where` is the offset of the record's member in the file, and its own within the member, if that is not 0. A record
     that is alone in its member counts only if the member's checksum holds. Errors of the stream itself pass through.
     """
-    for member in members(stream):
+    start = 0
+    for one in sound(stream, most_bytes):
+        header = _header(one.head, one.size)
+        if header is None:
+            break
+        yield Record(header, one.block, f"byte {start}")
+        start = one.end
+    yield from carefully(stream, most_bytes, start)
+
+
+def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[Record | Damage]:
+    """The same from `start` on, the end of a gzip member or 0; framed here and slower, whatever the file holds."""
+    for member in members(stream, start):
         if isinstance(member, Gap):
             yield Damage(member.reason, f"byte {member.offset}")
             continue
@@ -178,11 +191,10 @@ def _record(window: _Window, most_bytes: int, alone: bool) -> Record | Damage:
         told = GARBAGE if head else BROKEN if len(window.held) > HEAD_BYTES else window.cut
         return Damage(window.torn or told, where)
     header = _fields(head)
-    length = header.get("content-length", "")
-    if not (length.isascii() and length.isdigit() and len(length) < 16):
+    size = _size(header)
+    if size is None:
         window.drop(len(head) - 1)
         return Damage(BROKEN, where)
-    size = int(length)
     if size > most_bytes:
         return _large(window, header, len(head), size, where)
     total = len(head) + size
@@ -208,6 +220,20 @@ def _large(window: _Window, header: Mapping[str, str], head: int, size: int, whe
     else:
         window.drop(head - 1)
     return Damage(window.torn or BROKEN, where)
+
+
+def _header(head: bytes, size: int) -> dict[str, str] | None:
+    """The fields of a head that is known to stand before a block of `size`; None if they would not be read here so."""
+    end = _HEAD_END.search(head)
+    if len(head) > HEAD_BYTES or end is None or end.end() != len(head) or not _VERSION.match(head):
+        return None
+    header = _fields(head)
+    return header if _size(header) == size else None
+
+
+def _size(header: Mapping[str, str]) -> int | None:
+    length = header.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
 
 
 def _fields(head: bytes) -> dict[str, str]:

@@ -14,14 +14,19 @@ _AUTHORITY = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/?#\\\s]*)")
 
 
 def host_of(url: str) -> str:
-    """The host of a url in lower case, without user, port, a final dot, and one `www.` before it; "" without a host.
+    """As `full_host_of`, without one `www.` before it."""
+    return full_host_of(url).removeprefix("www.")
+
+
+def full_host_of(url: str) -> str:
+    """The host of a url in lower case, without user, port and a final dot; "" without a host.
 
     A url comes from the web: whatever it is, no error is raised.
     """
     found = _AUTHORITY.match(url)
     host = found[1].rpartition("@")[2].lower() if found else ""
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return name.removesuffix(".").removeprefix("www.")
+    return name.removesuffix(".")
 
 
 class HostSet(Settings):

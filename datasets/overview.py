@@ -93,7 +93,7 @@ def _rows(total: Totals, splits: Sequence[str]) -> list[str]:
 def _parts(chosen: Manifests, total: Totals) -> list[Group]:
     """Rows of the parts of held-out text, and the share of the train tokens that each subset of the text has."""
     parts = [split for split in total.splits if is_part(split)]
-    subsets = sorted(total.subsets, key=lambda name: -total.subsets[name])
+    subsets = sorted(total.subsets, key=lambda name: -total.subsets[name]) if len(total.subsets) > 1 else []
     groups = {name: [name] for name in subsets[:SUBSETS]}
     if rest := subsets[SUBSETS:]:
         groups[f"{len(rest)} others"] = rest
@@ -121,6 +121,7 @@ def _about(info: CorpusInfo) -> list[str]:
         f"tokenizer: {info.tokenizer.name}, {info.tokenizer.vocab_size:,} tokens, {origin}",
         f"rows: {', '.join(f'{column.name} of {column.length}' for column in info.columns)}",
     ]
+    lines += [f"from outside: {line}" for line in info.outside]
     if info.sources:
         lines.append(f"sources: {', '.join(source or '(none)' for source in info.sources)}")
     return lines
@@ -130,7 +131,7 @@ def _lineage(chosen: Manifests, period: str | None) -> list[str]:
     """What code made the periods; of a single one, also from which inputs."""
     made: dict[str, list[str]] = {}
     for label, manifest in chosen.items():
-        code = ", ".join(f"{name} {version}" for name, version in manifest.lineage.code.items())
+        code = ", ".join(f"{name} {version[:12]}" for name, version in manifest.lineage.code.items())
         made.setdefault(code, []).append(label)
     spans = {code: labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}" for code, labels in made.items()}
     lines = [f"made with {code}: {spans[code]} ({len(labels)})" for code, labels in made.items() if code]

@@ -216,6 +216,11 @@ class Recipe(Settings):
         chosen = tuple(part for part in (self.deduplicate, self.held_out) if part not in (None, HeldOut()))
         return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))
 
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """One line for each thing from outside the timeline that chooses text."""
+        return tuple(line for line in (getattr(step, "outside", None) for step in self.filters) if line is not None)
+
     def position(self, label: str) -> int:
         """The position of a period in the timeline, wherever that ends; where it has no start, that of its month."""
         if self.periods.only is not None:

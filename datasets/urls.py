@@ -1,6 +1,7 @@
 """Urls: pages left out because of theirs, and urls removed from the text (RefinedWeb, appendix G.1 and G.2).
 
-A document's url is its id. The lists come from the user: none that is published may be packaged.
+A document's url is its id. The lists come from the user: none that is published may be packaged. They come from outside
+the timeline: `as_of` says what period they have seen.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from ticlm.datasets.documents import Document
+from ticlm.datasets.hosts import full_host_of, host_of
 from ticlm.datasets.lists import digest, entries
+from ticlm.platform.periods import Label
 from ticlm.platform.settings import Settings
 
 _Identity = tuple[Settings, str]
@@ -30,16 +32,21 @@ class BannedHosts(Settings):
 
     kind: Literal["banned_hosts"] = "banned_hosts"
     hosts: str
+    as_of: Label | None = None
     released: bool = False
 
     @property
     def identity(self) -> _Identity:
         """What the list says counts, not where it lies."""
-        return self.model_copy(update={"hosts": ""}), digest(self.hosts)
+        return self.model_copy(update={"hosts": "", "as_of": None}), digest(self.hosts)
+
+    @property
+    def outside(self) -> str:
+        return f"list of hosts {self.hosts}, as of {self.as_of or 'an unknown time'}"
 
     def __call__(self, document: Document) -> Document | str:
-        host = _host(document.id)
-        host = host.replace("www", "") if self.released else host.removeprefix("www.")
+        url = document.id if "//" in document.id else f"//{document.id}"
+        host = full_host_of(url).replace("www", "") if self.released else host_of(url)
         return "banned host" if host in _set(self.hosts) else document
 
 
@@ -54,11 +61,16 @@ class UrlWords(Settings):
     words: str
     within: Literal["words", "anything"] = "words"
     at_least: int = Field(1, ge=1)
+    as_of: Label | None = None
 
     @property
     def identity(self) -> _Identity:
         """What the list says counts, not where it lies."""
-        return self.model_copy(update={"words": ""}), digest(self.words)
+        return self.model_copy(update={"words": "", "as_of": None}), digest(self.words)
+
+    @property
+    def outside(self) -> str:
+        return f"list of words {self.words}, as of {self.as_of or 'an unknown time'}"
 
     def __call__(self, document: Document) -> Document | str:
         url = document.id.lower()
@@ -156,14 +168,6 @@ def _end(found: re.Match[str], tlds: frozenset[str]) -> int:
         if labels[last] in tlds:
             return whole if last == len(labels) - 1 else found.start() + len(".".join(labels[: last + 1]))
     return found.start()
-
-
-def _host(url: str) -> str:
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-    except ValueError:  # "http://[": no url, so no host
-        return ""
-    return (parts.hostname or "").lower()
 
 
 def _bare(text: str) -> str:

@@ -212,6 +212,7 @@ class Plan:
         lines = []
         if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
+        lines += self.corpus.info.outside if self.corpus is not None else ()
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
         penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)

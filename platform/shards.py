@@ -76,6 +76,8 @@ class CorpusInfo(Settings):
     sources: tuple[str, ...] | None = None
     """Sources of text, where eval and tune rows are cut per source and carry a `source` column (an index into this
     tuple is stored nowhere: the column holds the name)."""
+    outside: tuple[str, ...] = ()
+    """One line for each thing from outside the timeline, beside the tokenizer, that chose the text."""
 
     @property
     def id(self) -> str:
