@@ -138,7 +138,7 @@ class _Build:
         """Verdicts on what repeats in these periods, where the recipe asks for them."""
         if self.recipe.deduplicate is None or not parts:
             return
-        from ticlm.datasets import verdicts
+        from ticlm.datasets import legs, verdicts
 
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
         everything = [part for mine in parts.values() for part in mine]
@@ -146,15 +146,15 @@ class _Build:
         size = sum(part.bytes for part in everything)
         counted = list(self._watched("counted n-grams of", shingle, everything, size))
         built = [label for label in store.folders("periods") if self._is_built(label)]
-        chains = verdicts.chains(settings, counted, self.recipe.position, built)
-        needed = max(verdicts.filter_bytes(settings, chain) for chain in chains)
+        chains = legs.chains(settings, counted, self.recipe.position, built)
+        needed = max(legs.filter_bytes(settings, chain) for chain in chains)
         self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
         judge = partial(verdicts.judge_chain, store, folder, settings)
         for _ in self._watched("judged", judge, chains, 0, None, needed):
             pass
         if self.recipe.held_out.clean:
             compare = partial(verdicts.overlap, store, folder, settings)
-            for _ in self._watched("compared", compare, verdicts.by_period(chains), 0, None, needed):
+            for _ in self._watched("compared", compare, legs.by_period(chains), 0, None, needed):
                 pass
 
     def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
