@@ -93,7 +93,7 @@ def _rows(total: Totals, splits: Sequence[str]) -> list[str]:
 def _parts(chosen: Manifests, total: Totals) -> list[Group]:
     """Rows of the parts of held-out text, and the share of the train tokens that each subset of the text has."""
     parts = [split for split in total.splits if is_part(split)]
-    subsets = sorted(total.subsets, key=lambda name: -total.subsets[name]) if len(total.subsets) > 1 else []
+    subsets = sorted(filter(None, total.subsets), key=lambda name: -total.subsets[name])  # not those in none
     groups = {name: [name] for name in subsets[:SUBSETS]}
     if rest := subsets[SUBSETS:]:
         groups[f"{len(rest)} others"] = rest

@@ -53,17 +53,19 @@ def sound(stream: BinaryIO, most_bytes: int) -> Iterator[Sound]:
         return
     while held is not None:
         following = _next(archive, tape, most_bytes)
-        end = tape.size if following is None else following.start
-        if tape.before(end) != held.trailer:
+        if not (_last(held, tape) if following is None else following.before == held.trailer):
             return
+        end = tape.size if following is None else following.start
         yield Sound(held.head, held.size, held.block, end)
         held = following
 
 
 class _Held(NamedTuple):
-    """A record as fastwarc tells it, and the trailer that its member must have if that is true."""
+    """A record as fastwarc tells it, and the trailer that its member must have if that is true; `before` is the one
+    that stands before its start."""
 
     start: int
+    before: bytes
     head: bytes
     size: int
     block: bytes | None
@@ -76,7 +78,7 @@ class _Tape:
     def __init__(self, stream: BinaryIO) -> None:
         self.size = 0
         self.fault: BaseException | None = None
-        self._kept = b""
+        self._last = b""
         self._stream = stream
 
     def read(self, count: int = -1) -> bytes:
@@ -86,7 +88,7 @@ class _Tape:
             self.fault = fault
             raise
         self.size += len(block)
-        self._kept = self._kept[-KEPT_BYTES:] + block
+        self._last = self._last[-KEPT_BYTES:] + block
         return block
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -98,10 +100,22 @@ class _Tape:
     def close(self) -> None:
         """The stream is its opener's to close."""
 
-    def before(self, offset: int) -> bytes:
-        """The bytes of a trailer that ends at `offset`; none where they are no longer kept."""
-        end = offset - (self.size - len(self._kept))
-        return self._kept[end - TRAILER.size : end] if end >= TRAILER.size else b""
+    def kept(self, start: int, count: int | None = None) -> bytes:
+        """So many bytes from an offset on, or all; none where the first is no longer held."""
+        at = start - (self.size - len(self._last))
+        return self._last[at : None if count is None else at + count] if at >= 0 else b""
+
+
+def _last(held: _Held, tape: _Tape) -> bool:
+    """Whether its member goes on to the end, where fastwarc knows no other: it may have stopped before one like it."""
+    if held.block is None:
+        return False
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacker.decompress(tape.kept(held.start), len(held.head) + held.size + len(RECORD_END) + 1)
+    except zlib.error:
+        return False
+    return unpacker.eof and not unpacker.unused_data
 
 
 def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | None:
@@ -109,7 +123,8 @@ def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | Non
     held = None
     try:
         if (record := next(archive, None)) is not None:
-            held = _taken(record, most_bytes)
+            before = tape.kept(record.stream_pos - TRAILER.size, TRAILER.size)  # the block may push it out
+            held = _taken(record, before, most_bytes)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # a panic of native code is no Exception
@@ -119,7 +134,7 @@ def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | Non
     return held
 
 
-def _taken(record: WarcRecord, most_bytes: int) -> _Held:
+def _taken(record: WarcRecord, before: bytes, most_bytes: int) -> _Held:
     """The record, read to its end; its lines are written as nearly all writers write them."""
     fields = b"".join(b"%b: %b\r\n" % field for field in record.headers.items_bytes())
     head = b"%b\r\n%b\r\n" % (record.headers.status_line_bytes or b"", fields)
@@ -132,4 +147,5 @@ def _taken(record: WarcRecord, most_bytes: int) -> _Held:
         while piece := record.reader.read(PIECE):
             size, checksum = size + len(piece), zlib.crc32(piece, checksum)
     length = (len(head) + size + len(RECORD_END)) & 0xFFFFFFFF
-    return _Held(record.stream_pos, head, size, block, TRAILER.pack(zlib.crc32(RECORD_END, checksum), length))
+    trailer = TRAILER.pack(zlib.crc32(RECORD_END, checksum), length)
+    return _Held(record.stream_pos, before, head, size, block, trailer)

@@ -148,7 +148,7 @@ def _text(plan: Plan) -> Iterator[PeriodText]:
         if manifest is not None:
             tokens, census = manifest.splits["train"].tokens, manifest.census
             whole = census.tokens or tokens
-            shares = {name: count / whole for name, count in census.subsets.items()} if whole else {}
+            shares = {name: count / whole for name, count in census.subsets.items() if name} if whole else {}
             yield PeriodText(label, tokens, shares, census.overlap)
 
 

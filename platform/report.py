@@ -14,13 +14,16 @@ from ticlm.platform.transfer import Transfer, TransferRule, transfer
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Group
     from rich.table import Table
 
-    from ticlm.platform.layout import Value
+    from ticlm.platform.layout import Score, Value
     from ticlm.platform.matrix import MethodView, View
 
 MEANS = ("backward", "in_distribution", "forward")
 COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
+TASKS_WIDE = 2
+"""Tasks in one table of the terminal."""
 Row = dict[str, Any]
 
 
@@ -53,36 +56,49 @@ def summarize(results: Sequence[StudyResult], rule: TransferRule | None = None) 
     return pd.DataFrame([{name: value for name, value in row.items() if name[0] != "_"} for row in rows])
 
 
-def table(summary: pd.DataFrame, sources: bool = False) -> Table:
-    """The summary for a terminal; with `sources`, the columns of every source of text too."""
+def table(summary: pd.DataFrame, sources: bool = False) -> Group:
+    """The summary for a terminal, TASKS_WIDE tasks to a table; with `sources`, the columns of every source of text too.
+    What runs cost stands beside the last."""
+    from rich.console import Group
+
+    from ticlm.platform.layout import heading, legend, scores
+
+    columns = [score for score in scores(summary) if sources or not score.source] or scores(summary)
+    groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)]
+    tables = [_table(summary, group, costs=group is groups[-1]) for group in groups]
+    tables[0].title, tables[0].title_justify = heading(summary), "left"
+    tables[-1].caption, tables[-1].caption_justify = " ".join(legend(summary)), "left"
+    return Group(*tables)
+
+
+def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Table:
     from rich.box import HORIZONTALS
     from rich.table import Table
     from rich.text import Text
 
-    from ticlm.platform.layout import HEADINGS, count, heading, legend, lines, power, scores
+    from ticlm.platform.layout import HEADINGS, count, lines, power
 
-    columns = [score for score in scores(summary) if sources or not score.source] or scores(summary)
-    caption = " ".join(legend(summary))
-    out = Table(title=heading(summary), title_justify="left", caption=caption, caption_justify="left", box=HORIZONTALS)
+    out = Table(box=HORIZONTALS)
     for name in ("Method", "Tokens", "Params"):
         out.add_column(f"\n{name}", justify="left" if name == "Method" else "right", no_wrap=True)
     for score in columns:
         for place, mean in enumerate(MEANS):
             out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
-    for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run"):
+    for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None
     for line in lines(summary, columns):
         if block not in (None, line.block):
             out.add_section()
         block = line.block
+        paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
+        paid.append(f"{line.oracle_ratio:.2f}×" if np.isfinite(line.oracle_ratio) else "–")
         out.add_row(
             Text(line.label),
             count(line.nominal),
             count(line.parameters),
             *(Text(_cell(v), "bold" * v.best) for v in line.values),
-            *(shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))),
-            f"{line.oracle_ratio:.2f}×" if np.isfinite(line.oracle_ratio) else "–",
+            *(paid if costs else ()),
         )
     return out
 
