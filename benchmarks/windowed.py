@@ -23,7 +23,8 @@ from typing import Any
 import pandas as pd
 
 PERIODS = "{initial: 201305..201412, step: quarter, last: 202312}"
-VARIANTS = {"local": "{scope: period}", "windowed": "{scope: window, window: 10, expected_ngrams: 4_000_000}"}
+NGRAMS = "expected_ngrams: 4_000_000"  # filters of one size: in the first period both corpora are the same
+VARIANTS = {"local": f"{{scope: period, {NGRAMS}}}", "windowed": f"{{scope: window, window: 10, {NGRAMS}}}"}
 STUDY = """
 name: posts-{variant}
 corpus: posts-{variant}@1
