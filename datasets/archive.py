@@ -240,7 +240,7 @@ def _fields(head: bytes) -> dict[str, str]:
     """Header fields by lower-case name, the first of each; a line that begins with a space goes on with the last."""
     fields: dict[str, str] = {}
     last = ""
-    for line in re.split(r"\r?\n", head.decode("utf-8", "replace"))[1:]:
+    for line in head.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[1:]:
         name, colon, value = line.partition(":")
         if line[:1] in (" ", "\t") and last:
             fields[last] += " " + line.strip()

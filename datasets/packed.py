@@ -22,7 +22,8 @@ class Packed:
         self._stream = stream
 
     def fill(self) -> bool:
-        block = self._stream.read(PACKED_BLOCK)
+        """Read on to where the next block of the file begins, so that where reading started changes nothing."""
+        block = self._stream.read(PACKED_BLOCK - (self.offset + len(self.held)) % PACKED_BLOCK)
         self.held = self.held + block if self.held else block
         return bool(block)
 

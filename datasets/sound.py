@@ -110,12 +110,13 @@ def _last(held: _Held, tape: _Tape) -> bool:
     """Whether its member goes on to the end, where fastwarc knows no other: it may have stopped before one like it."""
     if held.block is None:
         return False
+    told = held.head + held.block + RECORD_END
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        unpacker.decompress(tape.kept(held.start), len(held.head) + held.size + len(RECORD_END) + 1)
+        unpacked = unpacker.decompress(tape.kept(held.start), len(told) + 1)
     except zlib.error:
         return False
-    return unpacker.eof and not unpacker.unused_data
+    return unpacked == told and unpacker.eof and not unpacker.unused_data
 
 
 def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | None:

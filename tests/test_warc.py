@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import re
 import sys
 import zlib
@@ -19,8 +20,10 @@ from fastwarc.stream_io import BrotliWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ticlm.datasets.archive import Damage, Record, carefully, records
 from ticlm.datasets.charset import decoded
 from ticlm.datasets.documents import Bad, Skipped
+from ticlm.datasets.sound import sound
 from ticlm.datasets.warc import Page, PageRules, pages
 
 REAL = Path(__file__).parents[2] / "shared/data/warc"
@@ -522,13 +525,143 @@ def test_any_damage_keeps_the_pages_before_it_and_raises_nothing(data: st.DataOb
 @settings(max_examples=40)
 @given(st.integers(0, 213_000), st.integers(1, 255))
 def test_a_flipped_byte_of_a_real_archive_costs_one_record_at_most(at: int, flip: int) -> None:
-    from ticlm.datasets.archive import Damage, records
-
     data = bytearray((REAL / "dolma/sample-0000.warc.gz").read_bytes())
     data[at] ^= flip
     found = list(records(io.BytesIO(bytes(data)), 1 << 24))
     assert sum(isinstance(one, Damage) for one in found) <= 1
     assert len(found) == 48
+
+
+# --- fastwarc and careful reading
+
+
+def both(data: bytes, most_bytes: int = 1 << 24) -> tuple[list[Record | Damage], list[Record | Damage]]:
+    return list(records(io.BytesIO(data), most_bytes)), list(carefully(io.BytesIO(data), most_bytes))
+
+
+def test_a_sound_archive_is_read_by_fastwarc_to_its_end() -> None:
+    data = web.gz([web.record("warcinfo", b"software: x"), *web.some_pages(400)])
+    found = list(sound(io.BytesIO(data), 1 << 24))
+    assert len(data) > 1 << 16 and len(found) == 401 and found[-1].end == len(data)
+    usual, careful = both(data)
+    assert usual == careful and len(usual) == 401
+
+
+@pytest.mark.parametrize("most_bytes", [1 << 24, 1_000])
+def test_records_that_do_not_pack_are_proven(most_bytes: int) -> None:
+    noise = web.record("response", random.Random(0).randbytes(700_000), "https://noise")
+    parts = [web.page("https://a", "short"), noise, noise, web.page("https://b", "short")]
+    assert len(list(sound(io.BytesIO(web.gz(parts)), most_bytes))) == 4
+    usual, careful = both(web.gz(parts), most_bytes)
+    assert usual == careful and len(usual) == 4
+
+
+def test_records_that_are_too_large_are_proven_without_their_blocks() -> None:
+    parts = [web.page("https://a", "short"), web.page("https://b", "long" * 100_000), web.page("https://c", "short")]
+    found = list(sound(io.BytesIO(web.gz(parts)), 1_000))
+    assert [one.block is None for one in found] == [False, True, False]
+    usual, careful = both(web.gz(parts), 1_000)
+    assert usual == careful and len(usual) == 3
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the real archives are not here")
+@pytest.mark.parametrize("path", sorted(REAL.glob("commoncrawl*/*.gz")) + sorted(REAL.glob("dolma/*.warc.gz")))
+def test_real_archives_are_sound(path: Path) -> None:
+    data = path.read_bytes()
+    usual, careful = both(data)
+    assert usual == careful and len(list(sound(io.BytesIO(data), 1 << 24))) == len(usual)
+
+
+@pytest.mark.parametrize("pack", ["plain", "solid", "zst"])
+def test_an_archive_that_proves_nothing_is_left_to_careful_reading(pack: str) -> None:
+    data = PACKINGS[pack](web.some_pages(3))
+    assert list(sound(io.BytesIO(data), 1 << 24)) == []
+    assert len(read(data)) == 3
+
+
+@pytest.mark.parametrize(
+    "hurt",
+    [
+        lambda part: part[:-3],
+        lambda part: part[:-8] + bytes([part[-8] ^ 1]) + part[-7:],
+        lambda part: part + bytes(9),
+        lambda part: part + gzip.compress(b""),
+        lambda part: gzip.compress(gzip.decompress(part).replace(b"Length: 1", b"Length: 2")),
+        lambda part: gzip.compress(gzip.decompress(part).replace(b"Date: ", b"Date:")),
+    ],
+    ids=["without its end", "checksum", "zeros behind it", "empty member behind it", "length", "unusual"],
+)
+def test_fastwarc_is_believed_up_to_the_first_doubt(hurt: Callable[[bytes], bytes]) -> None:
+    parts = [web.gz([one]) for one in web.some_pages(6)]
+    data = b"".join([*parts[:3], hurt(parts[3]), *parts[4:]])
+    ends = [one.end for one in sound(io.BytesIO(data), 1 << 24)]
+    assert ends in (
+        [len(b"".join(parts[:n])) for n in range(1, most)] for most in (3, 4)
+    )  # with the one before, or not
+    usual, careful = both(data)
+    assert usual == careful
+
+
+@pytest.mark.parametrize("wrong", [(b"Length: 1", b"Length: 2"), (b"Length: 1", b"Length: "), (b"Date: ", b"Date:")])
+def test_the_last_record_is_believed_as_little(wrong: tuple[bytes, bytes]) -> None:
+    first, last = web.some_pages(2)
+    data = web.gz([first, last.replace(*wrong)])
+    assert len(list(sound(io.BytesIO(data), 1 << 24))) == 1
+    usual, careful = both(data)
+    assert usual == careful and len(usual) == 2
+
+
+def test_an_end_that_looks_like_a_record_s_own_is_not_believed() -> None:
+    same, other = web.gz([web.record("request", b"GET /", "https://q")]), web.gz([web.page("https://a", "text")])
+    data = same + gzip.compress(b"") + other + same
+    assert list(sound(io.BytesIO(data), 1 << 24)) == []  # fastwarc takes the empty member for the end
+    assert len(list(records(io.BytesIO(data), 1 << 24))) == 3
+
+
+@pytest.mark.parametrize("reads", [1, 2, 3])
+def test_an_error_of_the_stream_is_no_damage(reads: int) -> None:
+    class Failing(io.BytesIO):
+        left = reads
+
+        def read(self, size: int | None = -1) -> bytes:
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(5, "the disk fails")
+            return super().read(size)
+
+    data = web.gz([web.page(f"https://site/{n}", str(n) * 50) for n in range(1_500)])
+    found = []
+    with pytest.raises(OSError, match="the disk fails"):
+        for one in records(Failing(data), 1 << 24):
+            found.append(one)
+    assert all(isinstance(one, Record) for one in found) and len(found) < 1_500
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data(), st.sampled_from([*sorted(PACKINGS), "gz"]), st.sampled_from([1 << 24, 100]))
+def test_archives_are_read_as_careful_reading_alone_would(data: st.DataObject, pack: str, most_bytes: int) -> None:
+    parts = [one for page in web.some_pages(4) for one in (web.record("request", b"GET /", "https://q"), page)]
+    for at in data.draw(st.lists(st.integers(0, len(parts) - 1), max_size=2), "wrong lengths of"):
+        length = data.draw(st.sampled_from([b"1", b"60", b"700", b"99999", b"99999999999", b"-5", b"", b"1e3"]))
+        parts[at] = re.sub(rb"Content-Length: \d+", b"Content-Length: " + length, parts[at], count=1)
+    members = [PACKINGS[pack]([one]) for one in parts] if pack in ("gz", "zst") else [PACKINGS[pack](parts)]
+    for _ in range(data.draw(st.integers(0, 2), "insertions")):
+        foreign = st.sampled_from([gzip.compress(b""), gzip.compress(b"\r\n"), bytes(9), b"\r\n", *members])
+        members.insert(data.draw(st.integers(0, len(members))), data.draw(foreign))
+    whole = b"".join(members)
+    for _ in range(data.draw(st.integers(0, 2), "wounds")):
+        at = data.draw(st.integers(0, max(0, len(whole) - 1)), "at")
+        match data.draw(st.sampled_from(["cut", "flip", "drop", "insert"]), "what"):
+            case "cut":
+                whole = whole[:at]
+            case "flip":
+                whole = whole[:at] + bytes(byte ^ 0x41 for byte in whole[at : at + 1]) + whole[at + 1 :]
+            case "drop":
+                whole = whole[:at] + whole[at + data.draw(st.integers(1, 400), "count") :]
+            case _:
+                whole = whole[:at] + data.draw(st.binary(min_size=1, max_size=99), "bytes") + whole[at:]
+    usual, careful = both(whole, most_bytes)
+    assert usual == careful
 
 
 def test_reading_needs_no_extractor_to_be_imported() -> None:
