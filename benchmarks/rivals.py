@@ -16,6 +16,11 @@ REQUIREMENTS = {
     "lm-eval": ("lm-eval==0.4.13", TORCH, "transformers==5.23.0", "accelerate"),
     "streaming": ("mosaicml-streaming==0.13.0", TORCH),
     "litdata": ("litdata==0.2.76", TORCH),
+    "datatrove": (
+        *("datatrove==0.10.1", "trafilatura==1.11.0", "lxml_html_clean", "warcio==1.8.1", "faust-cchardet"),
+        *("python-magic", "spacy==3.8.18", "nltk", "fasttext-numpy2-wheel", "xxhash"),
+        *("fastwarc==2.0.1", "resiliparse==2.0.1"),  # the same as ours
+    ),
 }
 
 

@@ -144,7 +144,7 @@ class Encoder:
         """The texts' tokens, some texts to a block, and how many each text has, its end included."""
         blocks: list[Tokens] = []
         lengths: list[int] = []
-        for batch in _batches(texts):
+        for batch in batches(texts):
             parts: list[int] = []
             for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
                 ids = encoded.ids
@@ -155,7 +155,7 @@ class Encoder:
         return blocks, np.array(lengths, np.int64)
 
 
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
     """Some texts at a time, of about BATCH_CHARS together."""
     batch: list[str] = []
     size = 0

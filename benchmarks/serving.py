@@ -1,0 +1,21 @@
+"""Our side of a benchmark: answers requests, one line of JSON each, with what the work gave and the time it took."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+Answer = dict[str, Any]
+
+
+def serve(prepare: Callable[[Answer], Callable[[], Answer]]) -> None:
+    """`prepare` turns a request into work; only the work is timed."""
+    for line in sys.stdin:
+        work = prepare(json.loads(line))
+        wall, cpu = time.perf_counter(), time.process_time()
+        answer = work()
+        answer |= {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+        print(json.dumps(answer), flush=True)
