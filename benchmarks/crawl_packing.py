@@ -144,10 +144,10 @@ def _alone(store: Store, parts: Sequence[Part]) -> Callable[[], dict[str, Any]]:
 
     tokenizer = Tokenizer.from_str(store.read(f"{FOLDER}/tokenizer.json").decode())
     tokenizer.encode_special_tokens = True
-    batches = [b for part in parts for b in batches(list(streams.texts_of(store, "", Sets(), [part], "train")))]
+    packs = [b for part in parts for b in batches(list(streams.texts_of(store, "", Sets(), [part], "train")))]
 
     def work() -> dict[str, Any]:
-        return {"tokens": sum(len(one) + 1 for one in _encoded(tokenizer, batches))}
+        return {"tokens": sum(len(one) + 1 for one in _encoded(tokenizer, packs))}
 
     return work
 

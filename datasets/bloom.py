@@ -56,17 +56,15 @@ class BloomFilter:
 
     def expected_rate(self) -> float:
         """The rate of false positives that follows from the bits set: the mean over blocks of (share set)^probes."""
-        return float(np.mean(self._filled() ** self.probes))
+        step = CHUNK_BYTES // BLOCK_BYTES
+        chunks = (self.blocks[at : at + step] for at in range(0, len(self.blocks), step))
+        rates = (np.sum((np.bitwise_count(chunk).sum(1) / BLOCK_BITS) ** self.probes) for chunk in chunks)
+        return float(sum(rates)) / len(self.blocks)
 
     def measured_rate(self) -> float:
         """The share of random hashes, which were never added, that it claims to hold."""
         unseen = np.random.default_rng(int(self.seed)).integers(0, 2**64, PROBED, np.uint64)
         return self.contains(unseen) / PROBED
-
-    def _filled(self) -> NDArray[np.float64]:
-        step = CHUNK_BYTES // BLOCK_BYTES
-        parts = [np.bitwise_count(self.blocks[at : at + step]).sum(1) for at in range(0, len(self.blocks), step)]
-        return np.concatenate(parts) / BLOCK_BITS
 
     def save(self, store: Store, folder: str) -> None:
         """Write it below `folder`, with a record last; what stands there already is left as it is."""

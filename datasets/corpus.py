@@ -29,6 +29,8 @@ from ticlm.platform.shards import INFO, Column, Corpus, CorpusInfo, TokenizerInf
 from ticlm.platform.store import Store, read_record
 
 TELL_S = 10.0
+BESIDE_FILTER = 512 << 20
+"""Bytes that a task takes beside its filter, for the n-grams of a part; filters below that are not worth a promise."""
 T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[str], None]
@@ -46,14 +48,19 @@ def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: Non
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     fresh, _ = ledger.unread(recipe, ledger.builds(store))
-    if store.exists(INFO) and not fresh and not store.exists(f"{staged}/plan.json"):
+    if store.exists(INFO) and not fresh and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
         return Corpus.open(store.uri())
     store.check_writable()
     with lease(store, f"data build {recipe.id}"), running_ray():
         work = _Build(recipe, store, staged, progress)
-        work.finish(work.unfinished())
-        work.finish(work.scanned())
+        try:
+            work.finish(work.unfinished())
+            work.finish(work.scanned())
+        except InputError:
+            if not store.exists(INFO):  # nothing stands yet: other inputs may do
+                store.remove(f"{staged}/plan.json")
+            raise
         recipe.reader.beside(store, Corpus.open(store.uri()).timeline())
     return Corpus.open(store.uri())
 
@@ -72,13 +79,20 @@ class _Build:
     def unfinished(self) -> Plan | None:
         """The plan of an interrupted build that had read all its inputs: it is finished first, as it was."""
         path = f"{self.staged}/plan.json"
-        return Plan.model_validate(self.store.read_json(path)) if self.store.exists(path) else None
+        if not self.store.exists(path):
+            return None
+        plan = Plan.model_validate(self.store.read_json(path))
+        if self.store.exists(f"{ledger.BUILDS}/{plan.number:05d}.json"):  # all that was left to do is to tidy up
+            self._tidy()
+            return None
+        return plan
 
     def scanned(self) -> Plan | None:
         """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
         done = ledger.builds(self.store)
         inputs, again = ledger.unread(self.recipe, done)
         if not inputs:
+            self._tidy()
             return None
         for other in self.store.folders("staging"):
             if f"staging/{other}" != self.staged:
@@ -104,6 +118,10 @@ class _Build:
             last=self.recipe.periods.last,
             unread=dict(sorted(unread.items())),
         )
+        for folder in self.store.folders(self.staged):
+            if folder != "scans":  # made for another plan, which was given up
+                self.store.remove(f"{self.staged}/{folder}")
+        self._forget_unbuilt(plan.built)
         scans = self._scans(plan)
         ledger.check(ledger.account(plan, scans, self.recipe), scans, self.recipe.limits)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
@@ -132,6 +150,11 @@ class _Build:
             self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
         self.store.write(f"{ledger.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
         self._forget()
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove what is staged, first of all what says that it is to be used."""
+        self.store.remove(f"{self.staged}/plan.json")
         self.store.remove("staging")
 
     def _deduplicated(self, parts: Mapping[str, Sequence[Part]]) -> None:
@@ -147,14 +170,15 @@ class _Build:
         counted = list(self._watched("counted n-grams of", shingle, everything, size))
         built = [label for label in store.folders("periods") if self._is_built(label)]
         chains = legs.chains(settings, counted, self.recipe.position, built)
-        needed = max(legs.filter_bytes(settings, chain) for chain in chains)
+        needed = max(legs.filter_bytes(settings, chain, self.recipe.limits.filter_bytes) for chain in chains)
         self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
+        memory = needed + BESIDE_FILTER if needed > BESIDE_FILTER else 0
         judge = partial(verdicts.judge_chain, store, folder, settings)
-        for _ in self._watched("judged", judge, chains, 0, None, needed):
+        for _ in self._watched("judged", judge, chains, 0, None, memory):
             pass
         if self.recipe.held_out.clean:
             compare = partial(verdicts.overlap, store, folder, settings)
-            for _ in self._watched("compared", compare, legs.by_period(chains), 0, None, needed):
+            for _ in self._watched("compared", compare, legs.by_period(chains), 0, None, memory):
                 pass
 
     def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
@@ -169,6 +193,13 @@ class _Build:
             overlap=verdicts.overlaps(self.store, self.staged, label),
             lineage=lineage(self.recipe, given),
         )
+
+    def _forget_unbuilt(self, built: Sequence[str]) -> None:
+        """Filters that an abandoned attempt left for periods that were never built."""
+        if self.recipe.deduplicate is not None:
+            from ticlm.datasets import verdicts
+
+            verdicts.forget_unbuilt(self.store, built)
 
     def _forget(self) -> None:
         """Filters that no later period needs."""

@@ -81,7 +81,7 @@ class CrawlDocuments(Settings):
         """Archives bring nothing else."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
-        """One of the three for every record, in order. Unreachable where a remote archive cannot be read to its end."""
+        """One of the three for every record, in order. Unreachable where an archive cannot be read to its end."""
         path = piece.input.path
         crawled = _crawled(path) if self.dated == "file" else None
         group = _stem(path) if self.together == "file" else ""
@@ -92,7 +92,7 @@ class CrawlDocuments(Settings):
         except fetching.Unreachable:
             raise
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+            raise fetching.Unreachable(f"{path} cannot be read: {error.strerror or error}") from None
 
     def _outcome(
         self, outcome: Page | Bad | Skipped, path: str, crawled: datetime | None, group: str

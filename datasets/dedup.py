@@ -23,7 +23,7 @@ class Deduplicate(Settings):
 
     There is a filter for each of train, eval and tune. That of a period is sized for the n-grams that were counted in
     it. That of a window has to be sized before later periods are there, for the `expected_ngrams` of all its periods
-    together. Where one would need more than `max_bytes`, the build stops before it judges anything.
+    together; where they turn out to be so many more that its rate of false positives doubles, the build stops.
     """
 
     scope: Literal["period", "window"] = "period"
@@ -32,7 +32,6 @@ class Deduplicate(Settings):
     threshold: float = Field(0.8, ge=0, le=1)
     false_positive_rate: float = Field(0.01, ge=1e-5, le=0.5)
     expected_ngrams: int | None = Field(None, gt=0)
-    max_bytes: int | None = Field(None, gt=0)
     remove: Literal["both", "documents"] = "both"
     seed: int = 0
 

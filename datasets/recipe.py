@@ -145,11 +145,13 @@ class HeldOut(Settings):
 
 class Limits(Settings):
     """How much may be wrong before a build stops: `bad` is the largest share of documents that cannot be used, `inputs`
-    the largest share of inputs that cannot be read to their end. At most `at_once` inputs are read at the same time."""
+    the largest share of inputs that cannot be read to their end; none is tried again once the build is done without it.
+    At most `at_once` inputs are read at the same time. A filter of deduplication takes at most `filter_bytes`."""
 
     bad: float = Field(0.01, ge=0, le=1)
     inputs: float = Field(0.01, ge=0, le=1)
     at_once: int = Field(64, gt=0)
+    filter_bytes: int | None = Field(None, gt=0)
 
 
 def _named_filters(value: object) -> object:
@@ -189,6 +191,10 @@ class Recipe(Settings):
             raise ValueError("held_out.clean needs deduplicate, whose rule it follows")
         if self.by_source and self.held_out.subsets:
             raise ValueError("give by_source or held_out.subsets, not both")
+        if isinstance(self.documents, CrawlDocuments):
+            named = [subset.name for subset in self.documents.subsets]
+            if unknown := [name for name in self.held_out.subsets if name not in named]:
+                raise ValueError(f"held_out.subsets: documents.subsets has {', '.join(named)}, not {unknown[0]}")
         return self
 
     @property

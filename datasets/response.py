@@ -126,7 +126,7 @@ def _brotli(body: bytes, most_bytes: int) -> bytes:
     from fastwarc.stream_io import BrotliReader
 
     reader = BrotliReader(io.BytesIO(body))
-    unpacked = b""
+    unpacked = bytearray()
     try:
         while len(unpacked) <= most_bytes and (part := reader.read(most_bytes + 1 - len(unpacked))):
             unpacked += part
@@ -134,21 +134,21 @@ def _brotli(body: bytes, most_bytes: int) -> bytes:
         raise BrokenResponse(BROKEN_CODING) from None
     if len(unpacked) > most_bytes:
         raise TooLarge
-    return unpacked
+    return bytes(unpacked)
 
 
 def _zstd(body: bytes, most_bytes: int) -> bytes:
     import zstandard
 
     unpacker = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
-    unpacked = b""
+    unpacked = bytearray()
     try:
         for at in range(0, len(body), ZSTD_SLICE):
             unpacked += unpacker.decompress(body[at : at + ZSTD_SLICE])
             if len(unpacked) > most_bytes:
                 raise TooLarge
             if unpacker.eof:
-                return unpacked
+                return bytes(unpacked)
     except zstandard.ZstdError:
         pass
     raise BrokenResponse(BROKEN_CODING)

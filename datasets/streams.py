@@ -95,22 +95,21 @@ def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[Part], split
 def _sections(store: Store, folder: str, sets: Sets, part: Part) -> Iterator[tuple[Split, str, Staged]]:
     for split, everything in staged(store, part):
         documents = _left(store, folder, sets, part, split, everything)
-        if split == "train" or not sets.by_source:
+        if split == "train":
             yield split, "", documents
-        else:
-            yield from ((split, source, documents.of(source)) for source in sorted(set(documents.sources)))
-        if split != "train":
-            yield from _subsets(split, documents, sets.held_out.subsets)
-            if sets.held_out.clean:
-                clean = _left(store, folder, sets, part, split, everything, clean=True)
-                yield f"{split}.clean", "", clean
-                yield from _subsets(split, clean, sets.held_out.subsets, ".clean")
+            continue
+        yield from _held_out(split, documents, sets, "")
+        if sets.held_out.clean:
+            clean = _left(store, folder, sets, part, split, everything, clean=True)
+            yield from _held_out(split, clean, sets, ".clean")
 
 
-def _subsets(
-    split: Split, documents: Staged, subsets: Sequence[str], suffix: str = ""
-) -> Iterator[tuple[Split, str, Staged]]:
-    for subset in subsets:
+def _held_out(split: Split, documents: Staged, sets: Sets, suffix: str) -> Iterator[tuple[Split, str, Staged]]:
+    sources = sorted(set(documents.sources)) if sets.by_source else []
+    yield from ((f"{split}{suffix}", source, documents.of(source)) for source in sources)
+    if not sets.by_source:
+        yield f"{split}{suffix}", "", documents
+    for subset in sets.held_out.subsets:
         yield f"{split}.{subset}{suffix}", "", documents.of(subset)
 
 

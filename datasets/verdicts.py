@@ -63,6 +63,7 @@ def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: Chain) 
         if bloom is None:
             bloom = _filter(store, settings, chain, leg)
         counts = _judged(store, folder, settings, leg, bloom)
+        _check_rate(settings, leg, counts)
         if settings.scope == "window":
             bloom.save(store, _saved(leg.split, chain.window, leg.period))
         store.write(summary, counts.model_dump_json().encode())
@@ -126,6 +127,14 @@ def forget(store: Store, current: int, built: Sequence[str]) -> None:
                 store.remove(f"dedup/{split}/{window}/{label}")
 
 
+def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
+    """Remove filters of periods that were never built: those of an attempt that was given up."""
+    for split in store.folders("dedup"):
+        for window in store.folders(f"dedup/{split}"):
+            for label in set(store.folders(f"dedup/{split}/{window}")) - set(built):
+                store.remove(f"dedup/{split}/{window}/{label}")
+
+
 def _filter(store: Store, settings: Deduplicate, chain: Chain, leg: Leg) -> BloomFilter:
     """The filter as it stands before a leg."""
     before = [label for label in store.folders(f"dedup/{leg.split}/{chain.window}") if label < leg.period]
@@ -159,6 +168,16 @@ def _judged(store: Store, folder: str, settings: Deduplicate, leg: Leg, bloom: B
         expected_rate=bloom.expected_rate(),
         measured_rate=bloom.measured_rate(),
     )
+
+
+def _check_rate(settings: Deduplicate, leg: Leg, counts: Deduplication) -> None:
+    """RunError where a filter holds so much that it errs twice as often as it may."""
+    if counts.expected_rate > 2 * settings.false_positive_rate:
+        raise RunError(
+            f"deduplicate.expected_ngrams: with {leg.split} of {leg.period} the filter holds more than the "
+            f"{settings.expected_ngrams:,} n-grams it was sized for, and errs on {counts.expected_rate:.1%} instead of "
+            f"{settings.false_positive_rate:.1%}; build a new version with more"
+        )
 
 
 @dataclass

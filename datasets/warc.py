@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import BinaryIO, NamedTuple
 
 from pydantic import Field
@@ -22,6 +23,7 @@ OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
 WITHOUT_TEXT = "without text"
 OTHER_MIME = "not HTML or text"
 NO_PAGE = "cannot be extracted"
+HEADER_CHARS = 1000  # of a header field that are looked at
 
 
 class Page(NamedTuple):
@@ -119,38 +121,30 @@ def _text(body: bytes, mime: str, declared: str | None, rules: PageRules) -> str
     html = decoded(body, declared, html=True)
     if len(html) > rules.max_bytes:
         raise TooLarge
-    if _depth(html, rules.max_depth) > rules.max_depth:
-        raise _NoPage(f"nested deeper than {rules.max_depth} elements")
-    return _extracted(html, rules.main_content)
+    return _extracted(html, rules)
 
 
-def _extracted(html: str, main_content: bool) -> str | Bad:
+def _extracted(html: str, rules: PageRules) -> str | Bad:
     from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.html import HTMLTree
 
     try:
-        text: str = extract_plain_text(html, main_content=main_content)
+        tree = HTMLTree.parse(html)
+        document = tree.document
+        if document is not None and document.query_selector(_deeper_than(rules.max_depth)) is not None:
+            raise _NoPage(f"nested deeper than {rules.max_depth} elements")
+        text: str = extract_plain_text(tree, main_content=rules.main_content)
         return text.replace("\0", "").encode("utf-8", "replace").decode()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (_NoPage, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of native code is no Exception
         return Bad(NO_PAGE, "")
 
 
-def _depth(html: str, limit: int) -> int:
-    """How deep elements nest that stay open until they are closed, counted up to `limit` + 1; 0 for pages so small that
-    their depth costs nothing."""
-    if html.count("<") <= 4 * limit:
-        return 0
-    depth = deepest = 0
-    for tag in _TAG.finditer(html):
-        closes, name = tag.groups()
-        if name.lower() in _CLOSED_BY_OTHERS:
-            continue
-        depth = max(0, depth - 1) if closes else depth + 1
-        deepest = max(deepest, depth)
-        if deepest > limit:
-            break
-    return deepest
+@cache
+def _deeper_than(depth: int) -> str:
+    """A selector of elements that have so many elements around them."""
+    return ">".join(["*"] * (depth + 1))
 
 
 def _looks_like(body: bytes) -> str:
@@ -163,12 +157,12 @@ def _charset(found: Response) -> str | None:
 
 
 def _parameter(content_type: str) -> str | None:
-    charset = re.search(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", content_type, re.IGNORECASE)
+    charset = re.search(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", content_type[:HEADER_CHARS], re.IGNORECASE)
     return charset[1] if charset else None
 
 
 def _mime(content_type: str) -> str:
-    return re.split(r"[;,]", content_type, maxsplit=1)[0].strip().lower()
+    return re.split(r"[;,]", content_type[:HEADER_CHARS], maxsplit=1)[0].strip().lower()
 
 
 def _when(written: str, years: tuple[int, int]) -> datetime | None:
@@ -181,16 +175,3 @@ def _when(written: str, years: tuple[int, int]) -> datetime | None:
 
 def _too_large(rules: PageRules) -> str:
     return f"larger than {rules.max_bytes} bytes"
-
-
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
-_CLOSED_BY_OTHERS = frozenset(
-    re.findall(
-        r"\w+",
-        "html head body a p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup rb rt rtc rp "
-        "area base br col embed hr img input link meta param source track wbr "
-        "path circle rect line polygon polyline ellipse use stop",
-    )
-)
-"""Elements whose end may be left out, those without one (HTML standard, 13.1.2), links, which end where the next one
-begins, and the shapes of SVG."""

@@ -114,7 +114,14 @@ class Calendar(Settings):
         return Timeline(periods=tuple(periods))
 
     def place(self, moment: date | datetime) -> Period | None:
-        """The period that holds `moment` (UTC), None where it lies outside the calendar."""
+        """The period that holds `moment` (UTC), None where it lies outside the calendar, or the period outside of what
+        dates can say."""
+        try:
+            return self._place(moment)
+        except (ValueError, OverflowError):  # December 9999, or UTC pushes it beyond
+            return None
+
+    def _place(self, moment: date | datetime) -> Period | None:
         if isinstance(moment, datetime):
             moment = (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()
         if self.initial is None:

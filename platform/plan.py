@@ -159,6 +159,12 @@ class Plan:
                     f"evaluations.{task.name}: corpus {found.info.id} was cut with another tokenizer than "
                     f"{self.corpus.info.id}; build it with tokenizer: {{kind: pretrained, name: …/tokenizer}}"
                 )
+            mine, theirs = ({c.name: c.length for c in corpus.info.columns} for corpus in (self.corpus, found))
+            if mine.keys() != theirs.keys() or any(theirs[name] > mine[name] for name in mine):
+                raise InputError(
+                    f"evaluations.{task.name}: corpus {found.info.id} has rows of {theirs}, longer than or other than "
+                    f"those of {self.corpus.info.id}, {mine}"
+                )
             self._corpora[task.elsewhere] = found
         return self._corpora[task.elsewhere]
 

@@ -336,6 +336,13 @@ def test_bad_documents_are_skipped_and_counted_until_they_are_too_many(texts: Pa
     assert ledger.builds(corpus.store)[0].dropped == {"not a JSON object": 1, "unreadable date": 1, "without date": 1}
 
 
+def test_a_date_at_the_end_of_time_is_outside_the_calendar(texts: Path, loop: None, tmp_path: Path) -> None:
+    _write(texts / "odd.jsonl", [{"url": "u", "text": "Late.", "timestamp": "9999-12-31", "source": "North"}])
+    corpus = building.build(_recipe(texts, periods={"initial": 202301}), str(tmp_path))
+    (record,) = ledger.builds(corpus.store)
+    assert record.dropped == {"outside the calendar": 1}
+
+
 def test_a_broken_file_gives_what_it_can_and_is_named(texts: Path, loop: None, tmp_path: Path) -> None:
     path = texts / "202303.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-300])

@@ -141,11 +141,11 @@ def test_a_list_of_nothing_or_of_something_else_is_refused(tmp_path: Path, text:
         CrawlDocuments(lists=(str(tmp_path / "nowhere"),)).inputs(ALWAYS)
 
 
-def test_an_archive_that_is_gone_is_the_users_affair(folder: Path) -> None:
+def test_an_archive_that_is_gone_cannot_be_read(folder: Path) -> None:
     crawl = CrawlDocuments(paths=(f"{folder}/{MAY}.warc.gz",))
     (entry,) = crawl.inputs(ALWAYS)
     Path(entry.path).unlink()
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(Unreachable, match="No such file"):
         list(crawl.read(crawl.pieces(entry)[0]))
 
 

@@ -225,7 +225,5 @@ def test_another_corpus_must_be_there_and_share_the_tokenizer(
     with pytest.raises(InputError, match="no corpus there"):
         evaluation.units(made)
     toy_corpus(toy_root / "corpora/other@1", vocab_size=32, name="other")
-    with pytest.raises(
-        InputError, match=r"evaluations.other: corpus other@1 was cut with another tokenizer than toy"
-    ):
+    with pytest.raises(InputError, match=r"evaluations.other: corpus other@1 was cut with another tokenizer than toy"):
         evaluation.units(made)

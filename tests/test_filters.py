@@ -147,6 +147,14 @@ def reason(given: Document) -> str:
     return "no reason"
 
 
+def divides(given: Document) -> bool:
+    return 1 / len(given.text) > 0
+
+
+def halves(given: Document) -> Document:
+    return document(given.text + "\ud83d")
+
+
 def nothing(given: Document) -> None:
     pass
 
@@ -164,6 +172,11 @@ def test_a_function_may_change_keep_or_leave_out_a_document() -> None:
     assert outcome(Function(name=f"{THESE}:short"), "ab") == "ab"
     assert Function(name=f"{THESE}:short")(document("abc")) == f"left out by {THESE}:short"
     assert Function(name=f"{THESE}:reason")(document("a")) == "no reason"
+
+
+def test_a_function_that_fails_on_a_page_costs_that_page() -> None:
+    assert Function(name=f"{THESE}:divides")(document("")) == f"{THESE}:divides raised ZeroDivisionError"
+    assert Function(name=f"{THESE}:halves")(document("a")) == f"{THESE}:halves raised UnicodeEncodeError"
 
 
 @pytest.mark.parametrize(

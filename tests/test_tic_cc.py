@@ -219,6 +219,59 @@ def test_a_lost_filter_of_a_window_stops_the_build(loop: None, tmp_path: Path) -
         building.build(recipe(folder, window), str(tmp_path))
 
 
+def test_a_filter_that_an_abandoned_attempt_left_is_not_used(
+    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = crawl(tmp_path / "crawl")
+    window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(building._Build, "_info", stop)
+        building.build(recipe(str(folder), window), str(tmp_path / "root"))
+    for path in folder.glob("*-202301*"):
+        path.unlink()
+    later = recipe(str(folder), window, "periods={initial: 202302, last: 202303}")
+    corpus = building.build(later, str(tmp_path / "root"))
+    assert hashes(corpus) == hashes(building.build(later, str(tmp_path / "clean")))
+
+
+def test_a_filter_that_holds_more_than_it_was_sized_for_stops_the_build(loop: None, tmp_path: Path) -> None:
+    folder = str(crawl(tmp_path / "crawl"))
+    with pytest.raises(RunError, match=r"expected_ngrams: with \w+ of 20230\d the filter holds more than the 900 n-g"):
+        building.build(recipe(folder, "deduplicate={scope: window, expected_ngrams: 900}"), str(tmp_path))
+
+
+class Stopped(BaseException):
+    """A kill, without a kill."""
+
+
+def stop(*_: Any) -> None:
+    raise Stopped
+
+
+def test_a_build_that_was_stopped_while_it_tidied_up_is_done(
+    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = recipe(str(crawl(tmp_path / "crawl")))
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(building._Build, "_tidy", stop)
+        building.build(chosen, str(tmp_path))
+    corpus = building.build(chosen, str(tmp_path))
+    sound(corpus)
+    assert len(ledger.builds(corpus.store)) == 1
+
+
+def test_a_first_period_without_train_text_can_be_helped_by_more_files(loop: None, tmp_path: Path) -> None:
+    folder = crawl(tmp_path / "crawl")
+    january = {path: path.read_bytes() for path in folder.glob("*-202301*")}
+    for path in january:
+        path.write_bytes(archive("202301", {})[1])
+    with pytest.raises(InputError, match="no text in its train split"):
+        building.build(recipe(str(folder)), str(tmp_path))
+    for path, data in january.items():
+        path.write_bytes(data)
+    sound(building.build(recipe(str(folder)), str(tmp_path)))
+
+
 def test_repeated_paragraphs_go_from_pages_that_stay(loop: None, tmp_path: Path) -> None:
     corpus = building.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path))
     (train,) = [d for d in corpus.periods["202301"].census.deduplication if d.split == "train"]
@@ -325,16 +378,17 @@ def test_lineage_names_inputs_settings_and_code(loop: None, tmp_path: Path) -> N
 def test_a_filter_that_would_be_too_large_is_refused_before_anything_is_judged(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
     with pytest.raises(
-        RunError, match=r"max_bytes: train of 20230\d needs a filter of [\d,]+ bytes for [\d,]+ n-grams"
+        RunError, match=r"filter_bytes: train of 20230\d needs a filter of [\d,]+ bytes for [\d,]+ n-grams"
     ):
-        building.build(recipe(folder, "deduplicate={max_bytes: 100}"), str(tmp_path))
-    assert building.build(recipe(folder, "deduplicate={max_bytes: 100000}", "version=2"), str(tmp_path)).periods
+        building.build(recipe(folder, "limits={filter_bytes: 100}"), str(tmp_path))
+    assert building.build(recipe(folder, "limits={filter_bytes: 100000}"), str(tmp_path)).periods
 
 
 @pytest.mark.parametrize(
     "sets, message",
     [
         (["held_out.subsets=[clean]"], "none may be clean"),
+        (["held_out.subsets=[wkii]"], "documents.subsets has wiki, news, not wkii"),
         (["deduplicate=null"], "held_out.clean needs deduplicate"),
         (["deduplicate={scope: window}"], "expected_ngrams is required"),
         (["splits={global_shards: 3}"], "three shards of 1 to 3"),
@@ -388,6 +442,8 @@ def test_a_few_files_that_cannot_be_read_are_counted_where_that_is_allowed(
     (record,) = ledger.builds(corpus.store)
     assert list(record.unread) == [f"{site.url}/{lost}"] and len(record.inputs) == 11
     assert any(line.startswith("warning: left out, as it cannot be read") and lost in line for line in lines)
+    building.build(remote, str(tmp_path), lines.append)
+    assert lines[-1] == "tic-cc@1: nothing new", "what was given up is tried again"
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import io
 import random
 import re
 import sys
+import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import zstandard
 from fastwarc.stream_io import BrotliWriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from resiliparse.parse.html import HTMLTree
 
 from ticlm.datasets.archive import Damage, Record, carefully, records
 from ticlm.datasets.charset import decoded
@@ -366,6 +368,23 @@ def test_a_page_nested_beyond_reason_is_left_out() -> None:
     assert SENTENCE.strip() in told(web.answer(flat))
 
 
+@pytest.mark.parametrize("unit", [b"<div>x </q>", b"<div>x <!--</i>-->", b"<b><div>x</b>"])
+def test_end_tags_that_end_nothing_hide_no_depth(unit: bytes) -> None:
+    assert told(web.answer(b"<html><body>" + unit * 20_000)) == "nested deeper than 512 elements"
+
+
+def test_what_looks_like_tags_in_a_script_is_no_depth() -> None:
+    script = b"<script>" + b"for(i=0;i<n;i++){a<b}" * 2_000 + b"</script>"
+    assert SENTENCE.strip() in told(web.answer(script + b"<p>" + SENTENCE.encode() * 3))
+
+
+def test_a_header_of_spaces_costs_no_time() -> None:
+    header = "text/html; charset=" + " " * 1_000_000 + ";"
+    started = time.process_time()
+    assert SENTENCE.strip() in told(web.answer(b"<p>" + SENTENCE.encode() * 3, Content_Type=header))
+    assert time.process_time() - started < 5, "the time grows with the square of the header"
+
+
 def test_an_extractor_that_fails_costs_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
     import resiliparse.extract.html2text as extractor
 
@@ -374,10 +393,10 @@ def test_an_extractor_that_fails_costs_one_page(monkeypatch: pytest.MonkeyPatch)
 
     kept = extractor.extract_plain_text
 
-    def fragile(html: str, main_content: bool) -> str:
-        if "page 1," in html:
+    def fragile(tree: HTMLTree, main_content: bool) -> str:
+        if "page 1," in str(tree.body):
             raise Panic
-        return kept(html, main_content=main_content)
+        return kept(tree, main_content=main_content)
 
     monkeypatch.setattr(extractor, "extract_plain_text", fragile)
     found = read(web.gz(web.some_pages(3)))
