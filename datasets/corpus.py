@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from ticlm.datasets import ledger, packing, staging, streams
+from ticlm.datasets import ledger, merging, packing, staging, streams
 from ticlm.datasets.fanout import each, running_ray
 from ticlm.datasets.ledger import BuildRecord, Plan
 from ticlm.datasets.lineage import lineage
 from ticlm.datasets.packing import Bundle
 from ticlm.datasets.parts import Part, parts_of
 from ticlm.datasets.recipe import Recipe
+from ticlm.datasets.runs import Group
 from ticlm.datasets.staging import Scan
 from ticlm.datasets.streams import Sets, Stream
 from ticlm.datasets.tokenizing import PretrainedTokenizer, TrainedTokenizer
@@ -136,7 +137,7 @@ class _Build:
         for line in record.warnings:
             self.progress(f"warning: {line}")
         todo = [label for label in record.periods if not self._is_built(label)]
-        parts = parts_of(todo, [group for scan in scans for group in scan.groups])
+        parts = parts_of(todo, self._merged(todo, scans))
         self._deduplicated(parts)
         info = self._info(record, scans, parts)
         for label in todo:
@@ -156,6 +157,17 @@ class _Build:
         """Remove what is staged, first of all what says that it is to be used."""
         self.store.remove(f"{self.staged}/plan.json")
         self.store.remove("staging")
+
+    def _merged(self, labels: Sequence[str], scans: Sequence[Scan]) -> list[Group]:
+        """What is staged of these periods, in so few runs that parts can be collected from them."""
+        groups = [group for scan in scans for group in scan.groups if group.period in set(labels)]
+        merge = partial(merging.merge, self.store, self.staged)
+        level = 0
+        while todo := merging.batches(groups, level):
+            done = self._watched("merged", merge, todo, 0, None, merging.TASK_BYTES)
+            groups = merging.merged(groups, done)
+            level += 1
+        return groups
 
     def _deduplicated(self, parts: Mapping[str, Sequence[Part]]) -> None:
         """Verdicts on what repeats in these periods, where the recipe asks for them."""

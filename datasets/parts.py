@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ticlm.datasets.staging import SCHEMA, SPLITS, Group
+from ticlm.datasets.runs import SCHEMA, Group
+from ticlm.datasets.staging import SPLITS
 from ticlm.platform.mixture import Split
 from ticlm.platform.settings import Settings
 from ticlm.platform.store import Store
@@ -64,10 +66,13 @@ def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[P
 def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
     size = sum(group.bytes for group in groups)
     count = max(1, -(-size // PART_BYTES))
-    for number, (low, high) in enumerate(itertools.pairwise(END_OF_ORDER * i // count for i in range(count + 1))):
-        yield Part(
-            period=label, number=number, low=low, high=high, bytes=size // count, spans=_spans(groups, low, high)
-        )
+    held: list[list[Group]] = [[] for _ in range(count)]
+    bounds = [END_OF_ORDER * i // count for i in range(count + 1)]
+    for group in groups:
+        for number in range(bisect_right(bounds, group.low) - 1, bisect_right(bounds, group.high)):
+            held[number].append(group)
+    for number, (low, high) in enumerate(itertools.pairwise(bounds)):
+        yield Part(period=label, number=number, low=low, high=high, bytes=size // count, spans=_spans(held[number]))
 
 
 def staged(store: Store, part: Part) -> Iterator[tuple[Split, Staged]]:
@@ -79,12 +84,11 @@ def staged(store: Store, part: Part) -> Iterator[tuple[Split, Staged]]:
             yield split, Staged(*(mine[name].to_pylist() for name in ("text", "source", "host")))
 
 
-def _spans(groups: Sequence[Group], low: int, high: int) -> tuple[Span, ...]:
-    """Where the documents are that stand in [low, high) of a period's order; `groups` are those of the period."""
+def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
+    """Where these row groups are: those of one run that share a stretch of the order follow one another."""
     numbers: dict[str, list[int]] = {}
     for group in groups:
-        if group.high >= low and group.low < high:
-            numbers.setdefault(group.run, []).append(group.group)
+        numbers.setdefault(group.run, []).append(group.group)
     return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
 
 
@@ -99,4 +103,4 @@ def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Tabl
             within = pc.and_(within, pc.less(table["order"], pa.scalar(high, pa.uint64())))
         tables.append(table.filter(within))
     whole = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-    return whole.take(np.lexsort((whole["tie"].to_numpy(), whole["order"].to_numpy())))
+    return whole.take(np.lexsort(tuple(whole[name].to_numpy() for name in ("split", "tie", "order"))))

@@ -7,13 +7,9 @@ on who read what nor on when.
 
 from __future__ import annotations
 
-import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from ticlm.datasets.documents import Bad, Document, Piece, Skipped
@@ -21,13 +17,13 @@ from ticlm.datasets.fetching import Unreachable
 from ticlm.datasets.filters import passed
 from ticlm.datasets.hosts import host_of
 from ticlm.datasets.recipe import Recipe
+from ticlm.datasets.runs import Group, Row, RunWriter
 from ticlm.platform.census import Step
 from ticlm.platform.mixture import Split
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.store import Store
 
 RUN_BYTES = 64 << 20
-GROUP_BYTES = 1 << 20
 OUTSIDE = "outside the calendar"
 UNUSED = "in a global shard that is not used"
 READ = "read"
@@ -35,39 +31,6 @@ READ = "read"
 FORMAT = 2
 """Of what lies on the store while a build goes on; an older one is begun anew."""
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
-
-
-class _Row(NamedTuple):
-    split: int
-    order: int
-    tie: int
-    source: str
-    host: str
-    text: str
-
-
-SCHEMA = pa.schema(
-    [
-        ("split", pa.int8()),
-        ("order", pa.uint64()),
-        ("tie", pa.uint64()),
-        ("source", pa.string()),
-        ("host", pa.string()),
-        ("text", pa.large_string()),
-    ]
-)
-
-
-class Group(Settings):
-    """A row group of a staged run: documents of one period, which stand between `low` and `high` in its order."""
-
-    run: str
-    group: int
-    period: str
-    documents: int
-    bytes: int
-    low: int
-    high: int
 
 
 class Tally(Settings):
@@ -168,7 +131,7 @@ class _Reading:
             assert result.step is not None and result.reason is not None
             return result.step + 1, result.reason
         place = self.recipe.place_in_order(kept)
-        self.staged.add(label, _Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
+        self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
         return None
 
     def done(self, piece: Piece) -> Scan:
@@ -208,11 +171,11 @@ class _Runs:
         self.store, self.prefix = store, prefix
         self.groups: list[Group] = []
         self.sources: set[str] = set()
-        self._rows: dict[str, list[_Row]] = {}
+        self._rows: dict[str, list[Row]] = {}
         self._size = 0
         self._runs = 0
 
-    def add(self, label: str, row: _Row) -> None:
+    def add(self, label: str, row: Row) -> None:
         self._rows.setdefault(label, []).append(row)
         self.sources.add(row.source)
         self._size += len(row.text)
@@ -222,32 +185,8 @@ class _Runs:
     def flush(self) -> None:
         if not self._rows:
             return
-        path = f"{self.prefix}-{self._runs:04d}.parquet"
-        sink = io.BytesIO()
-        with pq.ParquetWriter(
-            sink, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
-        ) as out:
-            number = 0
-            for label in sorted(self._rows):
-                for rows in _cut(sorted(self._rows[label], key=lambda row: (row.order, row.tie))):
-                    arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows), SCHEMA)]
-                    out.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=len(rows))
-                    self.groups.append(_group(path, number, label, rows))
-                    number += 1
-        self.store.write(path, sink.getvalue())
+        run = RunWriter(f"{self.prefix}-{self._runs:04d}.parquet")
+        for label in sorted(self._rows):
+            run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
+        self.groups += run.save(self.store)
         self._rows, self._size, self._runs = {}, 0, self._runs + 1
-
-
-def _group(run: str, number: int, period: str, rows: Sequence[_Row]) -> Group:
-    size = sum(len(row.text.encode()) for row in rows)
-    low, high = rows[0].order, rows[-1].order
-    return Group(run=run, group=number, period=period, documents=len(rows), bytes=size, low=low, high=high)
-
-
-def _cut(rows: list[_Row]) -> Iterator[list[_Row]]:
-    begin = size = 0
-    for at, row in enumerate(rows, 1):
-        size += len(row.text)
-        if size >= GROUP_BYTES or at == len(rows):
-            yield rows[begin:at]
-            begin, size = at, 0

@@ -164,7 +164,7 @@ def test_bytes_do_not_depend_on_how_the_work_is_cut(
     for number in range(5):
         _write(other / f"{number}.jsonl", everything[number::5])
     monkeypatch.setattr(staging, "RUN_BYTES", 2000)
-    monkeypatch.setattr(staging, "GROUP_BYTES", 300)
+    monkeypatch.setattr("ticlm.datasets.runs.GROUP_BYTES", 300)
     monkeypatch.setattr("ticlm.datasets.parts.PART_BYTES", 1500)
     corpus = building.build(_recipe(other), str(tmp_path / "b"))
     _sound(corpus)
