@@ -9,15 +9,15 @@ from dataclasses import dataclass
 class Rates:
     """Seconds of CPU on one core; the defaults are those of README.md, section Crawls."""
 
-    read_s_per_html_mb: float = 0.0378
+    read_s_per_html_mb: float = 0.0324
     """Reading records and extracting text."""
-    filter_s_per_text_mb: float = 0.331
+    filter_s_per_text_mb: float = 0.3155
     """All of TiC-CC's filters."""
-    shingle_s_per_m: float = 0.0834
+    shingle_s_per_m: float = 0.0913
     """Per million n-grams, as is the next."""
-    judge_s_per_m: float = 0.139
+    judge_s_per_m: float = 0.136
     """Against a filter far beyond the caches."""
-    pack_s_per_m: float = 1.69
+    pack_s_per_m: float = 1.433
     """Per million tokens."""
 
 

@@ -1,4 +1,4 @@
-"""Building a corpus with Ray Data: read and stage, learn the tokenizer, tokenise, pack; period by period on record.
+"""Building a corpus with Ray Data: read and stage, judge what repeats, learn the tokenizer, tokenise, pack.
 
 Each step maps a function over small work items; what it makes goes to the store, and only summaries come back. So no
 documents travel through Ray's object store, memory stays flat whatever a period holds, and a build that was killed
