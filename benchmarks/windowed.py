@@ -40,6 +40,7 @@ methods:
 evaluations:
   - {{kind: perplexity-on, name: numpy-docs, corpus: numpy@1, max_rows: 256}}
   - {{kind: perplexity, name: held-out, max_rows: 64}}
+  - {{kind: perplexity, name: held-out-clean, split: eval.clean, max_rows: 64}}
 reference: raw
 evaluate: {{checkpoints: &some [201610-201612, 201910-201912, 202310-202312], periods: *some}}
 resources: {{workers: 2, chains: 2}}
@@ -150,8 +151,8 @@ def compare(root: Path) -> None:
         print(f"{variant}: {tokens:,} train tokens; {gone} of {sum(d.documents for d in lost)} documents repeat others")
     tables = {v: pd.read_csv(root / f"reports/posts-{v}/summary.csv", keep_default_na=False) for v in VARIANTS}
     columns = ["backward", "in_distribution", "forward", "final"]
-    for task in ("numpy-docs", "held-out"):
-        print(f"\n{task}: mean loss (nats), standard deviation over seeds")
+    for task in ("numpy-docs@", "held-out@"):
+        print(f"\n{task[:-1]}: mean loss (nats), standard deviation over seeds")
         print(f"{'':28}" + "".join(f"{column:>24}" for column in columns))
         for variant, table in tables.items():
             rows = table[table["task"].str.startswith(task) & (table["source"] == "")]

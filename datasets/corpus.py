@@ -118,6 +118,7 @@ class _Build:
             built=tuple(label for label in self.store.folders("periods") if self._is_built(label)),
             last=self.recipe.periods.last,
             unread=dict(sorted(unread.items())),
+            unopened=ledger.unopened(self.recipe),
         )
         for folder in self.store.folders(self.staged):
             if folder != "scans":  # made for another plan, which was given up

@@ -128,6 +128,10 @@ class FileDocuments(Settings):
         found = listing.files(self.paths, formats.SUFFIXES)
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
+    def outside(self, calendar: Calendar) -> int:
+        """What time an input holds is not known before it is read."""
+        return 0
+
     def pieces(self, entry: Input) -> list[Piece]:
         """The file in stretches that can be read apart, where its format allows it."""
         return [Piece(input=entry, start=start, end=end) for start, end in formats.stretches(entry.path, entry.size)]

@@ -21,8 +21,9 @@ def each(
 ) -> Iterator[R]:
     """What `function` gives for each item, as Ray Data tasks end.
 
-    `size`, in bytes, says how finely to cut the work; at most `at_once` items are worked on at the same time, each in a
-    task that is promised `memory` bytes. A TiclmError ends the work; so does a full disk, as a RunError.
+    `size`, in bytes, says how finely to cut the work: where it is not known (0), a task is an item. At most `at_once`
+    tasks run at the same time, each promised `memory` bytes. A TiclmError ends the work; so does a full disk, as a
+    RunError.
     """
     if not items:
         return
@@ -30,14 +31,14 @@ def each(
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    blocks = max(size // BLOCK_BYTES, 2 * int(ray.cluster_resources().get("CPU", 1)))
-    if memory or at_once is not None:
-        blocks = len(items)  # so that a task is an item
+    blocks = max(size // BLOCK_BYTES, 2 * int(ray.cluster_resources().get("CPU", 1))) if size else len(items)
     _check_memory(memory, ray.nodes())
     rows = [{"item": pickle.dumps(item)} for item in items]
     dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), blocks))
     dataset.context.enable_progress_bars = False
-    pool = ray.data.TaskPoolStrategy(size=at_once if at_once is not None and at_once < len(items) else None)
+    pool = ray.data.TaskPoolStrategy(
+        size=at_once if at_once is not None and at_once < min(blocks, len(items)) else None
+    )
     for row in dataset.map(_called, fn_args=(function,), compute=pool, memory=memory or None).iter_rows():
         outcome = pickle.loads(row["outcome"])
         if isinstance(outcome, TiclmError):

@@ -38,6 +38,10 @@ class HubDocuments(Settings):
         where = "/".join(part for part in (self.path, self.name, self.split) if part)
         return [Input(path=f"{where}#{i:05d}-of-{shards:05d}", size=0, stamp=stamp) for i in range(shards)]
 
+    def outside(self, calendar: Calendar) -> int:
+        """What time an input holds is not known before it is read."""
+        return 0
+
     def pieces(self, entry: Input) -> list[Piece]:
         """A shard is read at once."""
         return [Piece(input=entry)]

@@ -41,6 +41,8 @@ class Plan(Settings):
     last: Label | None
     unread: dict[str, str] = Field(default_factory=dict)
     """Inputs that could not be read to their end, and why."""
+    unopened: dict[str, int] = Field(default_factory=dict)
+    """Inputs that were not opened, as nothing in them is used, by reason."""
 
 
 class BuildRecord(Settings):
@@ -60,6 +62,8 @@ class BuildRecord(Settings):
     warnings: tuple[str, ...]
     unread: dict[str, str] = Field(default_factory=dict)
     """Inputs that could not be read to their end, and why; none of their documents is counted here."""
+    unopened: dict[str, int] = Field(default_factory=dict)
+    """Inputs that were not opened, as nothing in them is used, by reason; they too are not counted as read."""
 
 
 def builds(store: Store) -> list[BuildRecord]:
@@ -85,6 +89,14 @@ def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> tuple[list[Input], li
             fresh.append(entry)
             again.append(entry.path)
     return fresh, again
+
+
+def unopened(recipe: Recipe) -> dict[str, int]:
+    """How many inputs are there in which nothing is used, by reason."""
+    outside = recipe.reader.outside(recipe.periods)
+    unused = sum(not recipe.uses(entry) for entry in recipe.reader.inputs(recipe.periods))
+    found = {"of months outside the calendar": outside, "of global shards that are not used": unused}
+    return {reason: count for reason, count in found.items() if count}
 
 
 def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:
@@ -117,6 +129,7 @@ def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:
         first={reason: where for reason, (_, where) in sorted(_wrong(scans).items())},
         warnings=tuple(_warnings(scans, late, plan.unread)),
         unread=plan.unread,
+        unopened=plan.unopened,
     )
 
 

@@ -146,6 +146,8 @@ def _build(record: BuildRecord) -> list[str]:
     kept = sum(tally.read for tally in record.periods.values())
     line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
     line += f"{kept:,} in {len(record.periods)} periods; in none: {_counts(record.dropped) or '0'}"
+    if record.unopened:
+        line += f"; inputs not opened: {_counts(record.unopened)}"
     firsts = [f"  first {reason}: {where}" for reason, where in record.first.items()]
     return [line, *firsts, *(f"  warning: {warning}" for warning in record.warnings)]
 

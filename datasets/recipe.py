@@ -34,6 +34,9 @@ class Reader(Protocol):
 
     def inputs(self, calendar: Calendar) -> list[Input]: ...
 
+    def outside(self, calendar: Calendar) -> int:
+        """How many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
+
     def pieces(self, entry: Input) -> list[Piece]: ...
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]: ...
@@ -55,6 +58,9 @@ class WorldReader:
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         return [Input(path=f"synthetic/{label}", size=0, stamp="") for label in calendar.timeline().labels]
+
+    def outside(self, calendar: Calendar) -> int:
+        return 0
 
     def pieces(self, entry: Input) -> list[Piece]:
         return [Piece(input=entry)]

@@ -149,6 +149,7 @@ def test_a_month_is_that_of_the_file_and_not_of_the_page(loop: None, tmp_path: P
     assert list(corpus.periods) == ["202301"] and corpus.periods["202301"].read == 41
     (record,) = ledger.builds(corpus.store)
     assert len(record.inputs) == 1, "a file of a month outside the calendar was read"
+    assert record.unopened == {"of months outside the calendar": 1}
     by_record = recipe(str(tmp_path / "crawl"), "deduplicate=null", "held_out={}", "documents.dated=record")
     assert list(building.build(by_record, str(tmp_path / "b")).periods) == ["202302"]
 
@@ -345,6 +346,7 @@ def test_global_shards_put_files_as_a_whole_into_one_split(loop: None, tmp_path:
     splits = GlobalShards(global_shards=5, train=1, eval=5, tune=2)
     used = {path.name: splits.of(path.name.removesuffix(".warc.gz")) for path in folder.iterdir()}
     assert {Path(entry.path).name for entry in record.inputs} == {name for name, split in used.items() if split}
+    assert record.unopened == {"of global shards that are not used": list(used.values()).count(None)}
     for month in MONTHS:
         for split in ("train", "eval", "tune"):
             files = [name for name, found in used.items() if found == split and month in name]
