@@ -202,11 +202,19 @@ def test_padded_pairs_train_alike_on_uneven_workers(
 
 
 @pytest.mark.slow
-def test_bfloat16_keeps_cells_within_its_rounding(replay: Worlds, alone: Trained) -> None:
-    """DESIGN, invariant 2: 2e-3 nats; weights and optimizer stay in float32."""
+def test_bfloat16_keeps_cells_within_its_rounding(replay: Worlds, toy_study: Callable[..., Study]) -> None:
+    """DESIGN, invariant 2: 2e-3 nats; weights and optimizer stay in float32. The rates are those of a real run: AdamW
+    gives a gradient that is nearly nothing a step of its whole rate, so that at 1e-2 roundings grow, on some processors
+    to more."""
     from ticlm.platform.study import Precision
 
-    half = replace(replay, study=replay.study.model_copy(update={"precision": Precision(compute="bfloat16")}))
-    one, two = half.whole("half-1", 1), half.whole("half-2", 2)
+    gentle = REPLAY | {
+        "initial": {"budget": {"steps": 8}, "schedule": {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 2}},
+        "methods": [{"base": "replay-half", "schedule": {"max_rate": 5e-4, "warmup_steps": 1}}],
+    }
+    study = toy_study(**gentle, corpus=replay.study.corpus, resources=replay.study.resources.model_dump())
+    full = replace(replay, study=study)
+    half = replace(replay, study=study.model_copy(update={"precision": Precision(compute="bfloat16")}))
+    one, two, exact = half.whole("half-1", 1), half.whole("half-2", 2), full.whole("gentle", 1)
     assert max(abs(one.cells[k] - v) for k, v in two.cells.items()) <= 2e-3
-    assert max(abs(one.cells[k] - v) for k, v in alone.cells.items()) > 1e-6, "was it bfloat16 at all?"
+    assert max(abs(one.cells[k] - v) for k, v in exact.cells.items()) > 1e-6, "was it bfloat16 at all?"
