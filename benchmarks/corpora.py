@@ -9,17 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ticlm.platform.periods import Calendar
-from ticlm.platform.shards import (
-    INFO,
-    Column,
-    CorpusInfo,
-    PeriodManifest,
-    ShardFile,
-    SplitManifest,
-    TokenizerInfo,
-    Tokens,
-    to_parquet,
-)
+from ticlm.platform.rows import Column, Tokens, to_parquet
+from ticlm.platform.shards import INFO, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
 from ticlm.platform.store import Attempt, Store
 
 FILE_ROWS = 2048

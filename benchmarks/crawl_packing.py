@@ -27,8 +27,9 @@ from ticlm.datasets.parts import Part, parts_of
 from ticlm.datasets.recipe import HeldOut, Recipe
 from ticlm.datasets.streams import Sets
 from ticlm.datasets.tokenizing import FOLDER, TrainedTokenizer
+from ticlm.platform.rows import Column, dtype_for
 from ticlm.platform.settings import parse
-from ticlm.platform.shards import Column, CorpusInfo, TokenizerInfo, dtype_for
+from ticlm.platform.shards import CorpusInfo, TokenizerInfo
 from ticlm.platform.store import Store
 
 LENGTH, VOCAB, LEARNED_FROM = 2048, 50_000, 8 << 20

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ticlm.datasets.words import STEP, mixed
 from ticlm.platform.store import Attempt, Store, read_record, verify
 
 BLOCK_BITS = 512
@@ -56,9 +57,7 @@ class BloomFilter:
 
     def expected_rate(self) -> float:
         """The rate of false positives that follows from the bits set: the mean over blocks of (share set)^probes."""
-        step = CHUNK_BYTES // BLOCK_BYTES
-        chunks = (self.blocks[at : at + step] for at in range(0, len(self.blocks), step))
-        rates = (np.sum((np.bitwise_count(chunk).sum(1) / BLOCK_BITS) ** self.probes) for chunk in chunks)
+        rates = (np.sum((np.bitwise_count(chunk).sum(1) / BLOCK_BITS) ** self.probes) for chunk in self._chunks())
         return float(sum(rates)) / len(self.blocks)
 
     def measured_rate(self) -> float:
@@ -74,7 +73,7 @@ class BloomFilter:
             store.fs.makedirs(store.path(attempt.path), exist_ok=True)
         digest = hashlib.sha256()
         with store.fs.open(store.path(path), "wb") as file:
-            for chunk in self._chunks():
+            for chunk in map(np.ndarray.tobytes, self._chunks()):
                 file.write(chunk)
                 digest.update(chunk)
         attempt.publish({"probes": self.probes, "seed": str(self.seed), "sha256": digest.hexdigest()}, ["blocks"])
@@ -95,10 +94,10 @@ class BloomFilter:
         about = record.about
         return BloomFilter(words.reshape(-1, 8), int(about["probes"]), int(about["seed"]))
 
-    def _chunks(self) -> Iterator[bytes]:
+    def _chunks(self) -> Iterator[NDArray[np.uint64]]:
         step = CHUNK_BYTES // BLOCK_BYTES
         for at in range(0, len(self.blocks), step):
-            yield self.blocks[at : at + step].tobytes()
+            yield self.blocks[at : at + step]
 
 
 def size(expected: int, rate: float) -> int:
@@ -133,21 +132,19 @@ def blocked_rate(bits: float, probes: int) -> float:
 
 
 @njit(cache=True, inline="always")
-def _mix(x: Any) -> Any:
-    """The finalizer of SplitMix64 (Steele et al., 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _place(blocks: Any, seed: Any, value: Any) -> Any:
+    """The block of a hash, and what its bits come from."""
+    bits = mixed(value ^ mixed(seed + np.uint64(1)))
+    return ((bits >> np.uint64(32)) * np.uint64(len(blocks))) >> np.uint64(32), bits
 
 
 @njit(cache=True, inline="always")
 def holds(blocks: Any, probes: int, seed: Any, value: Any) -> bool:
     """Whether every bit of a hash is set."""
-    bits = _mix(value ^ _mix(seed + np.uint64(1)))
-    block = ((bits >> np.uint64(32)) * np.uint64(len(blocks))) >> np.uint64(32)
+    block, bits = _place(blocks, seed, value)
     for i in range(probes):
-        if i % 7 == 0:
-            bits = _mix(bits + np.uint64(0x9E3779B97F4A7C15))
+        if i % 7 == 0:  # seven places of nine bits in a word
+            bits = mixed(bits + STEP)
         at = (bits >> np.uint64(9 * (i % 7))) & np.uint64(511)
         if not (blocks[block, at >> np.uint64(6)] >> (at & np.uint64(63))) & np.uint64(1):
             return False
@@ -157,11 +154,10 @@ def holds(blocks: Any, probes: int, seed: Any, value: Any) -> bool:
 @njit(cache=True, inline="always")
 def put(blocks: Any, probes: int, seed: Any, value: Any) -> None:
     """Set every bit of a hash."""
-    bits = _mix(value ^ _mix(seed + np.uint64(1)))
-    block = ((bits >> np.uint64(32)) * np.uint64(len(blocks))) >> np.uint64(32)
+    block, bits = _place(blocks, seed, value)
     for i in range(probes):
         if i % 7 == 0:
-            bits = _mix(bits + np.uint64(0x9E3779B97F4A7C15))
+            bits = mixed(bits + STEP)
         at = (bits >> np.uint64(9 * (i % 7))) & np.uint64(511)
         blocks[block, at >> np.uint64(6)] |= np.uint64(1) << (at & np.uint64(63))
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from ticlm.datasets import ledger, merging, packing, staging, streams
+from ticlm.datasets import ledger, legs, merging, packing, staging, streams, verdicts
 from ticlm.datasets.fanout import each, running_ray
-from ticlm.datasets.ledger import BuildRecord, Plan
+from ticlm.datasets.ledger import BuildRecord, Plan, Unread
 from ticlm.datasets.lineage import lineage
 from ticlm.datasets.packing import Bundle
 from ticlm.datasets.parts import Part, parts_of
@@ -26,7 +26,8 @@ from ticlm.datasets.streams import Sets, Stream
 from ticlm.datasets.tokenizing import PretrainedTokenizer, TrainedTokenizer
 from ticlm.platform.errors import InputError
 from ticlm.platform.lease import lease
-from ticlm.platform.shards import INFO, Column, Corpus, CorpusInfo, TokenizerInfo, dtype_for
+from ticlm.platform.rows import Column, dtype_for
+from ticlm.platform.shards import INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.store import Store, read_record
 
 TELL_S = 10.0
@@ -48,16 +49,18 @@ def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: Non
     store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
-    fresh, _ = ledger.unread(recipe, ledger.builds(store))
-    if store.exists(INFO) and not fresh and not store.folders("staging"):
+    unread = ledger.unread(recipe, ledger.builds(store))
+    if store.exists(INFO) and not unread.inputs and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
         return Corpus.open(store.uri())
     store.check_writable()
     with lease(store, f"data build {recipe.id}"), running_ray():
         work = _Build(recipe, store, staged, progress)
         try:
-            work.finish(work.unfinished())
-            work.finish(work.scanned())
+            if plan := work.unfinished():
+                work.finish(plan)
+                unread = ledger.unread(recipe, ledger.builds(store))
+            work.finish(work.scanned(unread))
         except InputError:
             if not store.exists(INFO):  # nothing stands yet: other inputs may do
                 store.remove(f"{staged}/plan.json")
@@ -88,10 +91,9 @@ class _Build:
             return None
         return plan
 
-    def scanned(self) -> Plan | None:
+    def scanned(self, unread: Unread) -> Plan | None:
         """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
-        done = ledger.builds(self.store)
-        inputs, again = ledger.unread(self.recipe, done)
+        inputs = unread.inputs
         if not inputs:
             self._tidy()
             return None
@@ -105,25 +107,25 @@ class _Build:
         missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
         scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
         size = sum(piece.input.size for piece in missing)
-        unread: dict[str, str] = {}
+        failed: dict[str, str] = {}
         for found in self._watched("read", scan, missing, size, self.recipe.limits.at_once):
             if found.unread is not None:
-                unread[found.piece.input.path] = found.unread
-        ledger.check_read(unread, inputs, self.recipe.limits)
+                failed[found.piece.input.path] = found.unread
+        ledger.check_read(failed, inputs, self.recipe.limits)
         plan = Plan(
-            number=len(done),
-            inputs=tuple(entry for entry in inputs if entry.path not in unread),
-            again=tuple(path for path in again if path not in unread),
-            scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in unread),
+            number=len(ledger.builds(self.store)),
+            inputs=tuple(entry for entry in inputs if entry.path not in failed),
+            again=tuple(path for path in unread.again if path not in failed),
+            scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in failed),
             built=tuple(label for label in self.store.folders("periods") if self._is_built(label)),
             last=self.recipe.periods.last,
-            unread=dict(sorted(unread.items())),
-            unopened=ledger.unopened(self.recipe),
+            unread=dict(sorted(failed.items())),
+            unopened=unread.unopened,
         )
         for folder in self.store.folders(self.staged):
             if folder != "scans":  # made for another plan, which was given up
                 self.store.remove(f"{self.staged}/{folder}")
-        self._forget_unbuilt(plan.built)
+        verdicts.forget_unbuilt(self.store, plan.built)
         scans = self._scans(plan)
         ledger.check(ledger.account(plan, scans, self.recipe), scans, self.recipe.limits)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
@@ -174,8 +176,6 @@ class _Build:
         """Verdicts on what repeats in these periods, where the recipe asks for them."""
         if self.recipe.deduplicate is None or not parts:
             return
-        from ticlm.datasets import legs, verdicts
-
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
         everything = [part for mine in parts.values() for part in mine]
         shingle = partial(verdicts.shingle, store, folder, settings)
@@ -195,8 +195,6 @@ class _Build:
                 pass
 
     def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
-        from ticlm.datasets import verdicts
-
         given = sorted({scan.piece.input.path for scan in scans if label in scan.periods})
         return Bundle(
             period=self.recipe.calendar.period(label),
@@ -207,19 +205,10 @@ class _Build:
             lineage=lineage(self.recipe, given),
         )
 
-    def _forget_unbuilt(self, built: Sequence[str]) -> None:
-        """Filters that an abandoned attempt left for periods that were never built."""
-        if self.recipe.deduplicate is not None:
-            from ticlm.datasets import verdicts
-
-            verdicts.forget_unbuilt(self.store, built)
-
     def _forget(self) -> None:
         """Filters that no later period needs."""
         if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
             return
-        from ticlm.datasets import verdicts
-
         built = [label for label in self.store.folders("periods") if self._is_built(label)]
         last = max(self.recipe.position(label) for label in built)
         verdicts.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)

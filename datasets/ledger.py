@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -71,32 +72,38 @@ def builds(store: Store) -> list[BuildRecord]:
     return [BuildRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
-def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> tuple[list[Input], list[str]]:
-    """The inputs a build has to read: new and changed ones, and, where the calendar's end has moved, those that hold
-    documents outside of it; and the paths of the latter. Inputs of global shards that are not used are not read, nor
-    are those that a finished build had to leave out."""
+class Unread(NamedTuple):
+    """What a build has to read: `inputs`, and among them those read `again`, by path. `unopened` counts the others in
+    which nothing is used, by reason."""
+
+    inputs: list[Input]
+    again: list[str]
+    unopened: dict[str, int]
+
+
+def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> Unread:
+    """The inputs that are new or have changed, and, where the calendar's end has moved, those that hold documents
+    outside of it. Those that a finished build had to leave out are not read."""
     calendar = recipe.periods
     known = {entry.path: (entry, record) for record in done for entry in record.inputs}
-    fresh, again = [], []
     given_up = {path for record in done for path in record.unread}
-    for entry in filter(recipe.uses, recipe.reader.inputs(calendar)):
+    fresh, again, unused = [], [], 0
+    for entry in recipe.reader.inputs(calendar):
         before, record = known.get(entry.path, (None, None))
-        if entry.path in given_up:
+        if not recipe.uses(entry):
+            unused += 1
+        elif entry.path in given_up:
             continue
-        if entry != before:
+        elif entry != before:
             fresh.append(entry)
         elif record is not None and record.last != calendar.last and entry.path in record.beyond:
             fresh.append(entry)
             again.append(entry.path)
-    return fresh, again
-
-
-def unopened(recipe: Recipe) -> dict[str, int]:
-    """How many inputs are there in which nothing is used, by reason."""
-    outside = recipe.reader.outside(recipe.periods)
-    unused = sum(not recipe.uses(entry) for entry in recipe.reader.inputs(recipe.periods))
-    found = {"of months outside the calendar": outside, "of global shards that are not used": unused}
-    return {reason: count for reason, count in found.items() if count}
+    left = {
+        "of months outside the calendar": recipe.reader.outside(calendar),
+        "of global shards that are not used": unused,
+    }
+    return Unread(fresh, again, {reason: count for reason, count in left.items() if count})
 
 
 def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:

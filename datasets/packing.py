@@ -24,17 +24,9 @@ from ticlm.datasets.streams import Stream
 from ticlm.platform.census import Census, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Period
+from ticlm.platform.rows import ROW_GROUP, Column, Tokens, to_parquet
 from ticlm.platform.settings import Settings
-from ticlm.platform.shards import (
-    ROW_GROUP,
-    Column,
-    CorpusInfo,
-    PeriodManifest,
-    ShardFile,
-    SplitManifest,
-    Tokens,
-    to_parquet,
-)
+from ticlm.platform.shards import CorpusInfo, PeriodManifest, ShardFile, SplitManifest
 from ticlm.platform.store import Attempt, Store
 
 SHARD_BYTES = 64 << 20

@@ -18,8 +18,9 @@ from pydantic import Field
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Label
+from ticlm.platform.rows import Tokens, dtype_for
 from ticlm.platform.settings import Settings
-from ticlm.platform.shards import TokenizerInfo, Tokens, dtype_for
+from ticlm.platform.shards import TokenizerInfo
 from ticlm.platform.store import Store
 
 if TYPE_CHECKING:

@@ -135,7 +135,7 @@ def _shared(array: Any) -> Any:
 
 # Arithmetic on hashes is modulo 2**64. Numbers are wrapped, as numba would else make floats of signed and unsigned.
 _SEED = np.uint64(0x243F6A8885A308D3)  # digits of pi
-_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
+STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 _BASE = np.uint64(0xD1342543DE82EF95)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # the finalizer of SplitMix64 (Steele, Lea, Flood 2014)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -143,7 +143,8 @@ _27, _29, _30, _31 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64(31)
 
 
 @njit(cache=True, nogil=True)
-def _mixed(value: Any) -> Any:
+def mixed(value: Any) -> Any:
+    """A hash of 64 bits whose every bit depends on every bit of the value."""
     value = (value ^ (value >> _30)) * _MIX_1
     value = (value ^ (value >> _27)) * _MIX_2
     return value ^ (value >> _31)
@@ -158,12 +159,12 @@ def _split(text: Any, table: Any) -> Any:
         stop = _segment(text, table, at)
         value, blank = _SEED, True
         for i in range(at, stop):
-            value = (value ^ np.uint64(text[i])) * _STEP
+            value = (value ^ np.uint64(text[i])) * STEP
             value ^= value >> _29
             blank = blank and (table[text[i]] & _BLANK) != 0
         if not blank:
             start[found], end[found] = at, stop
-            hashes[found], alnum[found] = _mixed(value), (table[text[at]] & _ALNUM) != 0
+            hashes[found], alnum[found] = mixed(value), (table[text[at]] & _ALNUM) != 0
             found += 1
         at = stop
     return start[:found].copy(), end[:found].copy(), hashes[:found].copy(), alnum[:found].copy()
@@ -261,7 +262,7 @@ def _ngrams(hashes: Any, n: int) -> Any:
             value -= hashes[i - n] * highest
         value = value * _BASE + hashes[i]
         if i >= n - 1:
-            out[i - n + 1] = _mixed(value)
+            out[i - n + 1] = mixed(value)
     return out
 
 

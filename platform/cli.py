@@ -50,12 +50,12 @@ def data_show(
 ) -> None:
     """What a corpus holds, period by period; what every step left out, and why."""
     from ticlm.datasets import overview
+    from ticlm.platform.corpora import uri_of
     from ticlm.platform.display import console
-    from ticlm.platform.plan import corpus_uri
     from ticlm.platform.shards import Corpus
     from ticlm.platform.store import Store
 
-    uri = corpus_uri(name, Store(_root(root)))
+    uri = uri_of(name, Store(_root(root)))
     assert uri is not None
     corpus = Corpus.open(uri)
     if as_json:

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from ticlm.platform import evaluation
+from ticlm.platform.corpora import uri_of
 from ticlm.platform.errors import InputError
-from ticlm.platform.plan import Chain, Plan, corpus_uri, missing_periods
+from ticlm.platform.plan import Chain, Plan, missing_periods
 from ticlm.platform.store import read_record
 from ticlm.platform.study import FolderModel
 from ticlm.platform.work import ChainWork, folder_of
@@ -99,7 +100,7 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
     """Everything the workers of a chain need to know."""
     assert plan.corpus is not None and plan.store is not None
-    uri = corpus_uri(plan.study.corpus, plan.store)
+    uri = uri_of(plan.study.corpus, plan.store)
     assert uri is not None
     rounds = tuple(plan.tree.rounds[key] for key in chain.keys)
     parent = rounds[0].parent

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ticlm.platform.mixture import Source
 from ticlm.platform.order import Draws, StretchOrder, batches
 from ticlm.platform.rounds import Round
-from ticlm.platform.shards import Corpus, RowReader, Tokens
+from ticlm.platform.rows import RowReader, Tokens
+from ticlm.platform.shards import Corpus
 
 PREFETCH = 4
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticlm.platform import corpora
 from ticlm.platform.errors import InputError
 from ticlm.platform.identity import identities
 from ticlm.platform.mixture import Source
-from ticlm.platform.objective import Seq2Seq
 from ticlm.platform.rounds import Run, Tree, rounds
 from ticlm.platform.store import Record, Store, read_record
 from ticlm.platform.study import FolderModel, Study
@@ -149,23 +148,7 @@ class Plan:
         if task.elsewhere is None:
             return self.corpus
         if task.elsewhere not in self._corpora:
-            from ticlm.platform.shards import Corpus
-
-            uri = corpus_uri(task.elsewhere, self.store)
-            assert uri is not None
-            found = Corpus.open(uri)
-            if found.info.tokenizer.sha256 != self.corpus.info.tokenizer.sha256:
-                raise InputError(
-                    f"evaluations.{task.name}: corpus {found.info.id} was cut with another tokenizer than "
-                    f"{self.corpus.info.id}; build it with tokenizer: {{kind: pretrained, name: …/tokenizer}}"
-                )
-            mine, theirs = ({c.name: c.length for c in corpus.info.columns} for corpus in (self.corpus, found))
-            if mine.keys() != theirs.keys() or any(theirs[name] > mine[name] for name in mine):
-                raise InputError(
-                    f"evaluations.{task.name}: corpus {found.info.id} has rows of {theirs}, longer than or other than "
-                    f"those of {self.corpus.info.id}, {mine}"
-                )
-            self._corpora[task.elsewhere] = found
+            self._corpora[task.elsewhere] = corpora.other(task.elsewhere, self.corpus, self.store, task.name)
         return self._corpora[task.elsewhere]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
@@ -229,12 +212,12 @@ class Plan:
 def make(study: Study, root: str | None) -> Plan:
     """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
     store = Store(root) if root is not None else None
-    corpus = find_corpus(study, store)
+    corpus = corpora.find(study.corpus, store)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     plan = Plan(study, rounds(study, sizes), corpus, store)
     if corpus is None or store is None:
         return plan
-    _check_corpus(study, corpus)
+    corpora.check(study, corpus)
     plan.ids = identities(plan.tree, corpus)
     for key, round_id in plan.ids.items():
         record = read_record(store, f"rounds/{round_id[:32]}")
@@ -250,65 +233,10 @@ def make(study: Study, root: str | None) -> Plan:
     return plan
 
 
-def corpus_uri(name: str, store: Store | None) -> str | None:
-    """Where a corpus lies: a path or URI as it stands, else `corpora/NAME@VERSION` in the root."""
-    if "://" in name or name.startswith((".", "/", "~")):
-        return str(Path(name).expanduser()) if "://" not in name else name
-    if store is None:
-        return None
-    return f"{store.root}/corpora/{name if '@' in name else name + '@1'}"
-
-
-def find_corpus(study: Study, store: Store | None) -> Corpus | None:
-    uri = corpus_uri(study.corpus, store)
-    if uri is None or not Store(uri).exists("corpus.json"):
-        return None
-    from ticlm.platform.shards import Corpus
-
-    return Corpus.open(uri)
-
-
 def missing_periods(plan: Plan) -> list[str]:
     """Periods of the study that its corpus does not have (yet)."""
     have = plan.corpus.periods if plan.corpus else {}
     return [label for label in plan.study.periods.timeline().labels if label not in have]
-
-
-def _check_corpus(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus cannot serve the study: columns, lengths, periods cut elsewhere."""
-    columns = {c.name: c.length for c in corpus.info.columns}
-    for name, extra in study.objective.lengths.items():
-        if name not in columns:
-            raise InputError(f"corpus {corpus.info.id} has columns {', '.join(columns)}, the objective needs {name}")
-        if columns[name] != study.length + extra:
-            raise InputError(
-                f"length: {study.length}, but the corpus {corpus.info.id} was cut into rows of "
-                f"{columns[name] - extra}; set length: {columns[name] - extra}"
-            )
-    for period in study.periods.timeline().periods:
-        manifest = corpus.periods.get(period.label)
-        if manifest is not None and manifest.period != period:
-            raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
-    _check_tokenizer(study, corpus)
-    if isinstance(study.objective, Seq2Seq) and "inputs" not in columns:
-        raise InputError(f"corpus {corpus.info.id} has no column inputs, which the seq2seq objective reads")
-
-
-def _check_tokenizer(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
-    if not corpus.store.exists("tokenizer/tokenizer.json"):
-        return
-    if corpus.store.sha256("tokenizer/tokenizer.json") != corpus.info.tokenizer.sha256:
-        raise InputError(
-            f"{corpus.store.uri('tokenizer')}: not the tokenizer that cut the corpus; restore or rebuild it"
-        )
-    if isinstance(study.model, FolderModel):
-        folder = Store(study.model.path)
-        if folder.exists("tokenizer.json") and folder.sha256("tokenizer.json") != corpus.info.tokenizer.sha256:
-            raise InputError(
-                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus "
-                f"with tokenizer: {{kind: pretrained, name: {study.model.path}, as_of: {study.model.as_of}}}"
-            )
 
 
 def users(plans: Sequence[Plan]) -> set[str]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ticlm.methods.seams import Batch, PenaltyState
 from ticlm.platform.model import Workers
 from ticlm.platform.rounds import Recipe
-from ticlm.platform.shards import Tokens
+from ticlm.platform.rows import Tokens
 
 
 @dataclass(frozen=True)

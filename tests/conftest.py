@@ -25,18 +25,9 @@ from numpy.typing import NDArray
 
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Calendar
+from ticlm.platform.rows import Column, to_parquet
 from ticlm.platform.settings import parse
-from ticlm.platform.shards import (
-    INFO,
-    Column,
-    Corpus,
-    CorpusInfo,
-    PeriodManifest,
-    ShardFile,
-    SplitManifest,
-    TokenizerInfo,
-    to_parquet,
-)
+from ticlm.platform.shards import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
 from ticlm.platform.store import Attempt, Store
 from ticlm.platform.study import Study
 from ticlm.platform.work import ChainWork

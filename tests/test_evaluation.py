@@ -16,7 +16,8 @@ from ticlm.platform.identity import weights_of
 from ticlm.platform.outcome import study_result
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import Cell, read_cells
-from ticlm.platform.shards import Corpus, to_parquet
+from ticlm.platform.rows import to_parquet
+from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store
 from ticlm.platform.study import Study
 from ticlm.platform.work import published

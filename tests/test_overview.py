@@ -14,7 +14,8 @@ from ticlm.datasets.totals import Totals
 from ticlm.platform.census import Census, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.shards import Column, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.platform.rows import Column
+from ticlm.platform.shards import Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.platform.store import Attempt, Store
 
 

@@ -18,17 +18,9 @@ from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Split
 from ticlm.platform.periods import Calendar
 from ticlm.platform.plan import Chain, Plan, make
+from ticlm.platform.rows import Column
 from ticlm.platform.settings import parse
-from ticlm.platform.shards import (
-    INFO,
-    Column,
-    Corpus,
-    CorpusInfo,
-    PeriodManifest,
-    ShardFile,
-    SplitManifest,
-    TokenizerInfo,
-)
+from ticlm.platform.shards import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
 from ticlm.platform.store import Attempt, Store
 from ticlm.platform.study import Study, load
 

@@ -12,8 +12,8 @@ import pytest
 from pydantic import Field, ValidationError, model_validator
 
 from ticlm.platform.errors import InputError
+from ticlm.platform.rows import Column
 from ticlm.platform.settings import Settings, fingerprint, load, packaged, parse
-from ticlm.platform.shards import Column
 
 
 class Square(Settings):
