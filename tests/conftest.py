@@ -104,6 +104,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return Store(tmp_path / "root" if request.param == "local" else f"{request.getfixturevalue('s3_bucket')}/root")
 
 
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds of corpora without Ray."""
+    from builds import without_ray
+
+    without_ray(monkeypatch)
+
+
 PERIODS = ("202301", "202302", "202303", "202304")
 
 

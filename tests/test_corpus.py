@@ -3,22 +3,19 @@ itself, a kill, and S3 have one test each."""
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import os
 import random
 import re
 import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from builds import hashes, started, without_ray
 from rich.console import Console
 
 from ticlm.datasets import corpus as building
@@ -77,22 +74,6 @@ def _recipe(texts: Path | str, **changes: Any) -> Recipe:
         "by_source": True,
     }
     return parse(Recipe, settings | changes, "recipe")
-
-
-@pytest.fixture
-def loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work items one after the other in this process."""
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
-
-
-def _hashes(corpus: Corpus) -> dict[str, list[str]]:
-    found = {
-        f"{label}/{split}": [file.sha256 for file in shards.files]
-        for label, manifest in corpus.periods.items()
-        for split, shards in manifest.splits.items()
-    }
-    return found | {"tokenizer": [corpus.info.tokenizer.sha256]}
 
 
 def _sound(corpus: Corpus) -> None:
@@ -156,7 +137,7 @@ def test_held_out_rows_hold_one_source_and_name_it(texts: Path, loop: None, tmp_
 def test_bytes_do_not_depend_on_how_the_work_is_cut(
     texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = _hashes(building.build(_recipe(texts), str(tmp_path / "a")))
+    expected = hashes(building.build(_recipe(texts), str(tmp_path / "a")))
     other = tmp_path / "other"
     other.mkdir()
     everything = [d for month in reversed(MONTHS) for d in _documents(month)]
@@ -168,7 +149,7 @@ def test_bytes_do_not_depend_on_how_the_work_is_cut(
     monkeypatch.setattr("ticlm.datasets.parts.PART_BYTES", 1500)
     corpus = building.build(_recipe(other), str(tmp_path / "b"))
     _sound(corpus)
-    assert _hashes(corpus) == expected
+    assert hashes(corpus) == expected
 
 
 def test_another_seed_gives_other_rows_of_the_same_texts(texts: Path, loop: None, tmp_path: Path) -> None:
@@ -176,7 +157,7 @@ def test_another_seed_gives_other_rows_of_the_same_texts(texts: Path, loop: None
     two = building.build(_recipe(texts, seed=1), str(tmp_path / "b"))
     assert one.info.tokenizer == two.info.tokenizer
     assert one.split("202301", "train").documents == two.split("202301", "train").documents
-    assert _hashes(one)["202301/train"] != _hashes(two)["202301/train"]
+    assert hashes(one)["202301/train"] != hashes(two)["202301/train"]
 
 
 def test_rows_of_one_document_are_spread_over_the_shards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +190,7 @@ def test_the_tokenizer_sees_the_first_periods_train_text_alone(texts: Path, loop
     two = building.build(_recipe(texts), str(tmp_path / "b"))
     assert one.info.tokenizer == two.info.tokenizer
     assert one.info.tokenizer.as_of is None and "202301" in one.info.tokenizer.name
-    assert _hashes(one)["202301/train"] == _hashes(two)["202301/train"] != _hashes(two)["202302/train"]
+    assert hashes(one)["202301/train"] == hashes(two)["202301/train"] != hashes(two)["202302/train"]
 
 
 def test_the_tokenizer_loads_with_transformers(texts: Path, loop: None, tmp_path: Path) -> None:
@@ -239,7 +220,7 @@ def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: No
     published = {"kind": "pretrained", "name": folder, "as_of": 202212}
     corpus = building.build(_recipe(texts, tokenizer=published), str(tmp_path / "b"))
     assert corpus.info.tokenizer.as_of == "202212"
-    assert _hashes(corpus) == _hashes(own), "a folder's tokenizer is taken as it is, byte for byte"
+    assert hashes(corpus) == hashes(own), "a folder's tokenizer is taken as it is, byte for byte"
     config = json.loads(own.store.read("tokenizer/tokenizer_config.json"))
     own.store.write("tokenizer/tokenizer_config.json", json.dumps(config | {"eos_token": None}).encode())
     with pytest.raises(InputError, match="has no end-of-text"):
@@ -250,15 +231,15 @@ def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: No
 
 
 def test_nothing_new_means_nothing_is_read(texts: Path, loop: None, tmp_path: Path, monkeypatch: Any) -> None:
-    first = _hashes(building.build(_recipe(texts), str(tmp_path)))
+    first = hashes(building.build(_recipe(texts), str(tmp_path)))
     monkeypatch.setattr(building, "running_ray", lambda: pytest.fail("Ray was started"))
     lines: list[str] = []
-    assert _hashes(building.build(_recipe(texts), str(tmp_path), lines.append)) == first
+    assert hashes(building.build(_recipe(texts), str(tmp_path), lines.append)) == first
     assert lines == ["toy@1: nothing new"]
 
 
 def test_a_new_month_is_added_and_the_others_stay(texts: Path, loop: None, tmp_path: Path) -> None:
-    whole = _hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
+    whole = hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
     late = texts / "202303.jsonl.gz"
     late.rename(tmp_path / late.name)
     root = str(tmp_path / "grown")
@@ -267,7 +248,7 @@ def test_a_new_month_is_added_and_the_others_stay(texts: Path, loop: None, tmp_p
     (tmp_path / late.name).rename(late)
     corpus = building.build(_recipe(texts), root)
     _sound(corpus)
-    assert _hashes(corpus) == whole
+    assert hashes(corpus) == whole
     assert {path: Path(path).stat().st_mtime_ns for path in before} == before
     assert [len(record.inputs) for record in ledger.builds(corpus.store)] == [2, 1]
 
@@ -277,23 +258,23 @@ def test_a_month_that_was_there_before_the_calendar_reached_it_is_added(
 ) -> None:
     (texts / "202302.jsonl.gz").unlink()
     _write(texts / "202303.jsonl.gz", _documents("202302") + _documents("202303"))
-    whole = _hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
+    whole = hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
     corpus = building.build(_recipe(texts, periods={"initial": 202301, "last": 202302}), str(tmp_path / "grown"))
     assert ledger.builds(corpus.store)[0].dropped == {staging.OUTSIDE: 60}
     corpus = building.build(_recipe(texts), str(tmp_path / "grown"))
     _sound(corpus)
-    assert _hashes(corpus) == whole
+    assert hashes(corpus) == whole
     assert ledger.builds(corpus.store)[1].dropped == {ledger.READ_BEFORE: 60}
 
 
 def test_documents_that_come_too_late_are_counted_and_warned_about(texts: Path, loop: None, tmp_path: Path) -> None:
     building.build(_recipe(texts, periods={"initial": 202302, "last": 202302}), str(tmp_path))
-    before = _hashes(Corpus.open(str(tmp_path / "corpora/toy@1")))
+    before = hashes(Corpus.open(str(tmp_path / "corpora/toy@1")))
     _write(texts / "more.jsonl", _documents("202302", 7, seed=1) + _documents("202303", 5, seed=1))
     lines: list[str] = []
     corpus = building.build(_recipe(texts, periods={"initial": 202302, "last": 202303}), str(tmp_path), lines.append)
     _sound(corpus)
-    assert {k: v for k, v in _hashes(corpus).items() if "202303" not in k} == before
+    assert {k: v for k, v in hashes(corpus).items() if "202303" not in k} == before
     record = ledger.builds(corpus.store)[1]
     assert record.late == {"202302": 7} and record.dropped[ledger.ALREADY_BUILT] == 7
     assert any(line.startswith("warning: 7 documents were left out") for line in lines)
@@ -410,7 +391,7 @@ def _stopping_after(count: int) -> Callable[..., Iterator[Any]]:
 def test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes(
     texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = _hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
+    expected = hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
     steps = 3 + 1 + 3 + 3  # files, the tokenizer, parts, periods
     for count in range(steps):
         root = str(tmp_path / str(count))
@@ -420,13 +401,13 @@ def test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes(
         monkeypatch.setattr(building, "each", _stopping_after(steps - min(count, 3)))
         corpus = building.build(_recipe(texts), root)
         _sound(corpus)
-        assert _hashes(corpus) == expected, count
+        assert hashes(corpus) == expected, count
 
 
 def test_an_interrupted_build_is_finished_before_newer_files_are_read(
     texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = _hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
+    expected = hashes(building.build(_recipe(texts), str(tmp_path / "whole")))
     with monkeypatch.context() as patch, pytest.raises(_Stopped):
         patch.setattr(building, "each", _stopping_after(8))
         building.build(_recipe(texts), str(tmp_path / "cut"))
@@ -434,7 +415,7 @@ def test_an_interrupted_build_is_finished_before_newer_files_are_read(
     _write(texts / "more.jsonl", _documents("202302", 7, seed=1))
     corpus = building.build(_recipe(texts), str(tmp_path / "cut"))
     _sound(corpus)
-    assert _hashes(corpus) == expected
+    assert hashes(corpus) == expected
     assert [record.dropped for record in ledger.builds(corpus.store)] == [{}, {ledger.ALREADY_BUILT: 7}]
 
 
@@ -453,8 +434,8 @@ def test_ray_gives_the_same_bytes_as_a_plain_loop(
 ) -> None:
     corpus = building.build(_recipe(texts), str(tmp_path / "ray"))
     _sound(corpus)
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    assert _hashes(corpus) == _hashes(building.build(_recipe(texts), str(tmp_path / "loop")))
+    without_ray(monkeypatch)
+    assert hashes(corpus) == hashes(building.build(_recipe(texts), str(tmp_path / "loop")))
 
 
 @pytest.mark.ray
@@ -479,19 +460,10 @@ def test_a_corpus_can_be_read_from_and_written_to_s3(
     lines: list[str] = []
     building.build(_recipe(f"{s3_bucket}/texts/*.jsonl.gz"), s3_bucket, lines.append)
     assert lines == ["toy@1: nothing new"]
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    assert _hashes(corpus) == _hashes(building.build(_recipe(texts), str(tmp_path / "local")))
+    without_ray(monkeypatch)
+    assert hashes(corpus) == hashes(building.build(_recipe(texts), str(tmp_path / "local")))
     with pytest.raises(InputError, match="matches no file"):
         building.build(_recipe(f"{s3_bucket}/none/*.jsonl", version=2), s3_bucket)
-
-
-BUILDER = """
-import sys, ray
-from ticlm.datasets import corpus
-from ticlm.datasets.recipe import Recipe
-ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[3])
-corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: print(line, flush=True))
-"""
 
 
 @pytest.mark.ray
@@ -504,9 +476,7 @@ def test_a_killed_build_goes_on_to_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     recipe, root = _recipe(texts), str(tmp_path / "killed")
-    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        command = [sys.executable, "-c", BUILDER, recipe.model_dump_json(), root, folder]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with started(recipe, root) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("tokenising"):
@@ -515,8 +485,8 @@ def test_a_killed_build_goes_on_to_the_same_bytes(
         assert process.wait() == -signal.SIGKILL
     corpus = building.build(recipe, root)
     _sound(corpus)
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    assert _hashes(corpus) == _hashes(building.build(recipe, str(tmp_path / "whole")))
+    without_ray(monkeypatch)
+    assert hashes(corpus) == hashes(building.build(recipe, str(tmp_path / "whole")))
 
 
 def test_real_posts_of_eleven_years_build_into_quarters(loop: None, tmp_path: Path) -> None:

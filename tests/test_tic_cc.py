@@ -9,9 +9,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import web
+from builds import hashes, started, without_ray
 
 from ticlm.datasets import corpus as building
 from ticlm.datasets import ledger
@@ -91,21 +89,6 @@ def recipe(paths: Any, *sets: str, name: str = "tic-cc") -> Recipe:
         "length=16",
     ]
     return load(Recipe, name, FOLDER, [*small, *sets])
-
-
-@pytest.fixture
-def loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work items one after the other in this process."""
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
-
-
-def hashes(corpus: Corpus) -> dict[str, list[str]]:
-    return {
-        f"{label}/{split}": [file.sha256 for file in shards.files]
-        for label, manifest in corpus.periods.items()
-        for split, shards in manifest.splits.items()
-    } | {"tokenizer": [corpus.info.tokenizer.sha256]}
 
 
 def sound(corpus: Corpus) -> None:
@@ -457,15 +440,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-BUILDER = """
-import sys, ray
-from ticlm.datasets import corpus
-from ticlm.datasets.recipe import Recipe
-ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[3])
-corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: print(line, flush=True))
-"""
-
-
 @pytest.mark.ray
 @pytest.mark.slow
 def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
@@ -489,15 +463,13 @@ def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
         site.faults.clear()
         sound(corpus)
         assert killed >= 2, "the builds were over before they could be killed"
-        monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
+        without_ray(monkeypatch)
         assert hashes(corpus) == hashes(building.build(chosen, str(tmp_path / "quiet")))
 
 
 def _killed(chosen: Recipe, root: Path, after_s: float) -> bool:
     """Whether a build was killed, so long after it said its first word."""
-    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        command = [sys.executable, "-c", BUILDER, chosen.model_dump_json(), str(root), folder]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with started(chosen, root) as process:
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(after_s)

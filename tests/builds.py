@@ -1,0 +1,48 @@
+"""Builds of corpora in tests: in this process without Ray, or in one that can be killed; and what came of them."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ticlm.datasets import corpus as building
+from ticlm.datasets.recipe import Recipe
+from ticlm.platform.shards import Corpus
+
+BUILDER = """
+import sys, ray
+from ticlm.datasets import corpus
+from ticlm.datasets.recipe import Recipe
+ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[3])
+corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: print(line, flush=True))
+"""
+
+
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have builds do their work items one after the other in this process."""
+    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
+    monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
+
+
+@contextlib.contextmanager
+def started(recipe: Recipe, root: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """A build in a process and a Ray of its own, which prints its progress line by line."""
+    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        command = [sys.executable, "-c", BUILDER, recipe.model_dump_json(), str(root), folder]
+        yield subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def hashes(corpus: Corpus) -> dict[str, list[str]]:
+    """Of every shard and of the tokenizer."""
+    found = {
+        f"{label}/{split}": [file.sha256 for file in shards.files]
+        for label, manifest in corpus.periods.items()
+        for split, shards in manifest.splits.items()
+    }
+    return found | {"tokenizer": [corpus.info.tokenizer.sha256]}
