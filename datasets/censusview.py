@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ticlm.datasets.totals import Totals
-from ticlm.platform.census import Deduplication, Overlap
+from ticlm.platform.census import Deduplication, Overlap, Step
 
 
 def census_tables(total: Totals) -> list[Group]:
     """The tables of a census, none for what it does not know."""
     found = {
-        "Steps, documents": _steps(total),
+        "Steps, documents": steps_table(total.steps, total.through_steps),
         "Hosts with the most train tokens": _hosts(total),
         "Deduplication (filter and rates of false positives: the highest of any period)": _deduplication(total),
         "Held-out text that stands in the train text of the same period": _overlap(total),
@@ -82,12 +82,13 @@ def _scaled(count: float, units: Sequence[tuple[float, str]]) -> str:
     return f"{value:.{places}f}{suffix}"
 
 
-def _steps(total: Totals) -> Table:
-    read, kept, lost = total.through_steps
-    edited = sum(step.edited for step in total.steps)
+def steps_table(steps: Sequence[Step], through: tuple[int, int, int]) -> Table:
+    """What every step left out, and why; `through`: what came into the first, what the last kept, and what was lost."""
+    read, kept, lost = through
+    edited = sum(step.edited for step in steps)
     footer = ("all", short(read), short(lost), percent(lost, read), percent(kept, read), short(edited))
     table = numbered("step", "in", "dropped", "", "kept", "rewritten", footer=footer)
-    for step in total.steps:
+    for step in steps:
         lost = step.read - step.kept
         counts = [short(step.read), short(lost), percent(lost, step.read), percent(step.kept, step.read)]
         table.add_row(Text(step.name), *counts, short(step.edited))

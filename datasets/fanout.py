@@ -46,6 +46,38 @@ def each(
         yield outcome
 
 
+def by_actors(
+    kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], items: Sequence[T], actors: int
+) -> Iterator[R]:
+    """What the calls of `kind(*settings)` give for each item, in the order of the items: made once for each of at most
+    so many actors, which is for what takes long to load."""
+    if not items:
+        return
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    rows = [{"number": number, "item": pickle.dumps(item)} for number, item in enumerate(items)]
+    dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
+    dataset.context.enable_progress_bars = False
+    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=min(actors, len(items)))
+    found: dict[int, bytes] = {}
+    for row in dataset.map(_Actor, fn_constructor_args=(kind, settings), compute=pool).iter_rows():
+        found[row["number"]] = row["outcome"]
+    for number in range(len(items)):
+        outcome = pickle.loads(found.pop(number))
+        if isinstance(outcome, TiclmError):
+            raise outcome
+        yield outcome
+
+
+class _Actor:
+    def __init__(self, kind: Callable[..., Callable[[Any], Any]], settings: tuple[Any, ...]) -> None:
+        self._call = kind(*settings)
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"number": row["number"], **_called({"item": row["item"]}, self._call)}
+
+
 def _check_memory(needed: int, nodes: Sequence[Mapping[str, Any]]) -> None:
     """RunError where no node could ever run such a task: Ray would wait for one."""
     most = max((int(node["Resources"].get("memory", 0)) for node in nodes if node["Alive"]), default=0)

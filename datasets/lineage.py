@@ -9,8 +9,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
-from ticlm.datasets.recipe import Recipe
 from ticlm.platform.census import Lineage
+from ticlm.platform.settings import Settings
 
 LIBRARIES = (
     "ticlm",
@@ -28,8 +28,8 @@ LIBRARIES = (
 """Those whose releases may change what becomes of a document."""
 
 
-def lineage(recipe: Recipe, inputs: Sequence[str]) -> Lineage:
-    """The lineage of a period that these inputs gave documents to."""
+def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
+    """The lineage of a period that these inputs gave something to."""
     return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(), code=dict(_code()))
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ticlm.platform.errors import InputError
 from ticlm.platform.objective import AnyObjective, Causal
+from ticlm.platform.reading import Cut, Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +24,10 @@ class Answerer(Protocol):
 
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         """Of each whole document: log P, every token scored once, the first after end-of-text; and its tokens."""
+        ...
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+        """Of each text: the loss of every token that is scored, long texts in windows, and where it stands."""
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int]]:
@@ -48,6 +54,8 @@ class Checkpoint:
         if self._tokenizer is None:
             from transformers import AutoTokenizer
 
+            if not any((self.folder / name).exists() for name in ("tokenizer.json", "tokenizer_config.json")):
+                raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
             self._tokenizer = AutoTokenizer.from_pretrained(self.folder)
         return self._tokenizer
 
@@ -78,6 +86,30 @@ class Checkpoint:
         ids = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
         found = rolling(self.module, ids, self.window, self.tokenizer.eos_token_id)
         return [(value, len(document)) for value, document in zip(found, ids)]
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+        import numpy as np
+
+        from ticlm.platform.likelihood import token_losses
+
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise InputError(f"{self.folder}: its tokenizer does not say where tokens stand in a text (not a fast one)")
+        encoded = self.tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)
+        ids = [np.asarray(one, np.int64)[: cut.first] for one in encoded["input_ids"]]
+        spans = [np.asarray(one, np.int64).reshape(-1, 2)[: cut.first] for one in encoded["offset_mapping"]]
+        if cut.last is not None:
+            ids, spans = [one[-cut.last :] for one in ids], [one[-cut.last :] for one in spans]
+        if cut.scores_first:
+            losses = token_losses(self.module, ids, self.window, self.tokenizer.eos_token_id)
+        else:  # each text's own first token stands where end-of-text would
+            spans = [one[1:] for one in spans]
+            losses = token_losses(
+                self.module, [one[1:] for one in ids], self.window, [int(one[0]) if len(one) else 0 for one in ids]
+            )
+        return [
+            Reading(values, where, len(text[where[0, 0] : where[-1, 1]].encode()) if len(where) else 0)
+            for text, values, where in zip(texts, losses, spans)
+        ]
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int]]:
         import numpy as np

@@ -17,6 +17,7 @@ from ticlm.platform.errors import InputError, TiclmError, TiclmWarning
 
 if TYPE_CHECKING:
     from ticlm.platform.evaluation import Unit
+    from ticlm.platform.examples import Examples
     from ticlm.platform.plan import Plan
     from ticlm.platform.shards import Corpus
 
@@ -34,11 +35,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @data.command("build")
 def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
-    """Turn dated documents into a corpus; goes on where it stopped, appends what is new."""
-    from ticlm.datasets.overview import overview
+    """Turn dated documents into a corpus, or dumps into examples; goes on where it stopped, appends what is new."""
+    from ticlm.datasets import examplesview, overview
     from ticlm.platform.display import console
+    from ticlm.platform.shards import Corpus
 
-    console().print(overview(_build(recipe, root, set_)))
+    made = _build(recipe, root, set_)
+    console().print(overview.overview(made) if isinstance(made, Corpus) else examplesview.overview(made))
 
 
 @data.command("show")
@@ -48,20 +51,18 @@ def data_show(
     period: Annotated[str | None, typer.Option(help="This period alone.")] = None,
     as_json: Json = False,
 ) -> None:
-    """What a corpus holds, period by period; what every step left out, and why."""
-    from ticlm.datasets import overview
-    from ticlm.platform.corpora import uri_of
+    """What a corpus or a set of examples holds, period by period; what every step left out, and why."""
+    from ticlm.datasets import examplesview, overview
+    from ticlm.platform import corpora
     from ticlm.platform.display import console
     from ticlm.platform.shards import Corpus
     from ticlm.platform.store import Store
 
-    uri = uri_of(name, Store(_root(root)))
-    assert uri is not None
-    corpus = Corpus.open(uri)
-    if as_json:
-        print(overview.as_json(corpus, period))
+    found = corpora.either(name, Store(_root(root)))
+    if isinstance(found, Corpus):
+        print(overview.as_json(found, period)) if as_json else console().print(overview.overview(found, period))
     else:
-        console().print(overview.overview(corpus, period))
+        print(examplesview.as_json(found, period)) if as_json else console().print(examplesview.overview(found, period))
 
 
 @app.command()
@@ -213,12 +214,15 @@ def _missing_recipe(made: Plan) -> str | None:
     return name if plan.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
 
 
-def _build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus:
-    from ticlm.datasets import corpus
+def _build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Examples:
+    from ticlm.datasets import benchmark, corpus
+    from ticlm.datasets.benchmark import Benchmark
     from ticlm.datasets.recipe import FOLDER, Recipe
     from ticlm.platform import settings
     from ticlm.platform.display import say
 
+    if settings.names(recipe, FOLDER, "examples"):
+        return benchmark.build(settings.load(Benchmark, recipe, FOLDER, sets or ()), _root(root), say)
     return corpus.build(settings.load(Recipe, recipe, FOLDER, sets or ()), _root(root), say)
 
 

@@ -55,7 +55,7 @@ class Contamination:
     @property
     def what(self) -> str:
         """What is correlated."""
-        return self.study.metric.replace("nll", "loss") if self.before.reference is None else "regret"
+        return self.before.metric.name.replace("nll", "loss") if self.before.reference is None else "regret"
 
     @cached_property
     def pearson(self) -> float:
@@ -82,7 +82,7 @@ class Contamination:
 
     def told(self) -> str:
         """All of it in one line."""
-        loss = "loss" if self.study.metric == "nll" else self.study.metric
+        loss = self.before.metric.name.replace("nll", "loss")
         said = f"{self.what} before and after the cleaning correlates: Pearson {signed(self.pearson, 4)}, "
         said += f"Spearman {signed(self.spearman, 4)}, over {len(self.points):,} cells; "
         said += f"the mean {loss} changes by {_plus(self.change)}"
@@ -121,7 +121,7 @@ def _cells(view: View) -> pd.DataFrame:
     import pandas as pd
 
     rows = view.study.cells
-    mine = rows[(rows["metric"] == view.study.metric) & (rows["task"] == view.task) & (rows["source"] == view.source)]
+    mine = rows[(rows["metric"] == view.metric.name) & (rows["task"] == view.task) & (rows["source"] == view.source)]
     if view.study.reference is not None:
         method, seed, trained = view.study.reference
         own = (mine["method"] == method) & (mine["seed"] == seed) & (mine["trained"] == trained)

@@ -11,16 +11,18 @@ from ticlm.platform.store import Store
 from ticlm.platform.study import FolderModel, Study
 
 if TYPE_CHECKING:
+    from ticlm.platform.examples import Examples
     from ticlm.platform.shards import Corpus
 
 
-def uri_of(name: str, store: Store | None) -> str | None:
-    """Where a corpus lies: a path or URI as it stands, else `corpora/NAME@VERSION` in the root."""
+def uri_of(name: str, store: Store | None, folder: str = "corpora") -> str | None:
+    """Where a corpus (or, in the `folder` examples, a set of them) lies: a path or URI as it stands, else
+    `corpora/NAME@VERSION` in the root."""
     if "://" in name or name.startswith((".", "/", "~")):
         return str(Path(name).expanduser()) if "://" not in name else name
     if store is None:
         return None
-    return f"{store.root}/corpora/{name if '@' in name else name + '@1'}"
+    return f"{store.root}/{folder}/{name if '@' in name else name + '@1'}"
 
 
 def find(name: str, store: Store | None) -> Corpus | None:
@@ -52,6 +54,25 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
             f"the same columns, no longer than these"
         )
     return found
+
+
+def examples(name: str, store: Store | None) -> Examples:
+    """The examples that a task reads; InputError where they are not there."""
+    from ticlm.platform.examples import Examples
+
+    uri = uri_of(name, store, "examples")
+    assert uri is not None
+    return Examples.open(uri)
+
+
+def either(name: str, store: Store) -> Corpus | Examples:
+    """The corpus or the examples of this name; InputError where there is neither."""
+    from ticlm.platform.examples import INFO, Examples
+    from ticlm.platform.shards import Corpus
+
+    corpus, found = uri_of(name, store), uri_of(name, store, "examples")
+    assert corpus is not None and found is not None
+    return Examples.open(found) if Store(found).exists(INFO) else Corpus.open(corpus)
 
 
 def check(study: Study, corpus: Corpus) -> None:

@@ -82,7 +82,7 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
     units = evaluation.units(plan)
     if not units:
         return
-    total, done, lock = sum(len(u.cells) for u in units), 0, threading.Lock()
+    total, done, lock = sum(u.cells for u in units), 0, threading.Lock()
     show.begin("evaluation", total, "cells")
 
     def advance(cells: int) -> None:

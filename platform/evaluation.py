@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.platform.errors import InputError, TiclmError
+from ticlm.platform.examples import Examples
 from ticlm.platform.identity import weights_of
 from ticlm.platform.objective import AnyObjective
 from ticlm.platform.plan import Plan
@@ -15,7 +16,11 @@ from ticlm.platform.results import Cell, read_cells, write_cells
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store
-from ticlm.platform.tasks import AnyTask, Task
+from ticlm.platform.task_kinds import AnyTask
+from ticlm.platform.tasks import Task
+
+if TYPE_CHECKING:
+    from ticlm.platform.answerer import Checkpoint
 
 
 class CellKey(Settings):
@@ -30,19 +35,31 @@ class CellKey(Settings):
 
 
 @dataclass(frozen=True)
+class Job:
+    """A task, where its data lie, and the cells that are wanted: (period, key) pairs."""
+
+    task: AnyTask
+    data: str
+    cells: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Unit:
-    """One checkpoint and the cells it still needs: (period, key) pairs."""
+    """One checkpoint, which is loaded once, and all that it is still to be asked."""
 
     root: str
-    corpus: str
     weights: str
     folder: str
-    task: AnyTask
+    """Of the model: relative to the root, or a path or URI of its own."""
     objective: AnyObjective
-    cells: tuple[tuple[str, str], ...]
+    jobs: tuple[Job, ...]
     rows: int
     threads: int
     device: str
+
+    @property
+    def cells(self) -> int:
+        return sum(len(job.cells) for job in self.jobs)
 
 
 def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -70,7 +87,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
                     identity = CellKey(
                         weights=weights,
                         task=task,
-                        data=plan.corpus_of(task).split(label, task.split).sha256,
+                        data=plan.data_of(task).split(label, task.split).sha256,
                         objective=plan.study.objective,
                         compute="float32",
                     )
@@ -79,40 +96,44 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
 
 def _has_rows(plan: Plan, task: Task, label: str) -> bool:
-    corpus = plan.corpus_of(task)
-    rows = corpus.split(label, task.split).rows if label in corpus.periods else 0
+    data = plan.data_of(task)
+    rows = data.split(label, task.split).rows if label in data.periods else 0
     if not rows and plan.study.evaluate.periods != "all" and task.elsewhere is None:
+        assert plan.corpus is not None
         raise InputError(
-            f"evaluate.periods names {label}, which has no {task.split} row in corpus {corpus.info.id}; "
+            f"evaluate.periods names {label}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
             "leave it out, or rebuild with a larger share"
         )
     return rows > 0
 
 
 def units(plan: Plan) -> list[Unit]:
-    """What is left to score, a unit per checkpoint and task."""
+    """What is left to score, a unit per checkpoint."""
     assert plan.corpus is not None and plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
-    needed: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+    wanted: dict[str, dict[str, dict[str, str]]] = {}
+    folders: dict[str, str] = {}
     for (key, task_id, label), (weights, cell_key) in keys(plan).items():
-        record = plan.records[plan.tree.scored(key, task_id)]
-        folder = f"rounds/{plan.ids[plan.tree.scored(key, task_id)][:32]}/{record.attempt}/model"
-        needed.setdefault((weights, task_id), (folder, {}))[1][label] = cell_key
+        scored = plan.tree.scored(key, task_id)
+        folders[weights] = f"rounds/{plan.ids[scored][:32]}/{plan.records[scored].attempt}/model"
+        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell_key
     left = []
     resources = plan.study.resources
-    for (weights, task_id), (folder, cells) in needed.items():
+    for weights, by_task in wanted.items():
         have = {cell.key for cell in read_cells(plan.store, weights)}
-        todo = tuple((label, key) for label, key in cells.items() if key not in have)
-        if todo:
+        jobs = [
+            Job(tasks[task_id], plan.data_of(tasks[task_id]).store.uri(), missing)
+            for task_id, cells in by_task.items()
+            if (missing := tuple((label, key) for label, key in cells.items() if key not in have))
+        ]
+        if jobs:
             left.append(
                 Unit(
                     root=plan.store.root,
-                    corpus=plan.corpus_of(tasks[task_id]).store.uri(),
                     weights=weights,
-                    folder=folder,
-                    task=tasks[task_id],
+                    folder=folders[weights],
                     objective=plan.study.objective,
-                    cells=todo,
+                    jobs=tuple(jobs),
                     rows=resources.evaluation_rows,
                     threads=resources.threads,
                     device=resources.device,
@@ -122,33 +143,37 @@ def units(plan: Plan) -> list[Unit]:
 
 
 def score(unit: Unit) -> int:
-    """Load the checkpoint, score its cells, keep them in the root; returns how many periods were scored."""
+    """Load the checkpoint, score its cells, keep those of a task once it is through; how many cells were scored."""
     import torch
 
     from ticlm.platform.answerer import Checkpoint
 
     torch.set_num_threads(unit.threads)
     device = ("cuda" if torch.cuda.is_available() else "cpu") if unit.device == "auto" else unit.device
-    store, corpus = Store(unit.root), Corpus.open(unit.corpus)
-    with store.local(unit.folder) as folder:
+    store = Store(unit.root)
+    own = "://" in unit.folder or unit.folder.startswith("/")
+    with Store(unit.folder).local("") if own else store.local(unit.folder) as folder:
         answerer = Checkpoint(Path(folder), unit.objective, device)
-    cells = [
-        Cell(
-            weights=unit.weights,
-            task=unit.task.id,
-            evaluated=label,
-            source=found.source,
-            metric=found.metric,
-            value=found.value,
-            n=found.n,
-            stderr=found.stderr,
-            key=key,
-        )
-        for label, key in unit.cells
-        for found in unit.task.measure(answerer, corpus, label, unit.rows)
-    ]
-    write_cells(store, cells)
-    return len(unit.cells)
+        for job in unit.jobs:
+            write_cells(store, list(_scored(answerer, unit, job)))
+    return unit.cells
+
+
+def _scored(answerer: Checkpoint, unit: Unit, job: Job) -> Iterator[Cell]:
+    data: Any = Examples.open(job.data) if job.task.on_examples else Corpus.open(job.data)
+    for label, key in job.cells:
+        for found in job.task.measure(answerer, data, label, unit.rows):
+            yield Cell(
+                weights=unit.weights,
+                task=job.task.id,
+                evaluated=label,
+                source=found.source,
+                metric=found.metric,
+                value=found.value,
+                n=found.n,
+                stderr=found.stderr,
+                key=key,
+            )
 
 
 def run(left: Sequence[Unit], evaluators: int, on_ray: bool, advance: Callable[[int], None]) -> None:

@@ -95,7 +95,7 @@ def _matrices(view: View) -> Figure:
         _label_axes(axes, view, left=place % across == 0, below=place + across >= len(shown))
         _hatch(axes, values)
     bar = figure.colorbar(image, ax=grid, shrink=0.7, extend="both" if relative else "neither")
-    bar.set_label("regret (nats)" if relative else view.study.metric)
+    bar.set_label("regret (nats)" if relative else view.metric.name)
     figure.suptitle(view.name)
     return figure
 
@@ -143,7 +143,7 @@ def _cost(view: View) -> Figure:
     axes.tick_params(axis="x", which="both", labelsize=7)
     _annotate(axes, [(-x, y, label) for _, x, y, label in sorted(points)])
     axes.set_xlabel("cumulative cost (tokens)")
-    axes.set_ylabel(f"mean {view.study.metric} over {len(view.evaluated)} periods")
+    axes.set_ylabel(f"mean {view.metric.name} over {len(view.evaluated)} periods")
     axes.set_title(view.name)
     axes.legend(fontsize=7)
     return figure
@@ -187,7 +187,7 @@ def _over_time(view: View) -> Figure:
         at = ticks(view.evaluated, 12)
         axes.set_xticks(at, [view.evaluated[i] for i in at], rotation=90, fontsize=6)
         axes.set_title(method.method.name)
-    grid[0, 0].set_ylabel(view.study.metric)
+    grid[0, 0].set_ylabel(view.metric.name)
     grid[0, 0].legend(fontsize=5, title="trained to", title_fontsize=5)
     figure.supxlabel("evaluated period", fontsize=8)
     return figure

@@ -53,16 +53,19 @@ def rolling(
 
 def token_losses(
     module: nn.Module,
-    documents: Sequence[Sequence[int]],
+    documents: Sequence[ArrayLike],
     window: int,
-    prefix: int,
+    prefix: int | Sequence[int],
     batch_tokens: int | None = None,
 ) -> list[NDArray[np.float32]]:
-    """−ln P of every token of every document, in windows as in `rolling`."""
+    """−ln P of every token of every document, in windows as in `rolling`; `prefix` stands before the first, one for
+    all or one for each."""
     cut: list[Window] = []
     ends: list[int] = []
-    for document in documents:
-        text = np.concatenate([[prefix], np.asarray(document, np.int64)])
+    before = [prefix] * len(documents) if isinstance(prefix, int) else prefix
+    for first, ids in zip(before, documents, strict=True):
+        document = np.asarray(ids, np.int64)
+        text = np.concatenate([[first], document])
         cut += [Window(text[start : end + 1], end - done) for start, done, end in windows(len(document), window)]
         ends.append(len(cut))
     losses = window_losses(module, cut, batch_tokens)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.periods import Period, Timeline, span
-from ticlm.platform.results import MethodResult, StudyResult
+from ticlm.platform.results import MethodResult, Metric, StudyResult
 from ticlm.platform.transfer import Cells, Matrix, TransferRule, carry_forward, classify, regret
 
 if TYPE_CHECKING:
@@ -68,11 +68,17 @@ class View:
     def name(self) -> str:
         return f"{self.task} · {self.source}" if self.source else self.task
 
+    @property
+    def metric(self) -> Metric:
+        return self.study.metric(self.task)
+
     def relative(self, values: Array) -> Array:
-        """`values` [..., evaluated] as regret, or as they are where there is no reference."""
+        """`values` [..., evaluated] as regret, of which less is better whatever the metric, or as they are where there
+        is no reference."""
         if self.reference is None:
             return values
-        return regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
+        found = regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
+        return -found if self.metric.higher_is_better else found
 
     def axes(self) -> tuple[list[Period], list[Period]]:
         """Trained and evaluated periods of the matrices."""
@@ -85,7 +91,8 @@ class View:
 
 def views(study: StudyResult) -> tuple[View, ...]:
     """Every task and source of a study that has cells, tasks as they come, all text before its sources."""
-    rows = study.cells[study.cells["metric"] == study.metric]
+    wanted = study.cells["task"].map(lambda task: study.metric(task).name)
+    rows = study.cells[study.cells["metric"] == wanted]
     identity = ["method", "seed", "trained", "evaluated", "task", "source"]
     if twice := int(rows.duplicated(identity).sum()):
         raise ValueError(f"study {study.name}: {twice} cells stand twice in the frame")

@@ -10,7 +10,7 @@ from ticlm.methods.method import OracleSeries
 from ticlm.platform import evaluation
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan
-from ticlm.platform.results import COLUMNS, Cell, MethodResult, PeriodText, StudyResult, read_cells
+from ticlm.platform.results import COLUMNS, Cell, MethodResult, Metric, PeriodText, StudyResult, read_cells
 from ticlm.platform.rounds import Run
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def study_result(plan: Plan) -> StudyResult:
         missing=tuple(missing),
         evaluated_by_task={t.id: plan.evaluated(t) for t in study.evaluations if t.elsewhere is not None},
         splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in study.evaluations},
+        metrics={t.id: Metric(t.metric, t.higher_is_better) for t in study.evaluations},
         text=tuple(_text(plan)),
     )
 

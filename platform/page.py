@@ -182,5 +182,5 @@ def _provenance(results: Sequence[StudyResult], made: str | None) -> list[str]:
         if study.reference:
             method, seed, trained = study.reference
             of = f"relative to {method} trained to {trained} (seed {seed})"
-        said.append(f"{study.name}: {study.metric}, {of}, {len(study.cells)} cells")
+        said.append(f"{study.name}: {of}, {len(study.cells)} cells")
     return said

@@ -38,8 +38,6 @@ def payload(
     labels = {(line.study, line.method): line.label for line in lines(summary, scores(summary))}
     ramps: dict[str, object] = {name: getattr(palette, name.upper()) for name in RAMPS}
     return {
-        "metric": results[0].metric,
-        "perplexity": all(study.metric == "nll" for study in results),
         "kinds": KINDS,
         "palette": ramps | {"lines": palette.SEQUENTIAL[1:]},
         "studies": [_study(study, views, labels, summary, rule) for study, views in zip(results, seen) if views],

@@ -20,6 +20,7 @@ from ticlm.platform.study import FolderModel, Study
 from ticlm.platform.tasks import Task
 
 if TYPE_CHECKING:
+    from ticlm.platform.examples import Examples
     from ticlm.platform.shards import Corpus, SplitManifest
 
 
@@ -41,7 +42,7 @@ class Plan:
     store: Store | None
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
-    _corpora: dict[str, Corpus] = field(default_factory=dict)
+    _elsewhere: dict[tuple[str, bool], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
         return key in self.records
@@ -135,21 +136,26 @@ class Plan:
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
     def evaluated(self, task: Task | None = None) -> tuple[str, ...]:
-        """Evaluated periods, oldest first: those of the study, or of the other corpus that a task reads."""
+        """Evaluated periods, oldest first: those of the study, or of what a task reads elsewhere."""
         if task is not None and task.elsewhere is not None:
-            return tuple(self.corpus_of(task).periods)
+            return tuple(self.data_of(task).periods)
         labels = self.study.periods.timeline().labels
         chosen = self.study.evaluate.periods
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
-    def corpus_of(self, task: Task) -> Corpus:
-        """The corpus a task reads. InputError where it is another one that is not there, or has another tokenizer."""
+    def data_of(self, task: Task) -> Corpus | Examples:
+        """What a task reads. InputError where that is not there, or a corpus with another tokenizer."""
         assert self.corpus is not None
         if task.elsewhere is None:
             return self.corpus
-        if task.elsewhere not in self._corpora:
-            self._corpora[task.elsewhere] = corpora.other(task.elsewhere, self.corpus, self.store, task.name)
-        return self._corpora[task.elsewhere]
+        key = (task.elsewhere, task.on_examples)
+        if key not in self._elsewhere:
+            self._elsewhere[key] = (
+                corpora.examples(task.elsewhere, self.store)
+                if task.on_examples
+                else corpora.other(task.elsewhere, self.corpus, self.store, task.name)
+            )
+        return self._elsewhere[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
         """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""

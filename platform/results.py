@@ -105,6 +105,15 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """What a task's cells are compared by."""
+
+    name: str = "nll"
+    """`nll`: a natural-log loss or perplexity."""
+    higher_is_better: bool = False
+
+
+@dataclass(frozen=True)
 class PeriodText:
     """The text of one period, as far as it was counted when the corpus was built."""
 
@@ -139,8 +148,8 @@ class StudyResult:
     """(method, seed, trained) of the model that regret is relative to; None: raw values."""
     target_tokens: int
     """Nominal tokens of a continual run, initial round included."""
-    metric: str = "nll"
-    """Natural-log loss per token; lower is better."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """By task (`name@version`); a log-loss, of which less is better, for those that are not named."""
     outside: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, with its as_of."""
     missing: tuple[str, ...] = ()
@@ -151,6 +160,9 @@ class StudyResult:
     """Task (`name@version`) -> the split it scores, behind the corpus's name where that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
     """The study's periods that the corpus has, in order."""
+
+    def metric(self, task: str) -> Metric:
+        return self.metrics.get(task, Metric())
 
 
 def _folder(weights: str) -> str:

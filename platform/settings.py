@@ -55,6 +55,11 @@ def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
     return parse(kind, data, where)
 
 
+def names(name: str, folder: str, key: str) -> bool:
+    """Whether the settings file `name`, with all that it extends, gives a setting of this name."""
+    return key in _read(name, folder, ())[0]
+
+
 def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """`changes` over `whole`: mappings merge, anything else replaces; so does a mapping of another `kind`."""
     out = {**whole, **changes}

@@ -10,7 +10,8 @@ What a shard file looks like inside is the affair of `rows.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 INFO = "corpus.json"
+T = TypeVar("T")
+M = TypeVar("M", bound=Settings)
 
 
 class TokenizerInfo(Settings):
@@ -122,23 +125,12 @@ class Corpus:
 
     def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
         if self._periods is None:
-            found = []
-            for label in self.store.folders("periods"):
-                record = read_record(self.store, f"periods/{label}")
-                if record is not None:
-                    where = f"{self.store.uri('periods')}/{label}/{RECORD}"
-                    found.append((parse(PeriodManifest, record.about, where), record.attempt))
-            found.sort(key=lambda pair: pair[0].period.start)
-            self._periods = {manifest.period.label: (manifest, attempt) for manifest, attempt in found}
+            self._periods = finished(self.store, PeriodManifest)
         return self._periods
 
     def split(self, period: str, split: Split) -> SplitManifest:
         """The manifest of one split; InputError where it, or the period, was never built."""
-        finished = self._finished()
-        if period not in finished:
-            have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
-            raise InputError(f"corpus {self.info.id} has no period {period}; it has {have}")
-        splits = finished[period][0].splits
+        splits = chosen(self._finished(), period, f"corpus {self.info.id}")[0].splits
         if split not in splits:
             raise InputError(
                 f"period {period} of corpus {self.info.id} has no split {split}; it has {', '.join(splits)}"
@@ -160,3 +152,30 @@ class Corpus:
 
         with self.store.local("tokenizer") as folder:
             return AutoTokenizer.from_pretrained(folder)
+
+
+class _OfPeriod(Protocol):
+    @property
+    def period(self) -> Period: ...
+
+
+def finished(store: Store, kind: type[M]) -> dict[str, tuple[M, str]]:
+    """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
+    label, oldest first."""
+    found: list[tuple[M, str]] = []
+    for label in store.folders("periods"):
+        record = read_record(store, f"periods/{label}")
+        if record is not None:
+            where = f"{store.uri('periods')}/{label}/{RECORD}"
+            found.append((parse(kind, record.about, where), record.attempt))
+    spans = [cast(_OfPeriod, manifest).period for manifest, _ in found]
+    order = sorted(range(len(found)), key=lambda i: (spans[i].start, spans[i].end))
+    return {spans[i].label: found[i] for i in order}
+
+
+def chosen(finished: Mapping[str, T], period: str, what: str) -> T:
+    """The one of this label; InputError where there is none."""
+    if period not in finished:
+        have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
+        raise InputError(f"{what} has no period {period}; it has {have}")
+    return finished[period]

@@ -17,7 +17,8 @@ from ticlm.platform import settings
 from ticlm.platform.objective import AnyObjective, Causal
 from ticlm.platform.periods import Calendar, Label
 from ticlm.platform.settings import Settings
-from ticlm.platform.tasks import AnyTask, Perplexity
+from ticlm.platform.task_kinds import AnyTask
+from ticlm.platform.tasks import Perplexity
 
 
 class PresetModel(Settings):

@@ -1,12 +1,15 @@
-"""Tasks: versioned evaluations. What is scored, on which split, after which preparation, and which way is better."""
+"""Tasks: versioned evaluations. What is scored, on which split, after which preparation, and which way is better.
+
+Here are what all tasks share and those that score packed rows; tasks on examples are in `asking.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.optimizers import AdamW
@@ -47,7 +50,12 @@ class Task(Settings):
     name: str
     version: int = 1
     prepare: Prepare | None = None
-    split: Split = "eval"
+    split: str = "eval"
+    metric: ClassVar[str] = "nll"
+    """Of what it measures, the number that is compared; logs of perplexities are all called `nll`."""
+    higher_is_better: ClassVar[bool] = False
+    on_examples: ClassVar[bool] = False
+    """Whether it reads a set of examples instead of a corpus."""
 
     @property
     def id(self) -> str:
@@ -55,11 +63,13 @@ class Task(Settings):
 
     @property
     def elsewhere(self) -> str | None:
-        """The corpus whose rows it reads and whose periods it evaluates, where that is not the study's own."""
+        """The corpus or the examples that it reads and whose periods it evaluates, where that is not the study's
+        corpus."""
         return None
 
-    def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
-        """The task's numbers for one period; `rows` is how many examples to hand to the answerer at once."""
+    def measure(self, answerer: Answerer, data: Any, period: str, rows: int) -> Iterator[Measurement]:
+        """The task's numbers for one period of its Corpus or Examples; `rows` is how many rows or examples to hand to
+        the answerer at once."""
         raise NotImplementedError
 
 
@@ -70,15 +80,16 @@ class PackedRows(Task):
     there is a value for each and one for all (source "").
     """
 
+    split: Split = "eval"
     max_rows: int | None = Field(None, gt=0)
     """At most so many rows of each period. A split's rows lie shuffled, so the first ones are a sample."""
 
-    def measure(self, answerer: Answerer, corpus: Corpus, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Corpus, period: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
 
         from ticlm.platform.likelihood import mean_and_stderr
 
-        reader = corpus.rows(period, self.split)
+        reader = data.rows(period, self.split)
         blocks = reader.all(rows, self.max_rows)
         sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in blocks)))
         of = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
@@ -106,14 +117,3 @@ class PerplexityOn(PackedRows):
     @property
     def elsewhere(self) -> str | None:
         return self.corpus
-
-
-def _kind(value: Any) -> str:
-    given = value.get("kind", "perplexity") if isinstance(value, dict) else getattr(value, "kind", "perplexity")
-    return str(given)
-
-
-AnyTask = Annotated[
-    Annotated[Perplexity, Tag("perplexity")] | Annotated[PerplexityOn, Tag("perplexity-on")],
-    Discriminator(_kind, custom_error_type="kind", custom_error_message="kind must be perplexity or perplexity-on"),
-]

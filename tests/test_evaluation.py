@@ -90,7 +90,7 @@ def test_cells_are_reused_by_every_study_that_shares_the_checkpoint(toy_root: Pa
     assert evaluation.units(more) == []
     driver.train(more)
     (unit,) = evaluation.units(more)
-    assert [label for label, _ in unit.cells] == ["202301", "202302"]
+    assert [label for label, _ in unit.jobs[0].cells] == ["202301", "202302"]
     driver.evaluate(more)
     assert evaluation.units(more) == []
     after = files(toy_root, "rounds", "cells")
@@ -107,7 +107,10 @@ def test_other_held_out_rows_are_scored_anew_and_only_they(
         toy_study(methods=[PLAIN], periods=TWO, corpus=f"{toy_root}/corpora/changed/toy@1"), str(toy_root)
     )
     assert changed.pending() == [], "where a corpus lies and what is held out changes no weights"
-    assert [[label for label, _ in unit.cells] for unit in evaluation.units(changed)] == [["202302"], ["202302"]]
+    assert [[label for label, _ in unit.jobs[0].cells] for unit in evaluation.units(changed)] == [
+        ["202302"],
+        ["202302"],
+    ]
 
 
 def test_one_more_month_trains_one_round_per_chain_and_scores_the_new_cells(

@@ -16,7 +16,7 @@ ROOMS = ("platform", "methods", "datasets", "tune_spaces")
 
 LIGHT = {
     f"ticlm.platform.{name}"
-    for name in ("errors", "settings", "periods", "mixture", "census", "store", "lease", "rows", "shards")
+    for name in ("errors", "settings", "periods", "mixture", "census", "store", "lease", "rows", "shards", "examples")
 }
 """What the science and the world may know of the machine."""
 
