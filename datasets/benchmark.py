@@ -51,7 +51,7 @@ class Benchmark(Settings):
 
 
 class ExamplesRecord(Settings):
-    """What a build read, beside what its periods say of themselves."""
+    """What a build read of all its inputs, beside what its periods say of themselves."""
 
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]

@@ -1,4 +1,4 @@
-"""Builds of corpora in tests: in this process without Ray, or in one that can be killed; and what came of them."""
+"""Builds in tests: in this process without Ray, or in one that can be killed; and what came of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.datasets import benchmark, nouns, site
 from ticlm.datasets import corpus as building
 from ticlm.datasets.recipe import Recipe
 from ticlm.platform.shards import Corpus
@@ -28,6 +29,9 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have builds do their work items one after the other in this process."""
     monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
     monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
+    monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, items))
+    monkeypatch.setattr(benchmark, "running_ray", contextlib.nullcontext)
+    monkeypatch.setattr(nouns, "by_actors", lambda kind, settings, items, *_: map(kind(*settings), items))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,139 @@
+"""Sets of examples: kept as they were given, built from files with every record accounted for, scored like corpora."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticlm.datasets import benchmark
+from ticlm.datasets.benchmark import Benchmark
+from ticlm.datasets.examplesview import as_json
+from ticlm.platform import settings
+from ticlm.platform.errors import InputError
+from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.periods import Period, span
+from ticlm.platform.store import Store
+
+SHORT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+EXAMPLES = st.builds(
+    Example,
+    id=SHORT,
+    text=SHORT,
+    answer=st.none() | SHORT,
+    aliases=st.lists(SHORT, max_size=2).map(tuple),
+    choices=st.lists(SHORT, max_size=3).map(tuple),
+    nouns=st.none() | st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=2).map(tuple),
+    source=SHORT,
+    about=st.dictionaries(SHORT, SHORT, max_size=2),
+)
+
+
+def period(label: str) -> Period:
+    start, end = span(label)
+    return Period(label=label, start=start, end=end)
+
+
+@given(examples=st.lists(EXAMPLES, max_size=4))
+def test_examples_come_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, examples: list[Example]) -> None:
+    store = Store(tmp_path_factory.mktemp("set"))
+    publish(store, PeriodExamples(period=period("202301"), subsets={}), {"all": examples})
+    found = Examples(store, ExamplesInfo(name="x", version="1", recipe=""))
+    assert list(found.read("202301", "all")) == examples
+    assert found.split("202301", "all").rows == len(examples)
+
+
+RECORDS: list[dict[str, Any]] = [
+    {"text": "first", "timestamp": "2023-01-05", "id": "a"},
+    {"text": "second", "timestamp": "2023-02-07", "answer": "yes", "aliases": ["Yes"]},
+    {"text": "third", "timestamp": "202301-202303", "choices": ["no", "yes"], "gold": 1, "source": "site"},
+    {"text": " ", "timestamp": "2023-01-05"},
+    {"text": "no date"},
+    {"text": "odd date", "timestamp": "soon"},
+    {"text": "odd choices", "timestamp": "2023-01-05", "choices": ["no"], "gold": 4},
+    {"text": "odd answer", "timestamp": "2023-01-05", "answer": 4},
+]
+
+
+def recipe(paths: Path | list[Path], **changes: Any) -> Benchmark:
+    given = [paths] if isinstance(paths, Path) else paths
+    examples = {"kind": "files", "paths": [str(path) for path in given], **changes}
+    return settings.parse(Benchmark, {"name": "mine", "version": 1, "examples": examples}, "recipe")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    path = tmp_path / "examples.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS) + "{broken\n")
+    return path
+
+
+def test_every_record_of_a_file_is_an_example_or_counted(records: Path, loop: None, tmp_path: Path) -> None:
+    made = benchmark.build(recipe(records), str(tmp_path / "root"))
+    assert list(made.periods) == ["202301", "202301-202303", "202302"]
+    (first,) = made.read("202301", "all")
+    assert (first.id, first.text, first.answer) == ("a", "first", None)
+    (second,) = made.read("202302", "all")
+    assert (second.text, second.answer, second.aliases, second.id) == ("second", "yes", ("Yes",), "examples.jsonl:2")
+    (third,) = made.read("202301-202303", "all")
+    assert (third.answer, third.choices, third.source) == ("yes", ("yes", "no"), "site")
+    (build,) = json.loads(as_json(made))["builds"]
+    (step,) = build["steps"]
+    assert step["read"] == len(RECORDS) + 1 == 3 + sum(step["dropped"].values())
+    assert step["dropped"] == {
+        "broken JSON line": 1,
+        "unreadable answer": 1,
+        "unreadable choices": 1,
+        "unreadable date": 1,
+        "without date": 1,
+        "without text": 1,
+    }
+
+
+def test_the_name_of_a_file_can_say_which_period_it_is(loop: None, tmp_path: Path) -> None:
+    for label in ("201706", "202006"):
+        (tmp_path / f"{label}.jsonl").write_text(json.dumps({"title": "t", "text": f"of {label}"}) + "\n")
+    (tmp_path / "other.jsonl").write_text(json.dumps({"text": "of no period"}) + "\n")
+    made = benchmark.build(recipe(tmp_path, fields={"period": "", "about": ["title"]}), str(tmp_path / "root"))
+    assert [next(made.read(label, "all")).text for label in made.periods] == ["of 201706", "of 202006"]
+    assert next(made.read("201706", "all")).about == {"title": "t"}
+
+
+def test_what_is_new_is_added_and_what_stands_stays(records: Path, loop: None, tmp_path: Path) -> None:
+    root = str(tmp_path / "root")
+    before = benchmark.build(recipe(records), root).periods
+    told: list[str] = []
+    benchmark.build(recipe(records), root, told.append)
+    assert told == ["mine@1: nothing new"]
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"text": "fourth", "timestamp": "2023-04-01"}) + "\n")
+    after = benchmark.build(recipe([records, more]), root)
+    assert list(after.periods) == [*before, "202304"]
+    assert {label: after.periods[label] for label in before} == before
+
+
+def test_a_changed_recipe_needs_a_version_of_its_own(records: Path, loop: None, tmp_path: Path) -> None:
+    benchmark.build(recipe(records), str(tmp_path))
+    with pytest.raises(InputError, match="give the changed recipe another version than 1"):
+        benchmark.build(recipe(records, subset="other"), str(tmp_path))
+
+
+def test_a_build_without_any_example_says_what_became_of_its_records(loop: None, tmp_path: Path) -> None:
+    path = tmp_path / "none.jsonl"
+    path.write_text(json.dumps({"text": "no date"}) + "\n")
+    with pytest.raises(InputError, match="no example came of its inputs; read 1, 1 without date"):
+        benchmark.build(recipe(path), str(tmp_path / "root"))
+    with pytest.raises(InputError, match="no examples there"):
+        Examples.open(str(tmp_path / "root/examples/mine@1"))
+
+
+def test_what_is_not_there_is_named_with_what_is(records: Path, loop: None, tmp_path: Path) -> None:
+    made = benchmark.build(recipe(records), str(tmp_path))
+    with pytest.raises(InputError, match=r"examples mine@1 has no period 202401; it has 202301 … 202302 \(3\)"):
+        made.split("202401", "all")
+    with pytest.raises(InputError, match="has no subset changed; it has all"):
+        made.split("202301", "changed")
