@@ -17,14 +17,14 @@ class Found(NamedTuple):
     stamp: str
 
 
-def files(patterns: Sequence[str], suffixes: tuple[str, ...]) -> list[Found]:
+def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[Found]:
     """Every file once, in the order of their paths: of a folder those with one of the suffixes; InputError for a
-    pattern without any, and for a file of another format that was named."""
-    found = {entry.path: entry for pattern in patterns for entry in _matches(pattern, suffixes)}
+    pattern without any, and for a file of another format that was named; it names the `setting` that holds them."""
+    found = {entry.path: entry for pattern in patterns for entry in _matches(pattern, suffixes, setting)}
     return [found[path] for path in sorted(found)]
 
 
-def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[Found]:
+def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[Found]:
     import fsspec
 
     known = ", ".join(suffixes)
@@ -37,12 +37,12 @@ def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[Found]:
         else:
             files = [entry for entry in fs.find(path, detail=True).values() if entry["name"].endswith(suffixes)]
     except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
-        raise InputError(f"documents.paths: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
+        raise InputError(f"{setting}: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
     if not files:
-        raise InputError(f"documents.paths: {pattern} matches no file; formats are {known}")
+        raise InputError(f"{setting}: {pattern} matches no file; formats are {known}")
     for entry in files:
         if not entry["name"].endswith(suffixes):
-            raise InputError(f"documents.paths: {entry['name']} has no known format; these are {known}")
+            raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
     return [
         Found(

@@ -1,0 +1,146 @@
+"""Members of a 7z archive as streams: py7zr pushes what it unpacks, and here it waits until it is pulled."""
+
+from __future__ import annotations
+
+import io
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from py7zr import SevenZipFile
+from py7zr.io import Py7zIO, WriterFactory
+
+PIECE = 1 << 18
+PIECES = 16
+"""So many pieces are unpacked ahead of the reader."""
+SIP = 1 << 14
+
+
+class Extraction:
+    """Unpacks in a thread, as far ahead as the reader allows. `following` gives the name of the next member (None at
+    the end) and passes over what was not read of the one before; `blocks` gives its bytes."""
+
+    def __init__(self, path: str, wanted: Callable[[str], bool]) -> None:
+        self._path, self._wanted = path, wanted
+        self._pipe = _Pipe()
+        self._thread = threading.Thread(target=self._run, name="unpack 7z", daemon=True)
+        self._within = False
+
+    def __enter__(self) -> Extraction:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._pipe.left.set()
+        self._thread.join()
+
+    def following(self) -> str | None:
+        for _ in self.blocks():
+            pass
+        name = self._pipe.pull()
+        self._within = name is not None
+        return None if name is None else str(name)
+
+    def blocks(self) -> Iterator[bytes]:
+        while self._within:
+            block = self._pipe.pull()
+            if block is None:
+                self._within = False
+            else:
+                yield block
+
+    def _run(self) -> None:
+        try:
+            with _Sips(self._path) as file, SevenZipFile(file) as archive:
+                names = [one.filename for one in archive.files if not one.is_directory and self._wanted(one.filename)]
+                file.sips = True
+                if names:
+                    archive.extract(targets=names, factory=_Factory(self._pipe))
+                self._pipe.push(None)
+        except _Left:
+            pass
+        except BaseException as error:
+            self._pipe.fail(error)
+
+
+class _Left(Exception):
+    """Nobody reads any more."""
+
+
+class _Pipe:
+    """Names, blocks, and None at the end of a member and of all, from one thread to another."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+        self._queue: queue.Queue[Any] = queue.Queue(PIECES)
+
+    def push(self, item: object) -> None:
+        while not self.left.is_set():
+            try:
+                self._queue.put(item, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+        raise _Left
+
+    def fail(self, error: BaseException) -> None:
+        with suppress(_Left):
+            self.push(error)
+
+    def pull(self) -> Any:
+        """The next item; an error of the other side is raised, again and again."""
+        item = self._queue.get()
+        if isinstance(item, BaseException):
+            self._queue.put(item)
+            raise item
+        return item
+
+
+class _Sips(io.FileIO):
+    """A file that gives a little at a time: py7zr reads 32 MiB for every block that it unpacks, and keeps them."""
+
+    sips = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.sips and size is not None and size > SIP:
+            size = SIP
+        return super().read(-1 if size is None else size)
+
+
+class _Factory(WriterFactory):  # type: ignore[misc]
+    def __init__(self, pipe: _Pipe) -> None:
+        self._pipe = pipe
+
+    def create(self, filename: str) -> Py7zIO:
+        self._pipe.push(filename)
+        return _Writer(self._pipe)
+
+
+class _Writer(Py7zIO):  # type: ignore[misc]
+    """Where py7zr puts a member. It closes those whose checksum holds."""
+
+    def __init__(self, pipe: _Pipe) -> None:
+        self._pipe = pipe
+
+    def write(self, s: bytes | bytearray) -> int:
+        for start in range(0, len(s), PIECE):
+            self._pipe.push(bytes(s[start : start + PIECE]))
+        return len(s)
+
+    def close(self) -> None:
+        self._pipe.push(None)
+
+    def read(self, size: int | None = None) -> bytes:
+        return b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return 0
+
+    def flush(self) -> None:
+        pass
+
+    def size(self) -> int:
+        return 0
