@@ -7,12 +7,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ticlm.datasets.codedocs import CodeDocs
 from ticlm.datasets.documents import Input
 from ticlm.datasets.example_files import ExampleFiles
 from ticlm.datasets.fanout import running_ray
 from ticlm.datasets.lineage import lineage
 from ticlm.datasets.nouns import ProperNouns, marked
 from ticlm.datasets.site import Draft, Site
+from ticlm.datasets.tic_stackexchange import TicStackExchange
+from ticlm.datasets.tic_wiki import TicWiki
+from ticlm.datasets.wiki_questions import WikiQuestions
 from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError
 from ticlm.platform.examples import INFO, Examples, ExamplesInfo, PeriodExamples, publish
@@ -26,7 +30,7 @@ BUILDS = "builds"
 FORMAT = 1
 """Part of every benchmark's identity; to be raised when the same one begins to give other examples."""
 
-AnyMaker = Annotated[ExampleFiles, Field(discriminator="kind")]
+AnyMaker = Annotated[ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")]
 
 
 class Benchmark(Settings):
@@ -127,7 +131,12 @@ def _losses(steps: list[Step]) -> str:
 
 
 def _same_recipe(store: Store, benchmark: Benchmark) -> None:
-    if store.exists(INFO) and Examples.open(store.uri()).info.recipe != benchmark.identity:
+    if not store.exists(INFO):
+        return
+    standing = Examples.open(store.uri())
+    if standing.info.recipe != benchmark.identity and not standing.periods:  # a first build that came to nothing
+        store.remove(INFO)
+    elif standing.info.recipe != benchmark.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
             f"version than {benchmark.version}"

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import orjson
+
 from ticlm.datasets.recipe import hash64
 from ticlm.platform.store import Store
 
@@ -64,7 +66,7 @@ class Buckets:
             with self.store.fs.open(self.store.path(path), "rb") as file:
                 for batch in pq.ParquetFile(file).iter_batches(256):
                     for key, value in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
-                        yield key, json.loads(value)
+                        yield key, orjson.loads(value)
 
 
 class BucketWriter:
@@ -72,7 +74,7 @@ class BucketWriter:
 
     def __init__(self, buckets: Buckets, name: str) -> None:
         self._buckets, self._name = buckets, name
-        self._held: dict[int, tuple[list[str], list[str]]] = {}
+        self._held: dict[int, tuple[list[str], list[bytes]]] = {}
         self._bytes = 0
         self._files: dict[int, tuple[Any, Any]] = {}
         self.records = 0
@@ -80,7 +82,8 @@ class BucketWriter:
         """JSON to be kept with the count, such as what was left out and why."""
 
     def add(self, key: str, value: Value) -> None:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        """`value`: what JSON can say, with integers of 64 bits at most."""
+        text = orjson.dumps(value)
         keys, values = self._held.setdefault(self._buckets.of(key), ([], []))
         keys.append(key)
         values.append(text)
@@ -112,7 +115,7 @@ class BucketWriter:
         import pyarrow as pa
 
         for number, (keys, values) in sorted(self._held.items()):
-            table = pa.table({"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.string())})
+            table = pa.table({"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.binary())})
             self._writer(number, table.schema).write_table(table)
         self._held, self._bytes = {}, 0
 

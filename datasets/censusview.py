@@ -82,11 +82,14 @@ def _scaled(count: float, units: Sequence[tuple[float, str]]) -> str:
     return f"{value:.{places}f}{suffix}"
 
 
-def steps_table(steps: Sequence[Step], through: tuple[int, int, int]) -> Table:
-    """What every step left out, and why; `through`: what came into the first, what the last kept, and what was lost."""
-    read, kept, lost = through
-    edited = sum(step.edited for step in steps)
-    footer = ("all", short(read), short(lost), percent(lost, read), percent(kept, read), short(edited))
+def steps_table(steps: Sequence[Step], through: tuple[int, int, int] | None = None) -> Table:
+    """What every step left out, and why; in the last line `through`, where steps count the same things: what came into
+    the first, what the last kept, and what was lost."""
+    footer: tuple[str, ...] = ()
+    if through is not None:
+        read, kept, lost = through
+        edited = sum(step.edited for step in steps)
+        footer = ("all", short(read), short(lost), percent(lost, read), percent(kept, read), short(edited))
     table = numbered("step", "in", "dropped", "", "kept", "rewritten", footer=footer)
     for step in steps:
         lost = step.read - step.kept

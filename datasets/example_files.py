@@ -59,7 +59,7 @@ class ExampleFiles(Settings):
         return self.model_copy(update={"paths": ("",)})
 
     def inputs(self) -> list[Input]:
-        found = listing.files(self.paths, formats.SUFFIXES)
+        found = listing.files(self.paths, formats.SUFFIXES, "examples.paths")
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
     def drafts(self, site: Site) -> Iterator[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.console import Group
 from rich.table import Table
@@ -29,7 +29,7 @@ def overview(examples: Examples, period: str | None = None) -> Group:
     if period is None:
         steps = (*builds(examples.store)[-1].steps, *steps)
     if steps:
-        parts.append(titled("Steps", steps_table(steps, (steps[0].read, steps[-1].kept, _lost(steps)))))
+        parts.append(titled("Steps", steps_table(steps)))
     return Group(*parts, *(Text(line, overflow="fold") for line in lines))
 
 
@@ -74,6 +74,3 @@ def _counts(counts: Counter[str]) -> Table:
         table.add_row(name, short(count), percent(count, whole))
     return table
 
-
-def _lost(steps: Sequence[Step]) -> int:
-    return sum(sum(step.dropped.values()) for step in steps)

@@ -50,16 +50,19 @@ def by_actors(
     kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], items: Sequence[T], actors: int
 ) -> Iterator[R]:
     """What the calls of `kind(*settings)` give for each item, in the order of the items: made once for each of at most
-    so many actors, which is for what takes long to load."""
+    so many actors, with a CPU each, which is for what takes long to load."""
     if not items:
         return
+    import ray
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     rows = [{"number": number, "item": pickle.dumps(item)} for number, item in enumerate(items)]
     dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
     dataset.context.enable_progress_bars = False
-    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=min(actors, len(items)))
+    most = min(actors, len(items))
+    at_first = max(1, min(most, int(ray.cluster_resources().get("CPU", 1))))
+    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=at_first)
     found: dict[int, bytes] = {}
     for row in dataset.map(_Actor, fn_constructor_args=(kind, settings), compute=pool).iter_rows():
         found[row["number"]] = row["outcome"]
@@ -71,8 +74,19 @@ def by_actors(
 
 
 class _Actor:
+    """Makes its worker once; one that cannot be made is the outcome of every call, not the end of the actor."""
+
     def __init__(self, kind: Callable[..., Callable[[Any], Any]], settings: tuple[Any, ...]) -> None:
-        self._call = kind(*settings)
+        self._error: TiclmError | None = None
+        try:
+            self._worker = kind(*settings)
+        except TiclmError as error:
+            self._error = error
+
+    def _call(self, item: Any) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._worker(item)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"number": row["number"], **_called({"item": row["item"]}, self._call)}

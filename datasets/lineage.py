@@ -24,6 +24,10 @@ LIBRARIES = (
     "tokenizers",
     "numpy",
     "pyarrow",
+    "mwxml",
+    "mwparserfromhell",
+    "docutils",
+    "lxml",
 )
 """Those whose releases may change what becomes of a document."""
 

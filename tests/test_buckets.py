@@ -16,7 +16,7 @@ Records = list[tuple[str, str, int]]
 
 
 @given(
-    records=st.lists(st.tuples(st.sampled_from("ab"), st.text(max_size=3), st.integers())),
+    records=st.lists(st.tuples(st.sampled_from("ab"), st.text(max_size=3), st.integers(-(2**63), 2**63 - 1))),
     count=st.integers(1, 5),
     held=st.integers(0, 40),
 )
