@@ -27,19 +27,22 @@ class TransferRule(Settings):
     not past. Where trained and evaluated periods are the same, ID is the diagonal under every rule.
     """
 
-    in_distribution: Literal["nearest-exclusive", "nearest", "same", "contain"] = "nearest-exclusive"
-    """A checkpoint's ID cell. `nearest-exclusive`: the newest past evaluation, which only the first checkpoint after
-    it may claim, so that later ones count it as backward. `nearest`: every checkpoint has its own. `same`: the
-    evaluation comes within the checkpoint's period. `contain`: the evaluation's period holds the checkpoint's last day.
+    id_rule: Literal["nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"] = (
+        "nearest_preceding_exclusive"
+    )
+    """A checkpoint's ID cell. `nearest_preceding_exclusive`: the newest past evaluation, which only the first
+    checkpoint after it may claim, so that later ones count it as backward. `nearest_preceding`: every checkpoint has
+    its own. `exact`: the evaluation comes within the checkpoint's period. `contain`: the evaluation's period holds the
+    checkpoint's last day.
     """
-    backward_includes_id: bool = False
+    bwd_includes_id: bool = False
     """Whether ID cells count as backward too."""
-    period_is_at: Literal["start", "end"] = "start"
+    period: Literal["start", "end"] = "start"
     """When an evaluation that spans several months has come: with its first day, or with its last."""
 
-
-PAPER_1B = TransferRule(in_distribution="contain", backward_includes_id=True)
-"""What the published 1B numbers of TiC-LM's Table 11 follow, unlike App. B.4."""
+    def cells(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> Cells:
+        """Which cells [trained, evaluated] are of which kind."""
+        return classify(trained, evaluated, self)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class Cells:
     backward: Mask
     in_distribution: Mask
     forward: Mask
+
+    @property
+    def counted(self) -> Mask:
+        """Cells that some mean is over."""
+        return self.backward | self.in_distribution | self.forward
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def transfer(
     """Backward, ID and forward means of a regret matrix [trained, evaluated]."""
     if regret.shape != (len(trained), len(evaluated)):
         raise ValueError(f"regret must be [{len(trained)}, {len(evaluated)}], got {list(regret.shape)}")
-    cells = classify(trained, evaluated, rule)
+    cells = (rule or TransferRule()).cells(trained, evaluated)
     backward, nb, missing_b = _mean(regret[cells.backward])
     in_distribution, ni, missing_i = _mean(regret[cells.in_distribution])
     forward, nf, missing_f = _mean(regret[cells.forward])
@@ -84,21 +92,21 @@ def transfer(
 
 
 def classify(trained: Sequence[Period], evaluated: Sequence[Period], rule: TransferRule | None = None) -> Cells:
-    """Which cells are backward, in-distribution and forward under `rule`."""
+    """Which of all cells are backward, in-distribution and forward under `rule`."""
     rule = rule or TransferRule()
     shape = (len(trained), len(evaluated))
-    came = [e.start if rule.period_is_at == "start" else _last_day(e) for e in evaluated]
+    came = [e.start if rule.period == "start" else _last_day(e) for e in evaluated]
     past = np.array([[day < t.end for day in came] for t in trained], dtype=bool).reshape(shape)
-    match rule.in_distribution:
-        case "same":
+    match rule.id_rule:
+        case "exact":
             own = [[t.start <= day < t.end for day in came] for t in trained]
             in_distribution = np.array(own, dtype=bool).reshape(shape)
         case "contain":
             own = [[e.start <= _last_day(t) < e.end for e in evaluated] for t in trained]
             in_distribution = np.array(own, dtype=bool).reshape(shape)
         case nearest:
-            in_distribution = _nearest(past, came, [t.end for t in trained], nearest == "nearest-exclusive")
-    backward = past if rule.backward_includes_id else past & ~in_distribution
+            in_distribution = _nearest(past, came, [t.end for t in trained], nearest == "nearest_preceding_exclusive")
+    backward = past if rule.bwd_includes_id else past & ~in_distribution
     return Cells(backward, in_distribution, ~past & ~in_distribution)
 
 

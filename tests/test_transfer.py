@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar, Period, span
-from ticlm.platform.transfer import PAPER_1B, TransferRule, carry_forward, classify, regret, transfer
+from ticlm.platform.transfer import TransferRule, carry_forward, classify, regret, transfer
 
 
 def periods(labels: str) -> list[Period]:
@@ -20,6 +20,8 @@ NUMPY = periods(
     "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
 )
 PYTORCH = periods("202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407")
+
+CONTAIN = TransferRule(id_rule="contain", bwd_includes_id=True)
 
 
 def counts(trained: list[Period], evaluated: list[Period], rule: TransferRule | None = None) -> tuple[int, int, int]:
@@ -50,12 +52,17 @@ def test_transfer_is_a_flat_mean_over_cells() -> None:
     got = transfer(R, ALIGNED, ALIGNED)
     assert (got.backward, got.in_distribution, got.forward) == pytest.approx((0.129309, 0.039421, 0.346557), abs=5e-7)
     assert got.cells == (3, 3, 3) and got.missing == (0, 0, 0)
-    assert got.backward != pytest.approx(0.108612, abs=1e-4)  # the mean of row means
+    rows = [R[i, :i].mean() for i in (1, 2)]
+    assert np.mean(rows) == pytest.approx(0.108612, abs=5e-7)  # the mean of row means, which it is not
+    assert (PERPLEXITY - REFERENCE)[np.tril_indices(3, -1)].mean() == pytest.approx(1.5)  # nor in perplexities
+    own = np.log(PERPLEXITY) - np.log(np.diag(PERPLEXITY))
+    assert own[np.tril_indices(3, -1)].mean() == pytest.approx(0.132832, abs=5e-7)  # nor against E[j, j]
+    assert not np.isclose(got.backward, [0.108612, 1.5, 0.132832], atol=1e-4).any()
 
 
-@pytest.mark.parametrize("rule", ["nearest-exclusive", "nearest", "same", "contain"])
+@pytest.mark.parametrize("rule", ["nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"])
 def test_every_rule_is_the_diagonal_where_axes_are_the_same(rule: str) -> None:
-    chosen = TransferRule.model_validate({"in_distribution": rule})
+    chosen = TransferRule.model_validate({"id_rule": rule})
     for calendar in (
         Calendar(only="tic-cc"),
         Calendar(initial="201305..201412", step="quarter", last="201512"),
@@ -63,12 +70,12 @@ def test_every_rule_is_the_diagonal_where_axes_are_the_same(rule: str) -> None:
     ):
         own = calendar.timeline().periods
         np.testing.assert_array_equal(classify(own, own, chosen).in_distribution, np.eye(len(own), dtype=bool))
-        ends = chosen.model_copy(update={"period_is_at": "end"})
+        ends = chosen.model_copy(update={"period": "end"})
         np.testing.assert_array_equal(classify(own, own, ends).in_distribution, np.eye(len(own), dtype=bool))
 
 
 def test_every_cell_is_exactly_one_of_the_three() -> None:
-    for rule in (TransferRule(), TransferRule(in_distribution="contain"), TransferRule(period_is_at="end")):
+    for rule in (TransferRule(), TransferRule(id_rule="contain"), TransferRule(period="end")):
         cells = classify(CHECKPOINTS, WIKI, rule)
         total = cells.backward.astype(int) + cells.in_distribution + cells.forward
         np.testing.assert_array_equal(total, 1)
@@ -115,9 +122,11 @@ UNEQUAL = np.array(
     ("rule", "cells", "means"),
     [
         (TransferRule(), (4, 3, 13), (0.095000, 0.050000, 0.376923)),
-        (TransferRule(in_distribution="nearest"), (3, 4, 13), (0.113333, 0.047500, 0.376923)),
-        (TransferRule(in_distribution="same"), (6, 1, 13), (0.080000, 0.050000, 0.376923)),
-        (TransferRule(backward_includes_id=True), (7, 3, 13), (0.075714, 0.050000, 0.376923)),
+        (TransferRule(id_rule="nearest_preceding"), (3, 4, 13), (0.113333, 0.047500, 0.376923)),
+        (TransferRule(id_rule="exact"), (6, 1, 13), (0.080000, 0.050000, 0.376923)),
+        (TransferRule(bwd_includes_id=True), (7, 3, 13), (0.075714, 0.050000, 0.376923)),
+        # by months: no checkpoint lies in any evaluation but 201506
+        (TransferRule(id_rule="contain"), (6, 1, 13), (0.080000, 0.050000, 0.376923)),
     ],
 )
 def test_unequal_axes_follow_the_chosen_rule(
@@ -128,10 +137,17 @@ def test_unequal_axes_follow_the_chosen_rule(
     assert (got.backward, got.in_distribution, got.forward) == pytest.approx(means, abs=5e-7)
 
 
+def test_no_rule_looks_for_the_nearest_evaluation_on_either_side() -> None:
+    """That would call 201401's nearest ID cell 201412, which lies in its future: 5/4/11 cells, ID 0.127500."""
+    for chosen in ("nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"):
+        got = transfer(UNEQUAL, TRAINED, EVALUATED, TransferRule.model_validate({"id_rule": chosen}))
+        assert got.cells[2] == 13 and got.in_distribution != pytest.approx(0.1275, abs=1e-3)
+
+
 def test_an_evaluation_is_claimed_by_the_first_checkpoint_after_it_only() -> None:
     expected = {("201501", "201412"), ("201506", "201506"), ("201601", "201508")}
     assert pairs(TRAINED, EVALUATED) == expected
-    assert pairs(TRAINED, EVALUATED, TransferRule(in_distribution="nearest")) == expected | {("201502", "201412")}
+    assert pairs(TRAINED, EVALUATED, TransferRule(id_rule="nearest_preceding")) == expected | {("201502", "201412")}
 
 
 def test_the_order_in_which_checkpoints_are_given_does_not_matter() -> None:
@@ -151,8 +167,8 @@ def test_tic_wiki() -> None:
     assert counts(CHECKPOINTS, WIKI) == (97, 10, 85)
     same = {(m, m) for m in ("201501", "201602", "201701", "201801", "201901", "202001", "202201")}
     assert pairs(CHECKPOINTS, WIKI) == same | {("202101", "202012"), ("202301", "202205"), ("202407", "202404")}
-    assert counts(CHECKPOINTS, WIKI, TransferRule(in_distribution="nearest"))[1] == 11
-    assert counts(CHECKPOINTS, WIKI, PAPER_1B) == (107, 7, 85)
+    assert counts(CHECKPOINTS, WIKI, TransferRule(id_rule="nearest_preceding"))[1] == 11
+    assert counts(CHECKPOINTS, WIKI, CONTAIN) == (107, 7, 85)
 
 
 def test_numpy() -> None:
@@ -165,25 +181,25 @@ def test_numpy() -> None:
         ("202402", "202309"),
         ("202407", "202406"),
     }
-    assert counts(CHECKPOINTS, NUMPY, TransferRule(in_distribution="nearest"))[1] == 8
-    assert counts(CHECKPOINTS, NUMPY, PAPER_1B) == (71, 3, 121)
+    assert counts(CHECKPOINTS, NUMPY, TransferRule(id_rule="nearest_preceding"))[1] == 8
+    assert counts(CHECKPOINTS, NUMPY, CONTAIN) == (71, 3, 121)
 
 
 def test_pytorch() -> None:
     assert counts(CHECKPOINTS, PYTORCH) == (25, 4, 103)
     expected = {("202201", "202110"), ("202301", "202210"), ("202402", "202401"), ("202407", "202407")}
     assert pairs(CHECKPOINTS, PYTORCH) == expected
-    assert counts(CHECKPOINTS, PYTORCH, TransferRule(in_distribution="nearest"))[1] == 4
-    assert counts(CHECKPOINTS, PYTORCH, PAPER_1B) == (29, 1, 103)
-    assert counts(CHECKPOINTS[3:], PYTORCH, PAPER_1B) == (29, 1, 70)
+    assert counts(CHECKPOINTS, PYTORCH, TransferRule(id_rule="nearest_preceding"))[1] == 4
+    assert counts(CHECKPOINTS, PYTORCH, CONTAIN) == (29, 1, 103)
+    assert counts(CHECKPOINTS[3:], PYTORCH, CONTAIN) == (29, 1, 70)
 
 
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
         (TransferRule(), {("201403", 2), ("201501", 3), ("201602", 4)}),
-        (TransferRule(period_is_at="end"), {("201403", 1), ("201501", 2), ("201602", 4)}),
-        (TransferRule(in_distribution="contain"), {("201403", 2), ("201501", 3)}),
+        (TransferRule(period="end"), {("201403", 1), ("201501", 2), ("201602", 4)}),
+        (TransferRule(id_rule="contain"), {("201403", 2), ("201501", 3)}),
     ],
 )
 def test_evaluations_that_span_months(rule: TransferRule, expected: set[tuple[str, int]]) -> None:

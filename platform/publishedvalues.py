@@ -1,0 +1,102 @@
+"""What a line and a label of the published evaluation files mean: task, evaluated period, metric and value.
+
+Losses are natural logs already; perplexities become logs here. What cannot be understood raises Unusable, whose message
+is the reason it is counted under.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ticlm.platform.periods import span
+
+HELD_OUT = re.compile(r"/(monthly|cc_v4_rw_v2_wikipedia|cc_v4_rw_v2_news)/(\d{6})/global_shard_10_of_10/")
+TEXTS = {"monthly": "tic-cc", "cc_v4_rw_v2_wikipedia": "tic-cc-wiki", "cc_v4_rw_v2_news": "tic-cc-news"}
+METRIC = r"(?:_(?P<metric>[A-Z]\w*))?"
+WIKI = re.compile(rf"wiki_(?P<kind>diff|unchanged)_(?P<end>\d{{8}})_(?P<before>\d{{8}}){METRIC}")
+DOCS = re.compile(rf"(?P<kind>numpy|pytorch)_(?P<end>\d{{6}}){METRIC}")
+SITE = re.compile(rf"(?P<kind>[\w.-]+?)_(?P<start>\d{{6}}|\d{{8}})[-_](?P<end>\d{{6}}|\d{{8}})(?:_ppl)?{METRIC}")
+PERPLEXITIES = ("LanguageNounPerplexity", "PerplexityIgnoringPad", "InContextLearningGoldPerplexityMetric")
+ACCURACY = "InContextLearningMultipleChoiceAccuracy"
+STATIC = "core"
+"""Task of the accuracies in `core.json`, which have no period."""
+
+
+class Unusable(ValueError):
+    """Why a line or a label is left out."""
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """One number of one model: a log-perplexity (`nll`) or an `accuracy`."""
+
+    size: str
+    cutoff: str
+    task: str
+    evaluated: str
+    """`201501`, or `201412-201506` for an evaluation of several months; empty for a static task."""
+    source: str
+    """Of a static task: which of its parts."""
+    metric: str
+    value: float
+    n: int
+    created: str
+    """When it was made, as the files say it: later times sort later."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What is measured, whatever came out."""
+        return self.size, self.cutoff, self.task, self.evaluated, self.source, self.metric
+
+
+def held_out(size: str, cutoff: str, line: Any) -> PublishedValue:
+    """What a line about a held-out set of TiC-CC says."""
+    paths = line.get("val_data") if isinstance(line, dict) else None
+    if not isinstance(paths, list) or len(paths) != 1 or not (found := HELD_OUT.search(str(paths[0]))):
+        raise Unusable("its val_data is not one held-out set of TiC-CC")
+    value, n = _number(line.get("loss"), 0.0, math.inf), line.get("tokens")
+    count = n if isinstance(n, int) and n >= 0 else 0
+    created = str(line.get("creation_time", ""))
+    return PublishedValue(size, cutoff, TEXTS[found[1]], _month(found[2]), "", "nll", value, count, created)
+
+
+def downstream(size: str, cutoff: str, label: str, value: Any, created: str, static: bool) -> PublishedValue:
+    """What a label of a downstream evaluation says; `static`: it names a task without periods."""
+    task, evaluated, metric = (STATIC, "", "accuracy") if static else _meaning(label)
+    number = _number(value, 0.0, 1.0) if metric == "accuracy" else math.log(_number(value, 1.0, math.inf))
+    return PublishedValue(size, cutoff, task, evaluated, label * static, metric, number, 0, created)
+
+
+def _meaning(label: str) -> tuple[str, str, str]:
+    """Task, evaluated period and metric of a label."""
+    for family, pattern in (("tic-wiki", WIKI), ("codedocs", DOCS), ("stackexchange", SITE)):
+        if found := pattern.fullmatch(label):
+            of = found.groupdict()
+            if of["metric"] not in (None, ACCURACY, *PERPLEXITIES):
+                raise Unusable("an unknown metric")
+            metric = "accuracy" if of["metric"] == ACCURACY else "nll"
+            first, last = _month(of.get("start") or of["end"]), _month(of["end"])
+            if last < first or of["end"] <= of.get("before", ""):
+                raise Unusable("dates out of order")
+            return f"{family}-{of['kind']}", first if first == last else f"{first}-{last}", metric
+    raise Unusable("an unknown label")
+
+
+def _month(text: str) -> str:
+    """YYYYMM of YYYYMM or YYYYMMDD: evaluations are told apart by month."""
+    try:
+        span(text)
+    except ValueError:
+        raise Unusable("a date that does not exist") from None
+    return text[:6]
+
+
+def _number(value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Unusable("no number")
+    if not low <= value <= high:
+        raise Unusable(f"a number outside {low:g} … {high:g}")
+    return float(value)

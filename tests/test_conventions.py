@@ -1,0 +1,110 @@
+"""Conventions are checked on the calendars that were really published, whose cells were counted by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ticlm.platform.conventions import Convention, Preset, named
+from ticlm.platform.errors import InputError
+from ticlm.platform.periods import Period, span
+from ticlm.platform.settings import parse
+from ticlm.platform.transfer import transfer
+
+
+def periods(labels: str) -> list[Period]:
+    return [Period(label=label, start=span(label)[0], end=span(label)[1]) for label in labels.split()]
+
+
+CHECKPOINTS = periods("201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407")
+WITH_INITIAL = periods("201305") + CHECKPOINTS
+WIKI = periods(
+    "201501 201508 201602 201608 201701 201707 201801 201809 201901 202001 202009 202012 202107 202201 202205 202404"
+)
+NUMPY = periods(
+    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
+)
+PYTORCH = periods("202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407")
+
+
+def counts(convention: Convention, evaluated: list[Period]) -> tuple[int, int, int]:
+    return transfer(np.zeros((len(CHECKPOINTS), len(evaluated))), CHECKPOINTS, evaluated, convention).cells
+
+
+@pytest.mark.parametrize(
+    ("task", "evaluated", "paper", "paper_1b"),
+    [
+        ("tic-cc", WITH_INITIAL, (66, 12, 66), (66, 12, 66)),  # with the column of 201305: 78/12/66
+        ("tic-cc-news@1", WITH_INITIAL, (66, 12, 66), (66, 12, 66)),
+        ("tic-wiki-diff", WIKI, (97, 10, 85), (107, 7, 85)),
+        ("tic-wiki-unchanged@3", WIKI, (97, 10, 85), (107, 7, 85)),
+        ("codedocs-numpy", NUMPY, (63, 8, 121), (71, 3, 121)),
+        ("codedocs-pytorch", PYTORCH, (25, 4, 103), (29, 1, 70)),
+        ("perplexity@1", WITH_INITIAL, (78, 12, 66), (78, 12, 66)),  # a task of nobody's is taken whole
+    ],
+)
+def test_packaged_presets_count_the_cells_of_the_real_calendars(
+    task: str, evaluated: list[Period], paper: tuple[int, int, int], paper_1b: tuple[int, int, int]
+) -> None:
+    assert counts(named("paper").of(task), evaluated) == paper
+    assert counts(named("paper-1b").of(task), evaluated) == paper_1b
+
+
+def test_without_its_first_checkpoint_pytorch_has_more_forward_cells() -> None:
+    own = named("paper-1b").of("codedocs-pytorch")
+    whole = Convention(id_rule=own.id_rule, bwd_includes_id=own.bwd_includes_id)
+    assert counts(whole, PYTORCH) == (29, 1, 103)
+
+
+def test_what_does_not_count_is_of_no_kind_and_claims_nothing() -> None:
+    convention = Convention(first_checkpoint="201602", evaluated_periods=("201412", "201508"))
+    trained, evaluated = periods("201501 201602 201701"), periods("201412 201508 201608")
+    cells = convention.cells(trained, evaluated)
+    np.testing.assert_array_equal(cells.counted, [[False, False, False], [True, True, False], [True, True, False]])
+    np.testing.assert_array_equal(cells.in_distribution, [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    # had 201412 been all there is, 201602 would be the first to claim it: 201501 does not count
+    alone = Convention(first_checkpoint="201602", evaluated_periods=("201412",)).cells(trained, evaluated)
+    np.testing.assert_array_equal(alone.in_distribution, [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_the_first_pattern_that_fits_a_name_without_its_version_wins() -> None:
+    exact, contain = Convention(id_rule="exact"), Convention(id_rule="contain")
+    preset = Preset(by_task={"wiki-*": exact, "*-diff": contain})
+    assert preset.of("Wiki-diff@2") == exact and preset.of("other-diff") == contain
+    assert preset.of("diff@wiki-1") == preset.default == Convention()
+
+
+def test_a_preset_may_be_a_file_that_extends_a_packaged_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: paper-1b\nby_task: {mine: {period: end, first_checkpoint: 201501}}\n")
+    preset = named(str(file))
+    assert preset.of("mine@1") == Convention(period="end", first_checkpoint="201501")
+    assert preset.of("tic-wiki-diff") == named("paper-1b").of("tic-wiki-diff")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"id_rule": "nearest"}, "'nearest_preceding_exclusive', 'nearest_preceding', 'exact' or 'contain'"),
+        ({"first_checkpoint": "2015"}, "'2015' is not a span of time"),
+        ({"evaluated_periods": ["201513"]}, "'201513' is not a span of time"),
+        ({"rule": "exact"}, "unknown key"),
+    ],
+)
+def test_a_wrong_convention_is_one_line(setting: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=r"^mine: ") as error:
+        parse(Preset, {"default": setting}, "mine")
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_preset_names_those_there_are() -> None:
+    with pytest.raises(InputError, match="paper, paper-1b"):
+        named("paper-3b")
+
+
+def test_a_convention_is_told_in_words() -> None:
+    told = named("paper-1b").of("codedocs-pytorch").told()
+    assert "holds the checkpoint's last day, and counts as backward too" in told and "from 201701" in told
+    told_apart = named("paper-1b").told(["tic-cc", "codedocs-numpy", "tic-wiki-diff", "codedocs-numpy"])
+    assert [line.partition(":")[0] for line in told_apart] == ["tic-cc", "codedocs-numpy, tic-wiki-diff"]
+    assert named().told(["a", "b"]) == [Convention().told()]

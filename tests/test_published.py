@@ -1,0 +1,149 @@
+"""Reading files in the published format: what is kept, and what is left out under which reason."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from publishedfiles import ACCURACY, write
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.oracles import studies
+from ticlm.platform.published import Published, read
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture(scope="module")
+def everything(tree: Path) -> Published:
+    return read([str(tree)])
+
+
+def changed(tmp_path: Path, **icl: Any) -> Published:
+    """One run whose codedocs.json has only these labels."""
+    write(tmp_path, cutoffs=["201501"])
+    file = tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json"
+    file.write_text(json.dumps({"creation_date": "2024", "eval_metrics": {"icl": icl}}))
+    return read([str(tmp_path)])
+
+
+def test_labels_that_cannot_be_understood_are_counted_under_a_reason(tmp_path: Path) -> None:
+    odd = {
+        "numpy_201706": 3.0,
+        "numpy_201806": math.nan,
+        "numpy_201807": "3.0",
+        "numpy_201808": 0.5,
+        "numpy_201813": 3.0,
+        "numpy": 3.0,
+        "wiki_diff_20150101_20160101": 3.0,
+        "numpy_201809_LanguageCrossEntropy": 3.0,
+        f"math_20150101_20150630_{ACCURACY}": 1.5,
+    }
+    steps = {step.name: step for step in changed(tmp_path, **odd).steps}
+    step = steps["labels of downstream_evals"]
+    assert step.dropped == {
+        "no number": 2,
+        "a number outside 1 … inf": 1,
+        "a date that does not exist": 1,
+        "an unknown label": 1,
+        "dates out of order": 1,
+        "an unknown metric": 1,
+        "a number outside 0 … 1": 1,
+    }
+    assert step.kept == step.read - 8 == 142 + 32 + 1
+
+
+def appended(tmp_path: Path, *more: str) -> Published:
+    """One run whose lines are followed by these."""
+    write(tmp_path, cutoffs=["201501"])
+    with (tmp_path / "1b_8x_cutoff201501/ppl_evals/aggregated_ppl_evals.jsonl").open("a") as file:
+        file.write("".join(more))
+    return read([str(tmp_path)])
+
+
+def line(**changes: Any) -> str:
+    held_out = ["s3://b/monthly/201403/global_shard_10_of_10/00000001.tar"]
+    return json.dumps({"loss": 9.0, "val_data": held_out, "creation_time": "2024_12_01-00_00_00"} | changes) + "\n"
+
+
+def value(found: Published, task: str = "tic-cc", evaluated: str = "201403") -> list[float]:
+    return [v.value for v in found.values if (v.task, v.evaluated, v.cutoff) == (task, evaluated, "201501")]
+
+
+def test_of_partials_that_were_concatenated_the_last_one_counts(tmp_path: Path) -> None:
+    found = appended(tmp_path, line(), line(loss=8.0, creation_time="2023_01_01-00_00_00"))
+    assert value(found) == [9.0]
+    assert found.steps[1].dropped == {"an older copy": 2} and found.steps[1].read == 41
+
+
+def test_copies_that_contradict_each_other_are_no_value(tmp_path: Path) -> None:
+    found = appended(tmp_path, line(), line(loss=8.0))
+    assert value(found) == []
+    assert found.steps[1].dropped == {"copies that contradict each other": 3}
+
+
+def test_lines_that_are_no_held_out_set_are_counted(tmp_path: Path) -> None:
+    wrong = [
+        line(val_data=[f"s3://b/{path}/00000001.tar"])
+        for path in (
+            "monthly/201403/global_shard_01_of_10",  # what models were trained on
+            "tic_wiki/201403/global_shard_10_of_10",
+        )
+    ]
+    found = appended(tmp_path, *wrong, line(loss=None), "[1]\n", "\n", line()[:40])
+    assert found.steps[1].dropped == {
+        "its val_data is not one held-out set of TiC-CC": 3,
+        "no number": 1,
+        "not JSON": 1,
+    }
+    assert found.steps[1].kept == 39
+
+
+def test_files_of_something_else_are_counted_and_an_unknown_cutoff_is_no_run(tmp_path: Path) -> None:
+    write(tmp_path, cutoffs=["201501", "201306"])
+    (tmp_path / "README.md").write_text("…")
+    (tmp_path / "1b_8x_cutoff201501/params.txt").write_text("…")
+    found = read([str(tmp_path)])
+    reasons = {"a cutoff that is no month of TiC-CC": 4, "not an evaluation file": 2}
+    assert found.steps[0].dropped == reasons
+    (study,) = studies(found)
+    assert "files: 4 of 10 left out, a cutoff that is no month of TiC-CC" in study.missing
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"eval_metrics": {"icl": {"numpy_201706": 3.', "cut off, or no JSON"),
+        ('{"results": {}}', "expected eval_metrics.icl"),
+        ("[]", "expected eval_metrics.icl"),
+    ],
+)
+def test_a_downstream_file_that_is_cut_off_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    write(tmp_path, cutoffs=["201501"])
+    (tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json").write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read([str(tmp_path)])
+    assert "codedocs.json" in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", ["", "not/there", "s4://nowhere/x"])
+def test_a_path_without_evaluations_is_one_line(tmp_path: Path, path: str) -> None:
+    with pytest.raises(InputError, match="--import"):
+        read([path if "://" in path else str(tmp_path / path)])
+
+
+def test_all_that_is_read_is_kept_or_counted(everything: Published) -> None:
+    steps = {step.name: step for step in everything.steps}
+    assert steps["files"].read == steps["files"].kept == 7 * 4 + 1
+    assert steps["lines of ppl_evals"].read == steps["lines of ppl_evals"].kept == 7 * 39
+    assert steps["labels of downstream_evals"].read == 7 * (142 + 32 + 27) + 22
+    assert sum(step.kept for step in everything.steps[1:]) == len(everything.values)
+
+
+def test_accuracies_are_kept_beside_the_perplexities_they_come_with(everything: Published) -> None:
+    accuracies = [v for v in everything.values if v.metric == "accuracy" and v.task == "stackexchange-stackoverflow"]
+    assert len(accuracies) == 7 * 22 and {v.value for v in accuracies} == {0.7}
