@@ -1,9 +1,11 @@
-"""Rolling document log-likelihood: ours against lm-evaluation-harness, same weights, documents, windows and prefix.
+"""Rolling document log-likelihood, and questions with two choices: ours against lm-evaluation-harness, same weights,
+tokens, windows and prefix.
 
     python benchmarks/rivals.py lm-eval
-    python -m benchmarks.evaluation [--quick] [--threads 2]
+    python -m benchmarks.evaluation [documents choices] [--quick] [--threads 2]
 
-Numbers must agree per document; the rival runs at the best batch size of those it is tried with, ours at its default.
+Numbers must agree per document, and per choice; the rival runs at the best batch size of those it is tried with, ours
+at its default.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benchmarks.rivals import python
@@ -46,6 +49,7 @@ QUICK = (Case("smoke: 2 x 64, vocabulary 1,024, windows of 128", 2, 64, 1024, 12
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("asked", nargs="*", metavar="|".join(QUESTIONS), help="both by default")
     parser.add_argument("--quick", action="store_true", help="a smoke run of half a minute")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5)
@@ -57,34 +61,37 @@ def main() -> None:
         return
     for case in QUICK if arguments.quick else CASES:
         with tempfile.TemporaryDirectory() as folder:
-            tokens = prepare(case, Path(folder), arguments.text)
-            compare(case, Path(folder), tokens, arguments.threads, 2 if arguments.quick else arguments.runs)
+            prepare(case, Path(folder), arguments.text)
+            for asked in arguments.asked or QUESTIONS:
+                runs = 2 if arguments.quick else arguments.runs
+                compare(case, Path(folder), asked, arguments.threads, runs)
 
 
-def compare(case: Case, folder: Path, tokens: list[int], threads: int, runs: int) -> None:
+def compare(case: Case, folder: Path, asked: str, threads: int, runs: int) -> None:
+    job = QUESTIONS[asked](json.loads((folder / "documents.json").read_text()), case)
+    (folder / "job.json").write_text(json.dumps(job))
+    tokens: list[int] = job["tokens"]
     us = (sys.executable, "-m", "benchmarks.evaluation", "--side", folder, "--threads", threads)
     them = (python("lm-eval"), Path(__file__).with_name("evaluation_rival.py"), folder, threads)
     with Side("ours", us, threads) as mine, Side("lm-eval", them, threads) as rival:
-        print(f"\n{case.name}; {len(tokens)} documents, {sum(tokens):,} tokens, {threads} thread(s), {runs} runs each")
-        batch = best_batch(rival, documents=max(4, len(tokens) // 4))
+        print(f"\n{case.name}; {len(tokens)} {asked}, {sum(tokens):,} tokens, {threads} thread(s), {runs} runs each")
+        batch = best_batch(rival, requests=max(4, len(tokens) // 4))
         mine.ask()
         for _ in range(runs):
-            rival.time(batch=batch, documents=len(tokens))
+            rival.time(batch=batch, requests=len(tokens))
             mine.time()
         theirs, values = np.array(rival.runs[-1]["values"]), np.array(mine.runs[-1]["values"])
         np.testing.assert_allclose(values, theirs, rtol=1e-4, atol=1e-3)
-        print(
-            f"largest difference of a document: {np.abs(values - theirs).max():.1e} in {np.abs(theirs).max():,.0f} nats"
-        )
+        print(f"largest difference: {np.abs(values - theirs).max():.1e} in {np.abs(theirs).max():,.0f} nats")
         report(sum(tokens), "tokens", mine, {f"lm-eval, its best batch ({batch})": rival})
 
 
-def best_batch(rival: Side, documents: int) -> int:
+def best_batch(rival: Side, requests: int) -> int:
     """The batch size at which the rival is quickest, by the better of two runs each; tried until it gets far slower."""
-    rival.ask(batch=1, documents=documents)
+    rival.ask(batch=1, requests=requests)
     took: dict[int, float] = {}
     for batch in (1, 2, 4, 8, 16, 32):
-        took[batch] = min(rival.ask(batch=batch, documents=documents)["cpu_s"] for _ in range(2))
+        took[batch] = min(rival.ask(batch=batch, requests=requests)["cpu_s"] for _ in range(2))
         if took[batch] > 1.5 * min(took.values()):
             break
     print("lm-eval by batch size, CPU s: " + ", ".join(f"{batch}: {s:.2f}" for batch, s in took.items()))
@@ -95,6 +102,7 @@ def ours(folder: Path, threads: int) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
+    from ticlm.platform.branches import Branches, branch_scores
     from ticlm.platform.likelihood import rolling
 
     torch.set_num_threads(threads)
@@ -102,14 +110,18 @@ def ours(folder: Path, threads: int) -> None:
     model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
     for _ in sys.stdin:
         wall, cpu = time.perf_counter(), time.process_time()
-        values = rolling(model, job["documents"], job["window"], job["prefix"])
+        if "documents" in job:
+            values = rolling(model, job["documents"], job["window"], job["prefix"])
+        else:
+            asked = [Branches(np.array(q["context"]), [np.array(c) for c in q["choices"]]) for q in job["questions"]]
+            scores = branch_scores(model, asked)
+            values = [-float(one.losses.sum(dtype=np.float64)) for several in scores for one in several]
         answer = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "values": values}
         print(json.dumps(answer), flush=True)
 
 
-def prepare(case: Case, folder: Path, text: Path) -> list[int]:
-    """Put a tokenizer trained on the text, a model of random weights and the documents as tokens into `folder`; the
-    lengths of the documents."""
+def prepare(case: Case, folder: Path, text: Path) -> None:
+    """Put a tokenizer trained on the text, a model of random weights and the documents as tokens into `folder`."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -132,14 +144,38 @@ def prepare(case: Case, folder: Path, text: Path) -> list[int]:
         max_position_embeddings=2 * case.window,
     )
     LlamaForCausalLM(config).save_pretrained(folder / "model")
-    documents: list[list[int]] = []
+    encoded: list[list[int]] = []
     for document in texts(text, every=7):
-        documents.append(bpe.encode(document).ids)
-        if sum(map(len, documents)) >= case.tokens:
+        encoded.append(bpe.encode(document).ids)
+        if sum(map(len, encoded)) >= case.tokens:
             break
-    job = {"documents": documents, "window": case.window, "prefix": 0}
-    (folder / "job.json").write_text(json.dumps(job))
-    return [len(document) for document in documents]
+    (folder / "documents.json").write_text(json.dumps(encoded))
+
+
+def documents(tokens: list[list[int]], case: Case) -> dict[str, Any]:
+    lengths = [len(document) for document in tokens]
+    return {"documents": tokens, "window": case.window, "prefix": 0, "tokens": lengths}
+
+
+def choices(tokens: list[list[int]], case: Case) -> dict[str, Any]:
+    """Questions with two choices cut from the documents, about as long as those of TiC-StackE: a question of some 300
+    tokens, answers of some 150, lognormal; all of it within the window. `tokens` are those of each choice with its
+    context, which is what a rival reads."""
+    random = np.random.default_rng(0)
+    text = [token for document in tokens for token in document]
+    questions: list[dict[str, Any]] = []
+    while text:
+        lengths = np.maximum(1, random.lognormal(np.log([280, 130, 130]) - 0.2, 0.7)).astype(int)
+        lengths = np.minimum(lengths, [case.window // 2, case.window // 2, case.window // 2])
+        parts, text = np.split(text[: lengths.sum()], np.cumsum(lengths)[:-1]), text[lengths.sum() :]
+        if all(len(part) for part in parts):
+            context, *several = (part.tolist() for part in parts)
+            questions.append({"context": context, "choices": several})
+    read = [len(q["context"]) + len(choice) for q in questions for choice in q["choices"]]
+    return {"questions": questions, "window": case.window, "prefix": 0, "tokens": read}
+
+
+QUESTIONS = {"documents": documents, "choices": choices}
 
 
 def texts(folder: Path, every: int = 1) -> Iterator[str]:

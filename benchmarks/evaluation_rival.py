@@ -14,7 +14,12 @@ from lm_eval.models.huggingface import HFLM
 def main(folder: Path, threads: int) -> None:
     torch.set_num_threads(threads)
     job = json.loads((folder / "job.json").read_text())
-    documents = {str(number): tokens for number, tokens in enumerate(job["documents"])}
+    documents = {str(number): tokens for number, tokens in enumerate(job.get("documents", []))}
+    choices = [
+        (("", ""), question["context"], choice)
+        for question in job.get("questions", [])
+        for choice in question["choices"]
+    ]
     model = HFLM(
         pretrained=str(folder / "model"),
         device="cpu",
@@ -33,7 +38,11 @@ def main(folder: Path, threads: int) -> None:
         model.batch_size_per_gpu = asked["batch"]
         wall, cpu = time.perf_counter(), time.process_time()
         with contextlib.redirect_stdout(sys.stderr):
-            values = model.loglikelihood_rolling(requests[: asked["documents"]], disable_tqdm=True)
+            if documents:
+                values = model.loglikelihood_rolling(requests[: asked["requests"]], disable_tqdm=True)
+            else:
+                found = model._loglikelihood_tokens(choices[: asked["requests"]], disable_tqdm=True)
+                values = [logprob for logprob, _ in found]
         answer = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "values": values}
         print(json.dumps(answer), flush=True)
 

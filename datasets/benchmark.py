@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from ticlm.datasets.documents import Input
 from ticlm.datasets.example_files import ExampleFiles
 from ticlm.datasets.fanout import running_ray
 from ticlm.datasets.lineage import lineage
-from ticlm.datasets.nouns import ProperNouns, marked
+from ticlm.datasets.nouns import ProperNouns, Taggers, marked, taggers
 from ticlm.datasets.site import Draft, Site
 from ticlm.datasets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.tic_wiki import TicWiki
@@ -95,7 +96,8 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
         site = Site(store, staged, benchmark.seed, inputs, built, progress)
-        made = [_kept(benchmark, site, draft) for draft in benchmark.examples.drafts(site)]
+        with nullcontext() if benchmark.nouns is None else taggers(benchmark.nouns) as tagging:
+            made = [_kept(benchmark, site, draft, tagging) for draft in benchmark.examples.drafts(site)]
         if not made and not built:
             store.remove(INFO)
             raise InputError(f"{benchmark.id}: no example came of its inputs; {_losses(site.steps)}")
@@ -105,11 +107,11 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
     return Examples.open(store.uri())
 
 
-def _kept(benchmark: Benchmark, site: Site, draft: Draft) -> str:
+def _kept(benchmark: Benchmark, site: Site, draft: Draft, tagging: Taggers | None) -> str:
     """Mark and keep a period's examples; its label."""
     label, subsets = draft.period.label, draft.subsets
-    if benchmark.nouns is not None:
-        subsets = marked(benchmark.nouns, subsets)
+    if tagging is not None:
+        subsets = marked(tagging, subsets)
     site.store.remove(f"periods/{label}")  # attempts that were interrupted
     manifest = PeriodExamples(
         period=draft.period,

@@ -15,7 +15,8 @@ from ticlm.datasets.buckets import Buckets
 from ticlm.datasets.documents import Input, moment
 from ticlm.datasets.site import Draft, Site
 from ticlm.platform.census import Step
-from ticlm.platform.examples import Example, Subset
+from ticlm.platform.examples import Example
+from ticlm.platform.mixture import Subset
 from ticlm.platform.periods import Calendar, Period, span
 from ticlm.platform.settings import Settings
 

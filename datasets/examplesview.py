@@ -73,4 +73,3 @@ def _counts(counts: Counter[str]) -> Table:
     for name, count in counts.items():
         table.add_row(name, short(count), percent(count, whole))
     return table
-

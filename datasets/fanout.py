@@ -1,4 +1,4 @@
-"""Work on many small items with Ray Data: what is made goes to the store, and only summaries come back."""
+"""Work on many small items: tasks of Ray Data whose results go to the store, and actors that hold what loads slowly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ticlm.platform.errors import RunError, TiclmError
 
@@ -46,31 +46,41 @@ def each(
         yield outcome
 
 
-def by_actors(
-    kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], items: Sequence[T], actors: int
-) -> Iterator[R]:
-    """What the calls of `kind(*settings)` give for each item, in the order of the items: made once for each of at most
-    so many actors, with a CPU each, which is for what takes long to load."""
-    if not items:
-        return
-    import ray
-    import ray.data
+class Actors(Generic[T, R]):
+    """Workers that `kind(*settings)` makes: one for each of at most so many actors, with a CPU each, which stay until
+    the block ends. It is for what takes long to load."""
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    rows = [{"number": number, "item": pickle.dumps(item)} for number, item in enumerate(items)]
-    dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
-    dataset.context.enable_progress_bars = False
-    most = min(actors, len(items))
-    at_first = max(1, min(most, int(ray.cluster_resources().get("CPU", 1))))
-    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=at_first)
-    found: dict[int, bytes] = {}
-    for row in dataset.map(_Actor, fn_constructor_args=(kind, settings), compute=pool).iter_rows():
-        found[row["number"]] = row["outcome"]
-    for number in range(len(items)):
-        outcome = pickle.loads(found.pop(number))
-        if isinstance(outcome, TiclmError):
-            raise outcome
-        yield outcome
+    def __init__(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> None:
+        self._kind, self._settings, self._most = kind, settings, most
+        self._actors: list[Any] = []
+
+    def __enter__(self) -> Actors[T, R]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import ray
+
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors = []
+
+    def map(self, items: Sequence[T]) -> Iterator[R]:
+        """What they give for each item, in the order of the items; a TiclmError ends the work."""
+        if not items:
+            return
+        import ray
+        from ray.util import ActorPool
+
+        wanted = min(self._most, len(items), int(ray.cluster_resources().get("CPU", 1)))
+        make = ray.remote(num_cpus=1, max_restarts=3, max_task_retries=3)(_Actor)
+        while len(self._actors) < max(1, wanted):
+            self._actors.append(make.remote(self._kind, self._settings))
+        packed = [pickle.dumps(item) for item in items]
+        for given in ActorPool(self._actors).map(lambda actor, item: actor.call.remote(item), packed):
+            outcome = pickle.loads(given)
+            if isinstance(outcome, TiclmError):
+                raise outcome
+            yield outcome
 
 
 class _Actor:
@@ -83,13 +93,13 @@ class _Actor:
         except TiclmError as error:
             self._error = error
 
-    def _call(self, item: Any) -> Any:
+    def _worked(self, item: Any) -> Any:
         if self._error is not None:
             raise self._error
         return self._worker(item)
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        return {"number": row["number"], **_called({"item": row["item"]}, self._call)}
+    def call(self, item: bytes) -> bytes:
+        return _called({"item": item}, self._worked)["outcome"]
 
 
 def _check_memory(needed: int, nodes: Sequence[Mapping[str, Any]]) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 from pydantic import Field
 
-from ticlm.datasets.fanout import by_actors
+from ticlm.datasets.fanout import Actors
 from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example, Subset
+from ticlm.platform.examples import Example
+from ticlm.platform.mixture import Subset
 from ticlm.platform.settings import Settings
 
 CHUNK = 256
@@ -110,18 +111,6 @@ def _folder(pipeline: str) -> Path:
     )
 
 
-def marked(nouns: ProperNouns, subsets: Mapping[Subset, Sequence[Example]]) -> dict[Subset, list[Example]]:
-    """The examples with the proper nouns of their texts; questions stay as they are."""
-    texts = [(name, i) for name, examples in subsets.items() for i, e in enumerate(examples) if e.answer is None]
-    found = {name: list(examples) for name, examples in subsets.items()}
-    chunks = [texts[at : at + CHUNK] for at in range(0, len(texts), CHUNK)]
-    tagged = by_actors(Tagger, (nouns,), [[found[name][i].text for name, i in chunk] for chunk in chunks], nouns.actors)
-    for chunk, spans in zip(chunks, tagged, strict=True):
-        for (name, i), mine in zip(chunk, spans, strict=True):
-            found[name][i] = replace(found[name][i], nouns=mine)
-    return found
-
-
 class Tagger:
     """Holds a pipeline, and gives the proper nouns of texts."""
 
@@ -139,6 +128,26 @@ class Tagger:
             for some in _some(texts)
             for doc in self._pipeline.pipe(some)
         ]
+
+
+Taggers = Actors[Sequence[str], list[Spans]]
+
+
+def taggers(nouns: ProperNouns) -> Taggers:
+    """Actors that tag, for as long as a block."""
+    return Actors(Tagger, (nouns,), nouns.actors)
+
+
+def marked(taggers: Taggers, subsets: Mapping[Subset, Sequence[Example]]) -> dict[Subset, list[Example]]:
+    """The examples with the proper nouns of their texts; questions stay as they are."""
+    texts = [(name, i) for name, examples in subsets.items() for i, e in enumerate(examples) if e.answer is None]
+    found = {name: list(examples) for name, examples in subsets.items()}
+    chunks = [texts[at : at + CHUNK] for at in range(0, len(texts), CHUNK)]
+    tagged = taggers.map([[found[name][i].text for name, i in chunk] for chunk in chunks])
+    for chunk, spans in zip(chunks, tagged, strict=True):
+        for (name, i), mine in zip(chunk, spans, strict=True):
+            found[name][i] = replace(found[name][i], nouns=mine)
+    return found
 
 
 def _some(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -11,7 +11,8 @@ from ticlm.datasets.buckets import Buckets
 from ticlm.datasets.documents import Input
 from ticlm.datasets.fanout import each
 from ticlm.platform.census import Step
-from ticlm.platform.examples import Example, Subset
+from ticlm.platform.examples import Example
+from ticlm.platform.mixture import Subset
 from ticlm.platform.periods import Period
 from ticlm.platform.settings import Settings
 from ticlm.platform.store import Store

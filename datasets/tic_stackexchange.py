@@ -18,7 +18,8 @@ from ticlm.datasets.questions import Asking
 from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Draft, Site
 from ticlm.platform.census import Step
-from ticlm.platform.examples import Example, Subset
+from ticlm.platform.examples import Example
+from ticlm.platform.mixture import Subset
 from ticlm.platform.periods import Period, span
 from ticlm.platform.settings import Settings
 

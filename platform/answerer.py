@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ticlm.platform.errors import InputError
 from ticlm.platform.objective import AnyObjective, Causal
-from ticlm.platform.reading import Cut, Reading
+from ticlm.platform.reading import NO_TOKEN, TOO_LONG, Continuation, Cut, Reading
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
 
 
 class Answerer(Protocol):
@@ -30,12 +33,14 @@ class Answerer(Protocol):
         """Of each text: the loss of every token that is scored, long texts in windows, and where it stands."""
         ...
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int]]:
-        """Of each (context, continuation): log P(continuation | context), and the continuation's tokens."""
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+        """Of each (context, continuation): what came of the continuation, or why it cannot be scored (TOO_LONG,
+        NO_TOKEN). A context that does not fit beside it loses its beginning, an empty one is end-of-text."""
         ...
 
-    def generate(self, prompts: Sequence[str], tokens: int) -> list[str]:
-        """What follows each prompt, greedily, up to the end of text or `tokens` tokens."""
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
+        """What follows each prompt, greedily, up to the end of text, the first `stop`, or `tokens` tokens. A prompt
+        that leaves no room for these loses its beginning."""
         ...
 
 
@@ -47,17 +52,28 @@ class Checkpoint:
 
         self.folder, self.objective, self.device = folder, objective, device
         self.module: Any = model.load(folder).to(device).eval()
-        self._tokenizer: Any = None
 
-    @property
+    @cached_property
     def tokenizer(self) -> Any:
-        if self._tokenizer is None:
-            from transformers import AutoTokenizer
+        from transformers import AutoTokenizer
 
-            if not any((self.folder / name).exists() for name in ("tokenizer.json", "tokenizer_config.json")):
-                raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
-            self._tokenizer = AutoTokenizer.from_pretrained(self.folder)
-        return self._tokenizer
+        if getattr(self.module.config, "is_encoder_decoder", False):
+            raise InputError(f"{self.folder} is an encoder-decoder; tasks on text need a causal language model")
+        if not any((self.folder / name).exists() for name in TOKENIZER_FILES):
+            raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
+        try:
+            return AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+        except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file
+            raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from None
+
+    @cached_property
+    def before_texts(self) -> int:
+        """The token before the first one of a text: end-of-text, unless the tokenizer has one for a beginning."""
+        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
+        known = [token for token in tokens if token is not None]
+        if not known:
+            raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token), nor a bos_token")
+        return int(known[0])
 
     @property
     def window(self) -> int:
@@ -80,61 +96,83 @@ class Checkpoint:
             weights = torch.ones_like(nll) if weights is None else weights
         return (nll * weights).sum(1).double().cpu().numpy(), weights.sum(1).double().cpu().numpy()
 
-    def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
-        from ticlm.platform.likelihood import rolling
+    @cached_property
+    def _encoder(self) -> Any:
+        from ticlm.platform.encoding import Encoder
 
-        ids = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-        found = rolling(self.module, ids, self.window, self.tokenizer.eos_token_id)
-        return [(value, len(document)) for value, document in zip(found, ids)]
+        embeddings = self.module.get_input_embeddings()
+        vocabulary = getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size
+        return Encoder(self.tokenizer, int(vocabulary), str(self.folder))
+
+    def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
+        import numpy as np
+
+        readings = self.read(texts, Cut())
+        return [(-float(one.losses.sum(dtype=np.float64)), len(one.losses)) for one in readings]
 
     def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
-        import numpy as np
-
+        from ticlm.platform.encoding import excerpt
         from ticlm.platform.likelihood import token_losses
 
-        if not getattr(self.tokenizer, "is_fast", False):
-            raise InputError(f"{self.folder}: its tokenizer does not say where tokens stand in a text (not a fast one)")
-        encoded = self.tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)
-        ids = [np.asarray(one, np.int64)[: cut.first] for one in encoded["input_ids"]]
-        spans = [np.asarray(one, np.int64).reshape(-1, 2)[: cut.first] for one in encoded["offset_mapping"]]
-        if cut.last is not None:
-            ids, spans = [one[-cut.last :] for one in ids], [one[-cut.last :] for one in spans]
-        if cut.scores_first:
-            losses = token_losses(self.module, ids, self.window, self.tokenizer.eos_token_id)
-        else:  # each text's own first token stands where end-of-text would
-            spans = [one[1:] for one in spans]
-            losses = token_losses(
-                self.module, [one[1:] for one in ids], self.window, [int(one[0]) if len(one) else 0 for one in ids]
-            )
-        return [
-            Reading(values, where, len(text[where[0, 0] : where[-1, 1]].encode()) if len(where) else 0)
-            for text, values, where in zip(texts, losses, spans)
-        ]
+        if cut.stride is not None and cut.stride > self.window:
+            raise InputError(f"stride must be at most the window of {self.folder}, {self.window}, got {cut.stride}")
+        end = self.before_texts
+        parts = [excerpt(text, one, cut) for text, one in zip(texts, self._encoder.encode(texts), strict=True)]
+        before = [end if part.before is None else part.before for part in parts]
+        losses = token_losses(self.module, [part.ids for part in parts], self.window, before, stride=cut.stride)
+        return [Reading(values, part.offsets, part.bytes) for values, part in zip(losses, parts, strict=True)]
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int]]:
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         import numpy as np
 
-        from ticlm.platform.likelihood import Window, window_losses
+        from ticlm.platform.branches import Branches, branch_scores
 
-        cut = []
-        for context, continuation in pairs:
-            before = self.tokenizer(context, add_special_tokens=False)["input_ids"] or [self.tokenizer.eos_token_id]
-            # a continuation keeps the tokens it has after its context, as when the whole is read at once
-            whole = self.tokenizer(context + continuation, add_special_tokens=False)["input_ids"]
-            after = whole[len(before) :] if whole[: len(before)] == before else None
-            if after is None:
-                after = self.tokenizer(continuation, add_special_tokens=False)["input_ids"]
-            tokens = np.asarray([*before, *after][-(self.window + 1) :], np.int64)
-            cut.append(Window(tokens, min(len(after), len(tokens) - 1)))
-        losses = window_losses(self.module, cut)
-        return [(-float(loss.sum(dtype=np.float64)), window.scored) for window, loss in zip(cut, losses)]
+        found: list[Continuation | str] = [NO_TOKEN] * len(pairs)
+        places: dict[bytes, list[int]] = {}
+        branches: dict[bytes, Branches] = {}
+        cut: dict[int, bool] = {}
+        for i, (before, after) in enumerate(self._encoder.pairs(pairs)):
+            if not len(after) or len(after) > self.window:
+                found[i] = TOO_LONG if len(after) else NO_TOKEN
+                continue
+            context = before if len(before) else np.array([self.before_texts], np.int64)
+            kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
+            cut[i] = len(kept) < len(context)
+            key = kept.tobytes()  # what has the same context is read with it
+            branches.setdefault(key, Branches(kept, [])).continuations.append(after)
+            places.setdefault(key, []).append(i)
+        scores = branch_scores(self.module, list(branches.values()))
+        for mine, several in zip(places.values(), scores, strict=True):
+            for i, one in zip(mine, several, strict=True):
+                logprob = -float(one.losses.sum(dtype=np.float64))
+                found[i] = Continuation(logprob, len(one.losses), not one.below.any(), cut[i])
+        return found
 
-    def generate(self, prompts: Sequence[str], tokens: int) -> list[str]:
-        return [self._continue(prompt, tokens) for prompt in prompts]
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
+        import numpy as np
 
-    def _continue(self, prompt: str, tokens: int) -> str:
-        encoded = self.tokenizer(prompt or self.tokenizer.eos_token, return_tensors="pt").to(self.device)
-        kept = encoded["input_ids"][:, -(self.window - tokens) :] if tokens < self.window else encoded["input_ids"]
-        end = self.tokenizer.eos_token_id
-        output = self.module.generate(input_ids=kept, max_new_tokens=tokens, do_sample=False, pad_token_id=end)
-        return str(self.tokenizer.decode(output[0, kept.shape[1] :], skip_special_tokens=True))
+        from ticlm.platform.speaking import continued
+
+        room = self.window - tokens
+        if room < 1:
+            raise InputError(
+                f"{tokens} tokens leave no room for a prompt in the window of {self.folder}, {self.window} tokens"
+            )
+        ids = [one.ids[-room:] for one in self._encoder.encode(prompts)]
+        started = [one if len(one) else np.array([self.before_texts], np.int64) for one in ids]
+        stops = self._stops(stop) if stop else frozenset()
+        said = continued(self.module, started, tokens, self.tokenizer.eos_token_id, stops)
+        plainly = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        texts = [str(self.tokenizer.decode(one, **plainly)) for one in said]
+        return [text.split(stop)[0] if stop else text for text in texts]
+
+    def _stops(self, stop: str) -> frozenset[int]:
+        """Tokens that have `stop` in them."""
+        if stop not in self._stopping:
+            pieces = self.tokenizer.batch_decode([[token] for token in range(len(self.tokenizer))])
+            self._stopping[stop] = frozenset(token for token, piece in enumerate(pieces) if stop in piece)
+        return self._stopping[stop]
+
+    @cached_property
+    def _stopping(self) -> dict[str, frozenset[int]]:
+        return {}

@@ -1,51 +1,87 @@
-"""Standard errors by the bootstrap: texts and questions are what was sampled, so they are what is drawn again."""
+"""Standard errors by the bootstrap: texts and questions are what was sampled, so they are what is drawn again.
+
+The draws are seeded, and those of `scipy.stats.bootstrap` with the same seed. But a mean needs only how often each unit
+was drawn, so that all sums over all resamples are one product of matrices: a fifth of SciPy's time for 10,000 units.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 1000
 DRAWN_AT_ONCE = 1 << 21
-"""Values drawn at once; with 10,000 texts that is some 200 resamples."""
-Statistic = Callable[..., NDArray[np.float64]]
+"""Units drawn at once; with 10,000 texts that is some 200 resamples."""
 
 
-def bootstrapped(statistic: Statistic, *values: NDArray[np.float64]) -> tuple[float, float | None]:
-    """The statistic of the units, and its standard error over resamples of them; None with fewer than two.
+class Estimate(NamedTuple):
+    """A number, and its standard error; None with fewer than two units, of which no error can be told."""
 
-    `values` are arrays of one length, a unit each; `statistic(*values, axis=…)` gives a number for each row of an axis.
-    The draws are seeded: the same values have the same error.
+    value: float
+    stderr: float | None
+
+
+def ratios(*pairs: tuple[ArrayLike, ArrayLike]) -> list[Estimate]:
+    """Of each (sums, counts) of the same units: the sum over the count of all, such as the mean per token of texts of
+    many lengths. ValueError where nothing was counted."""
+    sums, counts = (np.stack([np.asarray(pair[side], np.float64) for pair in pairs], 1) for side in (0, 1))
+    whole = counts.sum(0)
+    if not whole.all():
+        raise ValueError("a mean of nothing")
+    values = sums.sum(0) / whole
+    if len(sums) < 2:
+        return [Estimate(float(value), None) for value in values]
+    columns = np.concatenate([sums, counts], 1)
+    drawn = np.concatenate([_times(picks, len(columns)) @ columns for picks in _draws(len(columns))])
+    top, bottom = np.split(drawn, 2, axis=1)
+    counted = (bottom > 0).all(1)  # where few units count, a resample may hold none of them
+    errors = (top[counted] / bottom[counted]).std(0, ddof=1)
+    return [Estimate(float(value), float(error)) for value, error in zip(values, errors)]
+
+
+def ratio(sums: ArrayLike, counts: ArrayLike) -> Estimate:
+    """As `ratios`, of one pair."""
+    return ratios((sums, counts))[0]
+
+
+def mean(values: ArrayLike) -> Estimate:
+    """The mean of one number per unit."""
+    return ratio(values, np.ones(len(np.asarray(values))))
+
+
+def log_mean_exp(values: ArrayLike) -> Estimate:
+    """ln of the mean of exp(values), in logs all along: exp(710) would be infinite.
+
+    Few of the largest decide it, and the error says how much: a resample without the largest is far lower. It cannot
+    know of larger ones that were never sampled, so where one question outweighs the others take it for a lower bound.
     """
-    whole = float(statistic(*values, axis=-1))
-    if len(values[0]) < 2:
-        return whole, None
-    from scipy.stats import bootstrap
-
-    drawn = bootstrap(
-        values,
-        statistic,
-        n_resamples=RESAMPLES,
-        batch=max(1, DRAWN_AT_ONCE // len(values[0])),
-        vectorized=True,
-        paired=len(values) > 1,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
-    return whole, float(drawn.standard_error)
+    given = np.asarray(values, np.float64)
+    if not len(given):
+        raise ValueError("a mean of nothing")
+    value = float(_log_mean_exp(given[None])[0])
+    if len(given) < 2:
+        return Estimate(value, None)
+    drawn = np.concatenate([_log_mean_exp(given[picks]) for picks in _draws(len(given))])
+    return Estimate(value, float(drawn.std(ddof=1)))
 
 
-def ratio(sums: ArrayLike, counts: ArrayLike) -> tuple[float, float | None]:
-    """Sum of `sums` over the sum of `counts`, of units that have both: the mean per token of texts of many lengths.
-    NaN, without an error, where nothing was counted."""
+def _log_mean_exp(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # scipy.special.logsumexp takes twice as long
+    top = values.max(1, keepdims=True)
+    return np.asarray(np.log(np.exp(values - top).mean(1)) + top[:, 0])
 
-    def statistic(total: NDArray[np.float64], count: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-        return np.asarray(total.sum(axis=axis) / np.maximum(count.sum(axis=axis), 1e-300))
 
-    total, count = np.asarray(sums, np.float64), np.asarray(counts, np.float64)
-    if not count.sum():
-        return math.nan, None
-    return bootstrapped(statistic, total, count)
+def _draws(units: int) -> Iterator[NDArray[np.int64]]:
+    """Units [resamples, units] drawn with replacement, some resamples at a time."""
+    random = np.random.default_rng(0)
+    at_once = max(1, DRAWN_AT_ONCE // units)
+    for start in range(0, RESAMPLES, at_once):
+        yield random.integers(0, units, (min(at_once, RESAMPLES - start), units))
+
+
+def _times(picks: NDArray[np.int64], units: int) -> NDArray[np.float64]:
+    """How often each unit was drawn, [resamples, units]."""
+    return np.stack([np.bincount(row, minlength=units) for row in picks]).astype(np.float64)

@@ -13,12 +13,13 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from ticlm.platform.census import Lineage, Step
 from ticlm.platform.errors import InputError
+from ticlm.platform.mixture import Subset
 from ticlm.platform.periods import Period
 from ticlm.platform.settings import Settings, parse
 from ticlm.platform.shards import chosen, finished
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 INFO = "examples.json"
 ROW_GROUP = 1024
-Subset = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
-"""Examples of a period that are scored apart: `changed`, `unchanged`, `qa.changed`."""
 
 
 @dataclass(frozen=True, slots=True)

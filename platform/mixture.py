@@ -14,6 +14,8 @@ from ticlm.platform.settings import Settings
 K = TypeVar("K")
 Split = Annotated[str, Field(pattern=r"^(train|(eval|tune)(\.[a-z0-9-]+)*)$")]
 """`train`, `eval` or `tune`; a part of the held-out text is named behind dots: `eval.wiki`, `eval.wiki.clean`."""
+Subset = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
+"""Examples of a period that are scored apart: `changed`, `unchanged`, `all`."""
 
 
 class Source(Settings):

@@ -1,4 +1,4 @@
-"""Reading a text to a model: which of its tokens, and what came of each."""
+"""Reading to a model: which tokens of a text, and what came of them; what came of a continuation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,25 @@ class Reading(NamedTuple):
 
 class Cut(NamedTuple):
     """Which tokens of a text are read: the `first` so many, of those the `last` so many; and whether the first one read
-    is scored, after end-of-text, or only stands before the others."""
+    is scored, after end-of-text, or only stands before the others. What is longer than the model's window goes in
+    windows that move on by `stride` tokens, by default their whole length."""
 
     first: int | None = None
     last: int | None = None
     scores_first: bool = True
+    stride: int | None = None
+
+
+class Continuation(NamedTuple):
+    """What came of a continuation: ln P of all its tokens given its context, and how many they are; whether a model
+    that goes on greedily says just these; and whether the context was cut on the left to fit the model's window."""
+
+    logprob: float
+    tokens: int
+    greedy: bool
+    cut: bool
+
+
+TOO_LONG = "longer than the model's window"
+NO_TOKEN = "without a token"
+"""Why a continuation has no probability."""

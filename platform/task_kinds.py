@@ -6,10 +6,15 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from ticlm.platform.asking import DocumentPerplexity
+from ticlm.platform.asking import DocumentPerplexity, NounPerplexity
+from ticlm.platform.questions import AnswerPerplexity, ExactMatch, MultipleChoice
+from ticlm.platform.static import Static
 from ticlm.platform.tasks import Perplexity, PerplexityOn
 
-KINDS = ("perplexity", "perplexity-on", "document-perplexity")
+KINDS = (
+    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "static"),
+)
 
 
 def _kind(value: Any) -> str:
@@ -20,6 +25,11 @@ def _kind(value: Any) -> str:
 AnyTask = Annotated[
     Annotated[Perplexity, Tag("perplexity")]
     | Annotated[PerplexityOn, Tag("perplexity-on")]
-    | Annotated[DocumentPerplexity, Tag("document-perplexity")],
+    | Annotated[DocumentPerplexity, Tag("document-perplexity")]
+    | Annotated[NounPerplexity, Tag("noun-perplexity")]
+    | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
+    | Annotated[MultipleChoice, Tag("multiple-choice")]
+    | Annotated[ExactMatch, Tag("exact-match")]
+    | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
 ]

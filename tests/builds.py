@@ -6,8 +6,9 @@ import contextlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,17 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
     monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, items))
     monkeypatch.setattr(benchmark, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(nouns, "by_actors", lambda kind, settings, items, *_: map(kind(*settings), items))
+    monkeypatch.setattr(benchmark, "taggers", lambda of: contextlib.nullcontext(InThisProcess(nouns.Tagger(of))))
+
+
+class InThisProcess:
+    """Does as Actors do, without any."""
+
+    def __init__(self, worker: Callable[[Any], Any]) -> None:
+        self._worker = worker
+
+    def map(self, items: Sequence[Any]) -> Iterator[Any]:
+        return map(self._worker, items)
 
 
 @contextlib.contextmanager

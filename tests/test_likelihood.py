@@ -20,8 +20,16 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from ticlm.platform import likelihood
-from ticlm.platform.likelihood import mean_and_stderr, rolling, row_losses, token_losses, windows
+from ticlm.platform import logits
+from ticlm.platform.likelihood import (
+    Window,
+    mean_and_stderr,
+    rolling,
+    row_losses,
+    token_losses,
+    window_scores,
+    windows,
+)
 
 VOCAB, PREFIX, WINDOW = 61, 0, 8
 SMALL: dict[str, Any] = {
@@ -133,22 +141,22 @@ def test_neither_batch_nor_memory_changes_the_numbers(
 ) -> None:
     documents, rows = texts(5, 30, 8, 1, 17, 16, 2), torch.tensor(texts(12, 12, 12))
     once, summed = rolling(model, documents, WINDOW, PREFIX), row_losses(model, rows)
-    monkeypatch.setattr(likelihood, "LOGITS", {"cpu": held, "other": held})
-    monkeypatch.setattr(likelihood, "WHOLE_LOGITS", held)
+    monkeypatch.setattr(logits, "LOGITS", {"cpu": held, "other": held})
+    monkeypatch.setattr(logits, "WHOLE_LOGITS", held)
     assert rolling(model, documents, WINDOW, PREFIX, batch_tokens) == pytest.approx(once, abs=1e-4)
     torch.testing.assert_close(row_losses(model, rows, batch_tokens), summed, atol=1e-4, rtol=0)
 
 
 def test_no_more_logits_at_once_than_allowed(llama: nn.Module, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likelihood, "LOGITS", {"cpu": 4 * VOCAB, "other": 0})
+    monkeypatch.setattr(logits, "LOGITS", {"cpu": 4 * VOCAB, "other": 0})
     sizes: list[int] = []
-    measured = likelihood._losses_within
+    measured = logits._scores_within
 
     def spy(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor) -> Tensor:
         sizes.append(len(hidden))
         return measured(room, weight, hidden, labels)
 
-    monkeypatch.setattr(likelihood, "_losses_within", spy)
+    monkeypatch.setattr(logits, "_scores_within", spy)
     rolling(llama, texts(30, 7, WINDOW + 1), WINDOW, PREFIX)
     assert max(sizes) == 4
     assert sum(sizes) == 30 + 7 + WINDOW + 1  # none for padding, none for the context of a last window
@@ -199,6 +207,83 @@ def test_windows_at_their_edges(length: int, expected: list[tuple[int, int, int]
 def test_a_window_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="window must be at least 1, got 0"):
         list(windows(5, 0))
+
+
+@pytest.mark.parametrize("stride", [0, 9])
+def test_a_stride_that_would_miss_tokens_is_refused(stride: int) -> None:
+    with pytest.raises(ValueError, match=f"stride must be from 1 to the window, 8, got {stride}"):
+        list(windows(5, 8, stride))
+
+
+def test_windows_that_move_on_by_less_than_their_length() -> None:
+    assert list(windows(13, 8, 3)) == [(0, 0, 8), (3, 8, 11), (5, 11, 13)]
+
+
+@given(length=st.integers(0, 300), window=st.integers(1, 40), data=st.data())
+def test_strides_score_every_token_once_with_the_context_they_promise(
+    length: int, window: int, data: st.DataObject
+) -> None:
+    stride = data.draw(st.integers(1, window))
+    scored: list[int] = []
+    for start, done, end in windows(length, window, stride):
+        scored += range(done, end)
+        assert end - start == min(window, length)
+        assert done - start >= min(done, window - stride)
+    assert scored == list(range(length))
+
+
+class Bigrams(nn.Module):
+    """Logits that depend on the input token alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.logits = nn.Parameter(3 * torch.randn(VOCAB, VOCAB, generator=generator))
+
+    def forward(self, input_ids: Tensor) -> SimpleNamespace:
+        return SimpleNamespace(logits=self.logits[input_ids])
+
+
+@given(
+    documents=st.lists(st.lists(st.integers(0, VOCAB - 1), max_size=40), max_size=6),
+    window=st.integers(1, 12),
+    batch_tokens=st.sampled_from([1, 7, 32, 4096]),
+    data=st.data(),
+)
+def test_to_a_model_without_memory_windows_strides_and_batches_are_all_one(
+    documents: list[list[int]], window: int, batch_tokens: int, data: st.DataObject
+) -> None:
+    model, stride = Bigrams(), data.draw(st.none() | st.integers(1, window))
+    found = token_losses(model, documents, window, PREFIX, batch_tokens, stride)
+    logs = model.logits.detach().double().log_softmax(-1)
+    for document, losses in zip(documents, found, strict=True):
+        expected = [-float(logs[a, b]) for a, b in zip([PREFIX, *document], document)]
+        np.testing.assert_allclose(losses, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("stride", [1, 3, WINDOW])
+def test_a_stride_gives_each_token_what_its_window_shows(llama: nn.Module, stride: int) -> None:
+    (document,) = texts(21)
+    (found,) = token_losses(llama, [document], WINDOW, PREFIX, stride=stride)
+    for i, loss in enumerate(found):
+        end = WINDOW if i < WINDOW else min(WINDOW + ((i - WINDOW) // stride + 1) * stride, len(document))
+        shown = [PREFIX, *document][max(0, end - WINDOW) : i + 1]
+        with torch.no_grad():
+            logits = llama(input_ids=torch.tensor([shown])).logits[0, -1].double()
+        assert loss == pytest.approx(float(torch.logsumexp(logits, 0) - logits[document[i]]), abs=1e-4)
+
+
+def test_what_the_model_would_say_is_told(model: nn.Module) -> None:
+    (document,) = texts(7)
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([document[:-1]])).logits[0]
+    window = Window(np.array(document), len(document) - 1)
+    (scores,) = window_scores(model, [window])
+    expected = logits.amax(1) - logits[range(len(document) - 1), document[1:]]
+    np.testing.assert_allclose(scores.below, expected, atol=1e-4)
+    greedy = [int(logits[-1].argmax())]
+    (said,) = window_scores(model, [Window(np.array(document[:-1] + greedy), 1)])
+    assert said.below.tolist() == [0.0]
 
 
 @given(length=st.integers(0, 300), window=st.integers(1, 40))

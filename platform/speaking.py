@@ -1,0 +1,56 @@
+"""Greedy continuations of many prompts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ticlm.platform.likelihood import batched
+from ticlm.platform.logits import BATCH_TOKENS
+
+
+def continued(
+    module: Any, prompts: Sequence[NDArray[np.int64]], tokens: int, end: int | None, stops: Collection[int]
+) -> list[list[int]]:
+    """At most so many tokens after each prompt, always the likeliest: without `end`, which ends them, and up to the
+    first of `stops`, which stands last. How a folder would have its model sample or penalise is not asked."""
+    from transformers import GenerationConfig
+
+    ends = sorted({*stops} | ({end} if end is not None else set()))
+    pad = end if end is not None else 0
+    config = GenerationConfig(
+        do_sample=False, num_beams=1, max_new_tokens=tokens, pad_token_id=pad, eos_token_id=ends or None
+    )
+    module.generation_config = config
+    said: list[list[int]] = [[]] * len(prompts)
+    lengths = {i: len(prompt) + tokens for i, prompt in enumerate(prompts)}
+    size = BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"]
+    for batch in batched(lengths, size):
+        longest = len(prompts[batch[0]])
+        ids = np.full((len(batch), longest), pad, np.int64)
+        shown = np.zeros((len(batch), longest), np.int64)
+        for row, i in enumerate(batch):
+            ids[row, longest - len(prompts[i]) :] = prompts[i]
+            shown[row, longest - len(prompts[i]) :] = 1
+        given = {"input_ids": ids, "attention_mask": shown}
+        tensors = {name: torch.from_numpy(array).to(module.device) for name, array in given.items()}
+        with torch.inference_mode():
+            output = module.generate(**tensors, generation_config=config)
+        for i, row_ids in zip(batch, output[:, longest:].tolist(), strict=True):
+            said[i] = _until(row_ids, end, stops)
+    return said
+
+
+def _until(ids: Sequence[int], end: int | None, stops: Collection[int]) -> list[int]:
+    kept: list[int] = []
+    for token in ids:
+        if token == end:
+            break
+        kept.append(token)
+        if token in stops:
+            break
+    return kept

@@ -1,0 +1,71 @@
+"""Sets of examples for tests, and an answerer that knows by heart what it is to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.periods import Period, span
+from ticlm.platform.reading import Continuation, Cut, Reading
+from ticlm.platform.store import Store
+from ticlm.platform.tasks import Measurement, Task
+
+PERIOD = "202301"
+
+
+def kept(folder: Path, *examples: Example) -> Examples:
+    """A set that holds these in subset `all` of one period."""
+    store = Store(folder)
+    start, end = span(PERIOD)
+    info = ExamplesInfo(name="toy", version="1", recipe="toy")
+    store.create("examples.json", info.model_dump_json().encode())
+    publish(store, PeriodExamples(period=Period(label=PERIOD, start=start, end=end), subsets={}), {"all": examples})
+    return Examples.open(store.uri())
+
+
+class Prompter:
+    """An answerer of given losses: of every piece of a text, of every (context, continuation); and of given speech."""
+
+    def __init__(
+        self,
+        pieces: Mapping[str, Sequence[tuple[str, float]]] = {},
+        continuations: Mapping[tuple[str, str], Continuation | str] = {},
+        speech: Mapping[str, str] = {},
+    ) -> None:
+        self.pieces, self.continuations, self.speech = pieces, continuations, speech
+
+    def rows(self, rows: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
+        raise NotImplementedError
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+        return [self._read(text, 0 if cut.scores_first else 1) for text in texts]
+
+    def _read(self, text: str, start: int) -> Reading:
+        pieces = self.pieces[text]
+        assert "".join(piece for piece, _ in pieces) == text
+        ends = np.cumsum([len(piece) for piece, _ in pieces]).astype(int)
+        spans = [(end - len(piece.lstrip()), end) for (piece, _), end in zip(pieces, ends)]
+        scored = "".join(piece for piece, _ in pieces[start:])
+        losses = np.array([loss for _, loss in pieces[start:]], np.float32)
+        return Reading(losses, np.array(spans, np.int64).reshape(-1, 2)[start:], len(scored.encode()))
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+        return [self.continuations[pair] for pair in pairs]
+
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
+        return [self.speech[prompt].split(stop or None)[0] for prompt in prompts]
+
+
+def measured(task: Task, answerer: Any, data: Examples, rows: int = 3) -> dict[tuple[str, str], Measurement]:
+    """What a task measures, by metric and source; no two have both the same."""
+    found = list(task.measure(answerer, data, PERIOD, rows))
+    by_place = {(one.metric, one.source): one for one in found}
+    assert len(by_place) == len(found)
+    return by_place
