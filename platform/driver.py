@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ticlm.platform import evaluation
+from ticlm.platform import evaluation, evaluators
 from ticlm.platform.corpora import uri_of
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Chain, Plan, missing_periods
@@ -82,18 +81,26 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
     units = evaluation.units(plan)
     if not units:
         return
-    total, done, lock = sum(u.cells for u in units), 0, threading.Lock()
-    show.begin("evaluation", total, "cells")
-
-    def advance(cells: int) -> None:
-        nonlocal done
-        with lock:
-            done += cells
-            show.update("evaluation", done)
-
     resources = plan.study.resources
-    with connected(plan):
-        evaluation.run(units, resources.evaluators, resources.trainer == "ray", advance)
+    with counted(units, show) as through, connected(plan):
+        if resources.trainer == "ray":
+            evaluators.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
+        else:
+            evaluators.here(units, through)
+
+
+@contextmanager
+def counted(units: Sequence[evaluation.Unit], show: Show) -> Iterator[Callable[[], None]]:
+    """Progress for the time of the block: what it gives is called after every cell of the units."""
+    done = 0
+    show.begin("evaluation", sum(unit.cells for unit in units), "cells")
+
+    def through() -> None:
+        nonlocal done
+        done += 1
+        show.update("evaluation", done)
+
+    yield through
     show.end("evaluation")
 
 

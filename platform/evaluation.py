@@ -1,26 +1,32 @@
-"""Evaluation: checkpoint × period × task. An actor holds one checkpoint and scores all its cells before the next."""
+"""Evaluation: checkpoint × period × task: which cells there should be, which are left, and what comes of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ticlm.platform.errors import InputError, TiclmError
+from ticlm.platform.errors import InputError
 from ticlm.platform.examples import Examples
 from ticlm.platform.identity import weights_of
 from ticlm.platform.objective import AnyObjective
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import Cell, read_cells, write_cells
+from ticlm.platform.rounds import Run
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.shards import Corpus
+from ticlm.platform.static import Static, require_harness
 from ticlm.platform.store import Store
 from ticlm.platform.task_kinds import AnyTask
 from ticlm.platform.tasks import Task
 
 if TYPE_CHECKING:
     from ticlm.platform.answerer import Checkpoint
+
+KEEP_S = 30.0
+"""What was scored is kept at least so often, and at the end of each task."""
 
 
 class CellKey(Settings):
@@ -34,9 +40,16 @@ class CellKey(Settings):
     compute: Literal["float32", "bfloat16"]
 
 
+def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
+    """The key of the cells of one checkpoint and one period (of a task without periods: one part); `data` is the hash
+    of what is read there."""
+    asked = task.alone(label) if isinstance(task, Static) else task
+    return fingerprint(CellKey(weights=weights, task=asked, data=data, objective=objective, compute="float32"))
+
+
 @dataclass(frozen=True)
 class Job:
-    """A task, where its data lie, and the cells that are wanted: (period, key) pairs."""
+    """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs."""
 
     task: AnyTask
     data: str
@@ -63,36 +76,41 @@ class Unit:
 
 
 def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """(round key, task id, evaluated period) -> (weights, cell key) of every cell whose checkpoint is done.
+    """(round key, task id, evaluated period or part) -> (weights, cell key) of every cell whose checkpoint is done.
 
     A period without held-out rows has no cells; one that the study names raises InputError.
     """
-    assert plan.corpus is not None
-    wanted = {
-        task.id: [label for label in plan.evaluated(task) if _has_rows(plan, task, label)]
-        for task in plan.study.evaluations
-    }
+    wanted = {task.id: _hashes(plan, task) for task in plan.study.evaluations}
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for run in plan.tree.runs:
-        for trained, key in run.rounds.items():
-            if not plan.study.scores(run.method, trained):
-                continue
-            for task in plan.study.evaluations:
-                scored = plan.tree.scored(key, task.id)
-                record = plan.records.get(scored)
-                if record is None:
-                    continue
-                weights = weights_of(record)
-                for label in wanted[task.id]:
-                    identity = CellKey(
-                        weights=weights,
-                        task=task,
-                        data=plan.data_of(task).split(label, task.split).sha256,
-                        objective=plan.study.objective,
-                        compute="float32",
-                    )
-                    found[key, task.id, label] = (weights, fingerprint(identity))
+    for run, trained, task in scored(plan):
+        key = run.rounds[trained]
+        record = plan.records.get(plan.tree.scored(key, task.id))
+        if record is None:
+            continue
+        weights = weights_of(record)
+        for label, data in wanted[task.id].items():
+            found[key, task.id, label] = weights, cell_key(weights, task, label, data, plan.study.objective)
     return found
+
+
+def scored(plan: Plan) -> Iterator[tuple[Run, str, AnyTask]]:
+    """Every (run, trained period, task) that the study wants scored."""
+    for run in plan.tree.runs:
+        for trained in run.rounds:
+            if plan.study.scores(run.method, trained):
+                for task in plan.study.evaluations:
+                    if not isinstance(task, Static) or task.scores(trained, tuple(run.rounds)):
+                        yield run, trained, task
+
+
+def _hashes(plan: Plan, task: Task) -> dict[str, str]:
+    """Of what a task reads, by evaluated period or part."""
+    if isinstance(task, Static):
+        return task.hashes()
+    data = plan.data_of(task)
+    return {
+        label: data.split(label, task.split).sha256 for label in plan.evaluated(task) if _has_rows(plan, task, label)
+    }
 
 
 def _has_rows(plan: Plan, task: Task, label: str) -> bool:
@@ -109,104 +127,109 @@ def _has_rows(plan: Plan, task: Task, label: str) -> bool:
 
 def units(plan: Plan) -> list[Unit]:
     """What is left to score, a unit per checkpoint."""
-    assert plan.corpus is not None and plan.store is not None
+    assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
-    for (key, task_id, label), (weights, cell_key) in keys(plan).items():
+    for (key, task_id, label), (weights, cell) in keys(plan).items():
         scored = plan.tree.scored(key, task_id)
         folders[weights] = f"rounds/{plan.ids[scored][:32]}/{plan.records[scored].attempt}/model"
-        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell_key
-    left = []
+        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
+    places = {id: "" if isinstance(task, Static) else plan.data_of(task).store.uri() for id, task in tasks.items()}
     resources = plan.study.resources
+    found = []
     for weights, by_task in wanted.items():
-        have = {cell.key for cell in read_cells(plan.store, weights)}
-        jobs = [
-            Job(tasks[task_id], plan.data_of(tasks[task_id]).store.uri(), missing)
-            for task_id, cells in by_task.items()
-            if (missing := tuple((label, key) for label, key in cells.items() if key not in have))
-        ]
+        jobs = left(plan.store, weights, [Job(tasks[id], places[id], tuple(c.items())) for id, c in by_task.items()])
         if jobs:
-            left.append(
+            found.append(
                 Unit(
                     root=plan.store.root,
                     weights=weights,
                     folder=folders[weights],
                     objective=plan.study.objective,
-                    jobs=tuple(jobs),
+                    jobs=jobs,
                     rows=resources.evaluation_rows,
                     threads=resources.threads,
                     device=resources.device,
                 )
             )
-    return left
+    return found
+
+
+def left(store: Store, weights: str, jobs: list[Job]) -> tuple[Job, ...]:
+    """What of these jobs has no value yet. InputError where it needs something that is not installed."""
+    have = {cell.key for cell in read_cells(store, weights)}
+    missing = [replace(job, cells=tuple((label, key) for label, key in job.cells if key not in have)) for job in jobs]
+    if any(job.cells and isinstance(job.task, Static) for job in missing):
+        require_harness()
+    return tuple(job for job in missing if job.cells)
 
 
 def score(unit: Unit) -> int:
-    """Load the checkpoint, score its cells, keep those of a task once it is through; how many cells were scored."""
+    """Load the checkpoint and score its cells; how many there were."""
+    return sum(1 for _ in progress(unit))
+
+
+def progress(unit: Unit) -> Iterator[None]:
+    """Load the checkpoint, score its cells and keep them, with one item for each.
+
+    Cells that someone else has kept meanwhile (or this one, before it was killed) are not scored again.
+    """
+    store = Store(unit.root)
+    jobs = left(store, unit.weights, list(unit.jobs))
+    yield from [None] * (unit.cells - sum(len(job.cells) for job in jobs))
+    if not jobs:
+        return
     import torch
 
     from ticlm.platform.answerer import Checkpoint
 
     torch.set_num_threads(unit.threads)
-    device = ("cuda" if torch.cuda.is_available() else "cpu") if unit.device == "auto" else unit.device
-    store = Store(unit.root)
     own = "://" in unit.folder or unit.folder.startswith("/")
     with Store(unit.folder).local("") if own else store.local(unit.folder) as folder:
-        answerer = Checkpoint(Path(folder), unit.objective, device)
-        for job in unit.jobs:
-            write_cells(store, list(_scored(answerer, unit, job)))
-    return unit.cells
+        answerer = Checkpoint(Path(folder), unit.objective, device(unit.device))
+        for job in jobs:
+            yield from _progress(answerer, store, unit, job)
 
 
-def _scored(answerer: Checkpoint, unit: Unit, job: Job) -> Iterator[Cell]:
-    data: Any = Examples.open(job.data) if job.task.on_examples else Corpus.open(job.data)
-    for label, key in job.cells:
-        for found in job.task.measure(answerer, data, label, unit.rows):
-            yield Cell(
-                weights=unit.weights,
-                task=job.task.id,
-                evaluated=label,
-                source=found.source,
-                metric=found.metric,
-                value=found.value,
-                n=found.n,
-                stderr=found.stderr,
-                key=key,
-            )
+def _progress(answerer: Checkpoint, store: Store, unit: Unit, job: Job) -> Iterator[None]:
+    kept, cells = time.monotonic(), list[Cell]()
+    data = _opened(job)
+    for through, (label, key) in enumerate(job.cells, 1):
+        cells += _cells(answerer, unit, job, data, label, key)
+        if through == len(job.cells) or time.monotonic() - kept > KEEP_S:
+            write_cells(store, cells)
+            kept, cells = time.monotonic(), []
+        yield
 
 
-def run(left: Sequence[Unit], evaluators: int, on_ray: bool, advance: Callable[[int], None]) -> None:
-    """Score all units, `evaluators` checkpoints at a time on Ray actors, or one after another in this process."""
-    if not on_ray:
-        for unit in left:
-            advance(score(unit))
-        return
-    import ray
-
-    gpus = 1 if ray.cluster_resources().get("GPU", 0) >= 1 else 0
-    actor = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=3, max_task_retries=3)(_Evaluator)
-    pool = [actor.remote() for _ in range(min(evaluators, len(left)))]
-    try:
-        waiting = list(left)
-        busy = {a.score.remote(waiting.pop(0)): a for a in pool}
-        while busy:
-            (ready,), _ = ray.wait(list(busy), num_returns=1)
-            free = busy.pop(ready)
-            advance(ray.get(ready))
-            if waiting:
-                busy[free.score.remote(waiting.pop(0))] = free
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, TiclmError):  # as itself: Ray's own text is a traceback
-            raise error.cause from None
-        raise
-    finally:
-        for a in pool:
-            ray.kill(a)
+def _opened(job: Job) -> Any:
+    if isinstance(job.task, Static):
+        return None
+    return Examples.open(job.data) if job.task.on_examples else Corpus.open(job.data)
 
 
-class _Evaluator:
-    """A Ray actor: one checkpoint at a time."""
+def _cells(answerer: Checkpoint, unit: Unit, job: Job, data: Any, label: str, key: str) -> list[Cell]:
+    return [
+        Cell(
+            weights=unit.weights,
+            task=job.task.id,
+            evaluated="" if isinstance(job.task, Static) else label,
+            source=found.source,
+            metric=found.metric,
+            value=found.value,
+            n=found.n,
+            stderr=found.stderr,
+            key=key,
+        )
+        for found in job.task.measure(answerer, data, label, unit.rows)
+    ]
 
-    def score(self, unit: Unit) -> int:
-        return score(unit)
+
+def device(wanted: str) -> str:
+    """Where models are asked. InputError where that is no device of this machine."""
+    import torch
+
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise InputError("device: cuda, but torch sees no GPU here; use auto or cpu")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.store import Store, read_record
+from ticlm.platform import modelfolder
+from ticlm.platform.store import Store
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
@@ -19,8 +19,7 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
 
     from ticlm.platform import model
 
-    store, path = _find(root, checkpoint)
-    with store.local(path) as folder:
+    with Store(modelfolder.find(root, checkpoint)).local("") as folder:
         module: Any = model.load(Path(folder)).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder)
     encoded = tokenizer(prompt or tokenizer.eos_token, return_tensors="pt")
@@ -34,20 +33,3 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
         **sampling,
     )
     return str(tokenizer.decode(output[0], skip_special_tokens=True))
-
-
-def _find(root: str, checkpoint: str) -> tuple[Store, str]:
-    if Path(checkpoint).is_dir():
-        return Store(str(Path(checkpoint).resolve().parent)), Path(checkpoint).resolve().name
-    if "://" in checkpoint:
-        parent, _, name = checkpoint.rstrip("/").rpartition("/")
-        return Store(parent), name
-    store = Store(root)
-    matches = [name for name in store.folders("rounds") if name.startswith(checkpoint)]
-    if len(matches) != 1:
-        have = ", ".join(name[:8] for name in store.folders("rounds")[:8]) or "none"
-        raise InputError(f"{checkpoint}: {len(matches)} rounds start with it in {root}; there are {have} …")
-    record = read_record(store, f"rounds/{matches[0]}")
-    if record is None:
-        raise InputError(f"round {matches[0][:8]} is not finished")
-    return store, f"rounds/{matches[0]}/{record.attempt}/model"

@@ -89,7 +89,7 @@ def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
 
     def named(imported: Imported) -> Imported:
         if imported.path not in contents:
-            contents[imported.path] = _content(imported.path)
+            contents[imported.path] = content(imported.path)
         return imported.model_copy(update={"path": "", "sha256": contents[imported.path]})
 
     changes: dict[str, object] = {}
@@ -103,8 +103,8 @@ def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
     return recipe.model_copy(update=changes)
 
 
-def _content(path: str) -> str:
-    """The hash of a model folder."""
+def content(path: str) -> str:
+    """The hash of a model folder: its weights, its configuration, its tokenizer. InputError where there is none."""
     store = Store(path)
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin"))]
     if not names:

@@ -134,7 +134,8 @@ class Resources(Settings):
 
     `workers` is how many train at once, in all; up to `chains` independent chains share them evenly. `[min, max]` takes
     as many as there is room for, and looks for more every `resize_seconds`. `trainer: process` runs everything in this
-    process, without Ray.
+    process, without Ray. `evaluators` score at once, each with `evaluator_gpus` of a GPU (0.25: four share one; by
+    default a whole one where there is any).
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
@@ -147,6 +148,7 @@ class Resources(Settings):
     trainer: Literal["ray", "process"] = "ray"
     carrier: Literal["process", "ray-data"] = "process"
     evaluators: int = Field(2, gt=0)
+    evaluator_gpus: float | None = Field(None, ge=0, le=1)
     evaluation_rows: int = Field(64, gt=0)
     cadence: Cadence = Cadence()
     wandb: Wandb | None = None
@@ -197,6 +199,10 @@ class Study(Settings):
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise ValueError(f"methods: {', '.join(sorted(twice))} is named twice; give each its own name")
+        tasks = [task.id for task in self.evaluations]
+        again = next((task for task in tasks if tasks.count(task) > 1), None)
+        if again is not None:
+            raise ValueError(f"evaluations: {again} is named twice; give each its own name")
         if self.reference not in (None, "raw", *names):
             raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
         if self.initial.budget == 0 and not isinstance(self.model, FolderModel):

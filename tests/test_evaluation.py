@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from ticlm.platform import driver, evaluation, model, plan
-from ticlm.platform.errors import InputError
+from ticlm.platform import driver, evaluation, evaluators, model, plan
+from ticlm.platform.answerer import Answerer
+from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.identity import weights_of
 from ticlm.platform.outcome import study_result
 from ticlm.platform.plan import Plan
@@ -20,6 +25,7 @@ from ticlm.platform.rows import to_parquet
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store
 from ticlm.platform.study import Study
+from ticlm.platform.tasks import Measurement, Perplexity
 from ticlm.platform.work import published
 
 MakeStudy = Callable[..., Study]
@@ -231,3 +237,176 @@ def test_another_corpus_must_be_there_and_share_the_tokenizer(
     toy_corpus(toy_root / "corpora/other@1", vocab_size=32, name="other")
     with pytest.raises(InputError, match=r"evaluations.other: corpus other@1 was cut with another tokenizer than toy"):
         evaluation.units(made)
+
+
+# --- fan-out: who scores what -----------------------------------------------------------------------------------------
+
+TWO_TASKS = [{}, {"kind": "perplexity-on", "name": "again", "corpus": "toy@1"}]
+
+
+def trained(root: Path, toy_study: MakeStudy, **changes: Any) -> Plan:
+    """A study of three checkpoints and two tasks, trained and not evaluated."""
+    made = plan.make(toy_study(methods=[PLAIN, HALF], periods=TWO, evaluations=TWO_TASKS, **changes), str(root))
+    driver.train(made)
+    return made
+
+
+def numbers(root: Path) -> set[tuple[str, str, str, float]]:
+    return {(cell.weights, cell.task, cell.evaluated, cell.value) for cell in cells(root)}
+
+
+def test_a_checkpoint_is_loaded_once_for_all_its_tasks_and_periods(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trained(toy_root, toy_study)
+    loaded: list[Path] = []
+    load = model.load
+
+    def counted(folder: Path, *rest: Any) -> Any:
+        loaded.append(folder)
+        return load(folder, *rest)
+
+    monkeypatch.setattr(model, "load", counted)
+    driver.evaluate(made)
+    assert len(loaded) == len(set(loaded)) == 3 == len(made.records)
+    assert len(cells(toy_root)) == 3 * (2 + 4)
+    driver.evaluate(made)
+    assert len(loaded) == 3, "where nothing is left to score, nothing is loaded"
+
+
+def test_progress_is_told_cell_by_cell(toy_root: Path, toy_study: MakeStudy) -> None:
+    left = evaluation.units(trained(toy_root, toy_study))
+    told: list[int] = []
+    evaluators.here(left, lambda: told.append(len(told)))
+    assert len(told) == sum(unit.cells for unit in left) == 18
+
+
+class Stop(Exception):
+    """Stands for a kill where the process must live on."""
+
+
+@pytest.mark.parametrize("keep_s", [30.0, 0.0])
+def test_what_was_kept_before_a_kill_is_not_scored_again(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, keep_s: float
+) -> None:
+    """A task is kept when it is through; one that takes long, from time to time before that."""
+    monkeypatch.setattr(evaluation, "KEEP_S", keep_s)
+    (unit, *_) = evaluation.units(trained(toy_root, toy_study))
+    seen: list[tuple[str, str]] = []
+    measure = evaluation._cells
+
+    def until(most: int) -> Callable[..., Any]:
+        def cells(answerer: Any, unit: Any, job: Any, data: Any, label: str, key: str) -> Any:
+            if len(seen) == most:
+                raise Stop
+            seen.append((job.task.name, label))
+            return measure(answerer, unit, job, data, label, key)
+
+        return cells
+
+    monkeypatch.setattr(evaluation, "_cells", until(3))
+    with pytest.raises(Stop):
+        evaluation.score(unit)
+    monkeypatch.setattr(evaluation, "_cells", until(99))
+    seen.clear()
+    assert evaluation.score(unit) == 6, "cells that are known count as through"
+    again = [("again", label) for label in ("202301", "202302", "202303", "202304")]
+    assert seen == (again if keep_s else again[1:])
+    seen.clear()
+    assert evaluation.score(unit) == 6 and seen == []
+
+
+def test_two_at_once_come_to_the_same_cells(toy_root: Path, toy_study: MakeStudy) -> None:
+    (unit, *_) = evaluation.units(trained(toy_root, toy_study))
+    one, two = evaluation.progress(unit), evaluation.progress(unit)
+    assert len(list(zip_longest(one, two))) == 6, "in turns, cell by cell, each as if it were alone"
+    found = cells(toy_root)
+    assert len(found) == len({cell.place for cell in found}) == 6
+    evaluation.score(unit)
+    assert cells(toy_root) == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "share"),
+    [(None, 0.0, 0.0), (None, 4.0, 1.0), (0.25, 1.0, 0.25), (0.0, 8.0, 0.0), (0.0, 0.0, 0.0)],
+)
+def test_an_evaluator_takes_its_share_of_a_gpu(
+    toy_root: Path, toy_study: MakeStudy, wanted: float | None, there: float, share: float
+) -> None:
+    left = [replace(unit, device="auto") for unit in evaluation.units(trained(toy_root, toy_study))]
+    assert evaluators.share_of_gpu(wanted, left, there) == share
+    on_cpu = [replace(unit, device="cpu") for unit in left]
+    assert evaluators.share_of_gpu(None, on_cpu, there) == 0.0
+
+
+def test_a_share_of_a_gpu_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(InputError, match=r"evaluator_gpus: 0.25 of a GPU for each, but Ray's cluster has 0"):
+        evaluators.share_of_gpu(0.25, [], 0.0)
+
+
+def test_two_tasks_of_one_name_are_refused(toy_study: MakeStudy) -> None:
+    with pytest.raises(InputError, match="evaluations: perplexity@1 is named twice"):
+        toy_study(evaluations=[{}, {"max_rows": 3}])
+
+
+class Deadly(Perplexity):
+    """Ends its process when it comes to the second period, so many times, and leaves a mark each time."""
+
+    mark: str
+    times: int = 1
+
+    def measure(self, answerer: Answerer, data: Corpus, period: str, rows: int) -> Iterator[Measurement]:
+        died = len(os.listdir(self.mark))
+        if period == "202302" and died < self.times:
+            Path(self.mark, str(died)).touch()
+            os._exit(1)
+        yield from super().measure(answerer, data, period, rows)
+
+
+@pytest.fixture
+def by_value() -> Iterator[None]:
+    """Ray's workers cannot import this module."""
+    import ray
+
+    module = sys.modules[__name__]
+    ray.cloudpickle.register_pickle_by_value(module)
+    yield
+    ray.cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_evaluators_on_ray_come_to_the_same_numbers_though_one_dies(
+    tmp_path: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus, ray_local: None, by_value: None
+) -> None:
+    """More evaluators than there is room for, too: those wait, and hold up nobody."""
+    toy_corpus(tmp_path / "here/corpora/toy@1", periods=("202301", "202302"))
+    here = trained(tmp_path / "here", toy_study)
+    toy_corpus(tmp_path / "ray/corpora/toy@1", periods=("202301", "202302"))
+    made = trained(tmp_path / "ray", toy_study)
+    driver.evaluate(here)
+    (tmp_path / "marks").mkdir()
+    deadly = Deadly(mark=str(tmp_path / "marks"))
+    first, *others = evaluation.units(made)
+    jobs = (replace(first.jobs[0], task=deadly), *first.jobs[1:])
+    told: list[int] = []
+    evaluators.on_ray([replace(first, jobs=jobs), *others], 5, None, lambda: told.append(1))
+    assert os.listdir(tmp_path / "marks") == ["0"] and len(told) == 12
+    assert numbers(tmp_path / "ray") == numbers(tmp_path / "here")
+    assert evaluation.units(made) == []
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_an_error_of_the_users_ends_evaluators_in_one_line(
+    toy_root: Path, toy_study: MakeStudy, ray_local: None, by_value: None, tmp_path: Path
+) -> None:
+    left = evaluation.units(trained(toy_root, toy_study))
+    with pytest.raises(InputError, match="device: cuda, but torch sees no GPU here"):
+        evaluators.on_ray([replace(unit, device="cuda") for unit in left], 2, 0.0, lambda: None)
+    (tmp_path / "marks").mkdir()
+    deadly = Deadly(mark=str(tmp_path / "marks"), times=99)
+    dying = [replace(left[0], jobs=(replace(left[0].jobs[0], task=deadly),))]
+    with pytest.raises(RunError, match="an evaluator died 4 times"):
+        evaluators.on_ray(dying, 1, None, lambda: None)
+    assert len(os.listdir(tmp_path / "marks")) == 4

@@ -1,0 +1,79 @@
+"""A part of a static task: one benchmark, from a file of questions or by a name that lm-evaluation-harness knows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ticlm.platform.errors import InputError
+from ticlm.platform.settings import Settings, fingerprint
+from ticlm.platform.store import Store
+
+
+class Part(Settings):
+    """One benchmark: JSON lines in LLM-Foundry's format (`file`), or a task of lm-evaluation-harness (`harness`).
+
+    Of a file, each line is a question with `choices`, a sentence with two beginnings (`context_options`), a text to be
+    continued word for word (`continuation`), or a question with an `answer` and `aliases`; see `taskfile.py`.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    file: str | None = None
+    harness: str | None = None
+    shots: int = Field(0, ge=0)
+    """Solved examples before each question, drawn from the others."""
+    seed: int = 1234
+    """Of that draw."""
+    baseline: float | None = Field(None, ge=0, lt=1)
+    """The share that guessing gets right. By default that of a blind choice among the choices, as many as there are; 0
+    where there are none."""
+    delimiter: str = " "
+    """Between a question and its answer; a space at its end belongs to the answer."""
+    between: str = "\n"
+    """Between solved examples."""
+    chosen_by: Literal["tokens", "sum", "bytes"] = "tokens"
+    """The choice with the highest log P per token (LLM-Foundry's rule, by which CORE is made), in all, or per byte."""
+    answer_tokens: int = Field(64, gt=0)
+    """At most so many are generated where a question has an `answer`."""
+    metric: str = "acc"
+    """Of lm-evaluation-harness's own task, what is taken."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Part:
+        if (self.file is None) == (self.harness is None):
+            raise ValueError(f"{self.name}: give either file, or harness (a task's name in lm-evaluation-harness)")
+        return self
+
+    def path(self, files: str) -> str:
+        """Where its file lies; `files` is the folder of those that are given by a relative path."""
+        assert self.file is not None
+        alone = "://" in self.file or self.file.startswith(("/", "~")) or not files
+        return self.file if alone else f"{files.rstrip('/')}/{self.file}"
+
+    def sha256(self, files: str) -> str:
+        """What determines its questions: the hash of its file. InputError where there is none."""
+        if self.file is None:
+            return fingerprint(("lm-evaluation-harness", self.harness))
+        store, name = located(self.path(files))
+        try:
+            return store.sha256(name)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise InputError(
+                f"task {self.name}: no file {self.path(files)}; `files` is the folder of the task files"
+            ) from None
+
+    @property
+    def identity(self) -> Part:
+        """Without what changes none of its answers: where its file lies, and what guessing gets."""
+        return self.model_copy(update={"file": None if self.file is None else "", "baseline": None})
+
+
+def located(path: str) -> tuple[Store, str]:
+    """The folder of a file, and its name in it."""
+    from pathlib import Path
+
+    if "://" not in path:
+        path = str(Path(path).expanduser().resolve())
+    folder, _, name = path.rpartition("/")
+    return Store(folder or "/"), name
