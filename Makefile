@@ -27,7 +27,7 @@ lint: .venv/.dev   ## ruff and mypy
 
 # Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
 lock: .venv/.dev   ## pin what is installed now, in constraints.txt
-	$(PIP) -e '.[bench,dev,gcs,s3,spacy,wandb]'
+	$(PIP) -e '.[bench,dev,gcs,s3,spacy,static,wandb]'
 	$(BIN)/pip freeze --exclude-editable > .venv/freeze.txt
 	sed -E 's/\+(cpu|cu[0-9]+)$$//' .venv/freeze.txt > constraints.txt
 	touch .venv/.run .venv/.dev

@@ -16,9 +16,11 @@ import typer
 from ticlm.platform.errors import InputError, TiclmError, TiclmWarning
 
 if TYPE_CHECKING:
+    from ticlm.platform.conventions import Preset
     from ticlm.platform.evaluation import Unit
     from ticlm.platform.examples import Examples
     from ticlm.platform.plan import Plan
+    from ticlm.platform.results import StudyResult
     from ticlm.platform.shards import Corpus
 
 app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
@@ -50,10 +52,11 @@ def data_show(
     root: Root = "runs",
     period: Annotated[str | None, typer.Option(help="This period alone.")] = None,
     as_json: Json = False,
+    figures: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Draw what was counted of examples.")] = None,
 ) -> None:
     """What a corpus or a set of examples holds, period by period; what every step left out, and why."""
     from ticlm.datasets import examplesview, overview
-    from ticlm.platform import corpora
+    from ticlm.platform import corpora, examplefigures
     from ticlm.platform.display import console
     from ticlm.platform.shards import Corpus
     from ticlm.platform.store import Store
@@ -63,6 +66,11 @@ def data_show(
         print(overview.as_json(found, period)) if as_json else console().print(overview.overview(found, period))
     else:
         print(examplesview.as_json(found, period)) if as_json else console().print(examplesview.overview(found, period))
+    if figures is not None:
+        if isinstance(found, Corpus):
+            raise InputError("--figures draws sets of examples; what a corpus holds is drawn by ticlm report")
+        drawn = examplefigures.draw(found, figures)
+        console().print(f"{len(drawn)} files in {figures}", soft_wrap=True)
 
 
 @app.command()
@@ -87,6 +95,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     from ticlm.platform import driver
     from ticlm.platform.display import bars
     from ticlm.platform.lease import lease
+    from ticlm.platform.outcome import study_result
     from ticlm.platform.store import Store
 
     made = _plan(study, root, set_)
@@ -102,7 +111,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
             show = stack.enter_context(bars())
             driver.train(made, show)
             driver.evaluate(made, show)
-    _report([made], root)
+    _report([study_result(made)], root)
 
 
 @app.command()
@@ -119,24 +128,77 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
 
 
 @app.command("eval")
-def eval_(study: Name, root: Root = "runs", set_: Sets = None) -> None:
-    """Score every cell whose checkpoint is there and that has no value yet."""
+def eval_(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STUDY|MODEL", help="A study; or with --tasks a model: a folder, a URI, a round's id."),
+    ],
+    root: Root = "runs",
+    set_: Sets = None,
+    tasks: Annotated[
+        str | None, typer.Option("--tasks", metavar="FILE", help="What to ask a model: a YAML file, a URI, or `core`.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a model's scores as JSON.")] = False,
+) -> None:
+    """Score every cell of a study that has no value yet, or any causal model folder without a study."""
     from ticlm.platform import driver
     from ticlm.platform.display import bars
     from ticlm.platform.lease import lease
     from ticlm.platform.store import Store
 
-    made = _plan(study, root, set_)
+    if tasks is not None:
+        _score(name, tasks, root, set_, as_json)
+        return
+    if (Path(name).expanduser() / "config.json").is_file():
+        raise InputError(f"{name} is a model folder: say what to ask it with --tasks FILE")
+    made = _plan(name, root, set_)
     if made.corpus is None:
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: ticlm data build RECIPE")
     with lease(Store(_root(root)), f"eval {made.study.name}"), bars() as show:
         driver.evaluate(made, show)
 
 
+def _score(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
+    from ticlm.platform import driver, scoring, settings
+    from ticlm.platform.display import bars, console
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
+
+    asked = scoring.unit(Store(_root(root)), name, settings.load(scoring.Scoring, tasks, scoring.FOLDER, sets or ()))
+    with lease(Store(_root(root)), f"eval {name}"), bars() as show:
+        scoring.run(asked, driver.SILENT if as_json else show)
+    rows = scoring.scores(asked)
+    print(scoring.as_json(asked, rows)) if as_json else console().print(scoring.table(rows))
+
+
 @app.command()
-def report(studies: Names, root: Root = "runs", set_: Sets = None) -> None:
-    """The table and the page of one or several studies."""
-    _report([_plan(name, root, set_) for name in studies], root)
+def report(
+    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY…]", help="Any number of studies.")] = None,
+    root: Root = "runs",
+    set_: Sets = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option("--import", metavar="PATH", help="Evaluation files as published with TiC-LM: a folder or a URI."),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="Which cells count, and as what: paper, paper-1b, a YAML file or a URI.")
+    ] = "paper",
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--as", metavar="TASK=NAME", help="Show a study's task in the column of another; TASK:SOURCE=…"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The table and the page of studies, published evaluations, or both side by side."""
+    from ticlm.platform import conventions, oracles, published
+    from ticlm.platform.outcome import study_result
+
+    if not studies and not imports:
+        raise InputError("report: name a STUDY, or published evaluations with --import PATH")
+    chosen = conventions.named(preset)
+    others = oracles.studies(published.read(imports)) if imports else ()
+    mine = oracles.renamed([study_result(_plan(name, root, set_)) for name in studies or ()], names or ())
+    _report([*(oracles.beside(study, others) for study in mine), *others], root, chosen, as_json)
 
 
 @app.command()
@@ -232,25 +294,31 @@ def _units(made: Plan) -> list[Unit]:
     return evaluation.units(made) if made.corpus is not None else []
 
 
-def _report(plans: Sequence[Plan], root: str) -> None:
+def _report(results: Sequence[StudyResult], root: str, preset: Preset | None = None, as_json: bool = False) -> None:
     import tempfile
 
-    from ticlm.platform import report
+    from ticlm.platform import differences, report
+    from ticlm.platform.conventions import named
     from ticlm.platform.display import console
-    from ticlm.platform.outcome import study_result
     from ticlm.platform.store import Store
 
-    results = [study_result(p) for p in plans]
+    preset = preset or named()
+    if as_json:
+        print(report.as_json(results, preset))
+        return
+    summary = report.summarize(results, preset)
     store = Store(_root(root))
-    folder = "reports/" + "+".join(p.study.name for p in plans)
+    folder = "reports/" + "+".join(result.name for result in results)
     if store.is_local:
-        report.write(results, Path(store.path(folder)))
+        report.write(results, Path(store.path(folder)), preset)
     else:
         with tempfile.TemporaryDirectory() as local:
-            report.write(results, Path(local))
+            report.write(results, Path(local), preset)
             store.upload(Path(local), folder)
-    console().print(report.table(report.summarize(results)))
-    for line in report.contamination_lines(results):
+    console().print(report.table(summary))
+    for line in preset.told(summary["task"]):
+        console().print(f"cells: {line}")
+    for line in [*report.contamination_lines(results), *differences.told(differences.differences(results, preset))]:
         console().print(line)
     for line in [*(w for r in results for w in r.outside), *(f"missing: {m}" for r in results for m in r.missing)]:
         console().print(line)

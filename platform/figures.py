@@ -1,11 +1,11 @@
-"""The figures of a report as PNG and SVG files (TiC-LM, Figures 1 and 3; 6 and 7 are in textfigures.py).
+"""The figures of a report as PNG and SVG files (TiC-LM, Figures 1, 3 and 4; others are in
+textfigures.py, lagfigures.py and examplefigures.py).
 
 The same results give the same bytes.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ticlm.platform.contamination import contamination
+from ticlm.platform.drawing import STYLE, save, slug
+from ticlm.platform.examplefigures import example_figures
+from ticlm.platform.lag import nearest, places
+from ticlm.platform.lagfigures import lag_figure
 from ticlm.platform.layout import count
 from ticlm.platform.matrix import Array, View, cost_of
-from ticlm.platform.palette import DIVERGING, SEQUENTIAL, blend, colors
+from ticlm.platform.palette import DIVERGING, NEAREST, SEQUENTIAL, blend, colors
+from ticlm.platform.quantity import quantity
 from ticlm.platform.results import StudyResult
 from ticlm.platform.scales import limit, spread, thin, ticks
 from ticlm.platform.textfigures import contamination_figure, text_figure
@@ -24,16 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLE = {
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "figure.dpi": 150,
-    "font.size": 9,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "ticlm",
-}
 MISSING = "#b9bdc4"
 
 
@@ -47,34 +42,41 @@ def draw(results: Sequence[StudyResult], seen: Sequence[Sequence[View]], folder:
             folder.mkdir(parents=True, exist_ok=True)
             while folder / f"{name}.png" in written:
                 name += "-"
-            written += _save(figure, folder / name)
+            written += save(figure, folder / name)
     return written
 
 
 def _figures(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> Iterator[tuple[str, Figure]]:
     for study, views in zip(results, seen):
         for view in views:
-            name = _slug(study.name, view.task, view.source)
+            name = slug(study.name, view.task, view.source)
             yield f"matrices-{name}", _matrices(view)
             yield f"cost-{name}", _cost(view)
             yield f"over-time-{name}", _over_time(view)
+            if len(view.evaluated) > 1 and len(study.checkpoints) > 1:
+                yield f"lag-{name}", lag_figure(view)
         if len(study.rates):
-            yield f"rates-{_slug(study.name)}", _rates(study)
+            yield f"rates-{slug(study.name)}", _rates(study)
         if study.text:
-            yield f"text-{_slug(study.name)}", text_figure(study)
+            yield f"text-{slug(study.name)}", text_figure(study)
         for found in contamination(views):
             tasks = (found.before.task, found.after.task, found.before.source)
-            yield f"contamination-{_slug(study.name, *tasks)}", contamination_figure(found)
+            yield f"contamination-{slug(study.name, *tasks)}", contamination_figure(found)
+        for held in study.examples:
+            for name, figure in example_figures(held):
+                yield f"{slug(study.name)}-{name}", figure
 
 
 def _matrices(view: View) -> Figure:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
 
     shown = [view.relative(method.mean) for method in view.methods]
-    relative = view.reference is not None
+    what, relative = quantity(view.metric), view.reference is not None
     end = limit(shown)
     low, high = (-end, end) if relative else spread(shown)
+    low, high, shown = what.scale * low, what.scale * high, [what.scale * values for values in shown]
     palette = LinearSegmentedColormap.from_list("ticlm", DIVERGING if relative else SEQUENTIAL).with_extremes(
         bad=MISSING
     )
@@ -92,11 +94,14 @@ def _matrices(view: View) -> Figure:
         image = axes.imshow(values, palette, vmin=low, vmax=high, interpolation="nearest")
         axes.set_aspect("equal" if square else "auto")
         axes.set_title(method.method.name)
+        if len(view.evaluated) > 1 and len(view.study.checkpoints) > 1:
+            edge = [withStroke(linewidth=2.2, foreground="white")]
+            axes.plot(nearest(*view.axes()), range(len(values)), color=NEAREST, linewidth=1.2, path_effects=edge)
         _label_axes(axes, view, left=place % across == 0, below=place + across >= len(shown))
         _hatch(axes, values)
     bar = figure.colorbar(image, ax=grid, shrink=0.7, extend="both" if relative else "neither")
-    bar.set_label("regret (nats)" if relative else view.metric.name)
-    figure.suptitle(view.name)
+    bar.set_label(f"regret ({what.difference})" if relative else what.titled)
+    figure.suptitle(f"{view.name}, purple: the evaluation nearest in time")
     return figure
 
 
@@ -127,8 +132,9 @@ def _cost(view: View) -> Figure:
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     axes = figure.subplots()
     points = []
+    what = quantity(view.metric)
     for method, color in zip(view.methods, colors(view.study.methods)):
-        overall, missing = method.overall
+        overall, missing = what.scale * method.overall[0], method.overall[1]
         tokens = cost_of(view.study, method.method, method.labels, "tokens")
         line = "--" if method.method.is_oracle else "-"
         axes.plot(tokens, overall, line, color=color, label=method.method.name, linewidth=1.4)
@@ -143,7 +149,7 @@ def _cost(view: View) -> Figure:
     axes.tick_params(axis="x", which="both", labelsize=7)
     _annotate(axes, [(-x, y, label) for _, x, y, label in sorted(points)])
     axes.set_xlabel("cumulative cost (tokens)")
-    axes.set_ylabel(f"mean {view.metric.name} over {len(view.evaluated)} periods")
+    axes.set_ylabel(f"mean {what.titled}, over {len(view.evaluated)} periods")
     axes.set_title(view.name)
     axes.legend(fontsize=7)
     return figure
@@ -170,6 +176,8 @@ def _over_time(view: View) -> Figure:
     down = -(-len(view.methods) // across)
     figure = Figure(figsize=(3.4 * across, 2.5 * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    what, at = quantity(view.metric), places(view.axes()[1])
+    labelled = ticks(view.evaluated, 12, at)
     chosen = sorted({round(i) for i in np.linspace(0, len(view.study.checkpoints) - 1, 8)})
     for axes in grid.flat[len(view.methods) :]:
         axes.set_axis_off()
@@ -177,17 +185,17 @@ def _over_time(view: View) -> Figure:
         for place, i in enumerate(chosen):
             color = blend(SEQUENTIAL[1:], place / max(len(chosen) - 1, 1))
             axes.plot(
-                method.mean[i],
+                at,
+                what.scale * method.mean[i],
                 ".-" if len(view.evaluated) <= 40 else "-",
                 color=color,
                 label=view.study.checkpoints[i],
                 linewidth=1,
                 markersize=3,
             )
-        at = ticks(view.evaluated, 12)
-        axes.set_xticks(at, [view.evaluated[i] for i in at], rotation=90, fontsize=6)
+        axes.set_xticks([at[i] for i in labelled], [view.evaluated[i] for i in labelled], rotation=90, fontsize=6)
         axes.set_title(method.method.name)
-    grid[0, 0].set_ylabel(view.metric.name)
+    grid[0, 0].set_ylabel(what.titled)
     grid[0, 0].legend(fontsize=5, title="trained to", title_fontsize=5)
     figure.supxlabel("evaluated period", fontsize=8)
     return figure
@@ -208,15 +216,3 @@ def _rates(study: StudyResult) -> Figure:
     axes.set_ylabel("learning rate")
     axes.legend(fontsize=7)
     return figure
-
-
-def _save(figure: Figure, path: Path) -> list[Path]:
-    files = [path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")]
-    figure.savefig(files[0], metadata={"Software": None})
-    figure.set_layout_engine("none")  # it is laid out now; doing so again takes as long as drawing
-    figure.savefig(files[1], metadata={"Date": None, "Creator": None})
-    return files
-
-
-def _slug(*parts: str) -> str:
-    return "-".join(re.sub(r"[^\w.]+", "-", part.lower()).strip("-") for part in parts if part)

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ticlm.platform.quantity import quantity
+from ticlm.platform.results import Metric
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -26,7 +29,8 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A mean as it is shown. `mark`: ★ it beats the Oracle series, † cells are missing."""
+    """A mean as it is shown. `mark`: ★ it keeps up with the Oracle series as the task's convention has it (see the
+    legend), † cells are missing. `beats`: it is better than that series, whatever the convention."""
 
     exact: float
     text: str
@@ -35,6 +39,7 @@ class Value:
     best: bool
     cells: int
     missing: int
+    beats: bool = False
 
     @property
     def comparable(self) -> bool:
@@ -56,6 +61,8 @@ class Line:
     values: tuple[Value, ...]
     costs: Mapping[str, float]
     oracle_ratio: float
+    core: Value
+    """In percent; the last column of Table 3."""
 
 
 def scores(summary: pd.DataFrame) -> list[Score]:
@@ -84,17 +91,30 @@ def heading(summary: pd.DataFrame) -> str:
 
 def legend(summary: pd.DataFrame) -> list[str]:
     """What the marks of the table mean, one line for each kind that occurs in it."""
-    said = ["Lower is better."]
+    said = [_direction(summary)]
     if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
         spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
         said.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
     if summary["seeds"].max() > 1:
         said.append("In brackets: standard deviation over seeds.")
-    if (summary[[f"{mean}_beats_oracle" for mean in HEADINGS]]).to_numpy().any():
-        said.append("★ better than the Oracle series.")
+    marked, beats = (
+        summary[[f"{mean}_{what}" for mean in HEADINGS]].to_numpy(bool) for what in ("highlight", "beats_oracle")
+    )
+    if marked.any():
+        within = " or within one standard deviation of it" if (marked & ~beats).any() else ""
+        said.append(f"★ better than the Oracle series{within}.")
     if summary["missing"].max() > 0:
         said.append("† cells are missing: a mean over the others, not compared.")
     return said
+
+
+def _direction(summary: pd.DataFrame) -> str:
+    """Regret is better where it is less, whatever it is of; raw values go by their metric."""
+    upwards = summary[summary["higher_is_better"] & ~summary["relative"]]
+    if not len(upwards):
+        return "Lower is better."
+    tasks = dict.fromkeys(upwards["task"])
+    return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
 
 
 def count(value: float) -> str:
@@ -137,6 +157,7 @@ def _line(found: Mapping[Score, Mapping[str, Any]], columns: Sequence[Score], sh
         values=tuple(_value(found.get(score), mean) for score in columns for mean in HEADINGS),
         costs={name: row[name] for name in ("tokens", "flops", "executed_tokens", "executed_flops")},
         oracle_ratio=row["oracle_ratio"],
+        core=_core(row),
     )
 
 
@@ -144,12 +165,20 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
     if row is None:
         return Value(math.nan, "–", "", "", False, 0, 0)
     std, missing = row[f"{mean}_std"], row[f"{mean}_missing"]
+    what = quantity(Metric(row["metric"], row["higher_is_better"]))
     return Value(
         exact=row[mean],
-        text=signed(row[mean]),
-        std=signed(std) if math.isfinite(std) else "",
-        mark="★" * row[f"{mean}_beats_oracle"] + "†" * (missing > 0),
+        text=signed(what.scale * row[mean], what.digits),
+        std=signed(what.scale * std, what.digits) if math.isfinite(std) else "",
+        mark="★" * row[f"{mean}_highlight"] + "†" * (missing > 0),
         best=row[f"{mean}_best"],
         cells=row[f"{mean}_cells"],
         missing=missing,
+        beats=row[f"{mean}_beats_oracle"],
     )
+
+
+def _core(row: Mapping[str, Any]) -> Value:
+    value, std = 100 * row["core"], 100 * row["core_std"]
+    deviation = signed(std, 1) if math.isfinite(std) else ""
+    return Value(value, signed(value, 1), deviation, "", row["core_best"], int(math.isfinite(value)), 0)

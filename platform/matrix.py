@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.platform.conventions import Preset
 from ticlm.platform.periods import Period, Timeline, span
 from ticlm.platform.results import MethodResult, Metric, StudyResult
-from ticlm.platform.transfer import Cells, Matrix, TransferRule, carry_forward, classify, regret
+from ticlm.platform.transfer import Cells, Matrix, carry_forward, regret
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,9 @@ class View:
         timeline = self.study.timeline
         return [period(timeline, c) for c in self.study.checkpoints], [period(timeline, e) for e in self.evaluated]
 
-    def cells(self, rule: TransferRule) -> Cells:
-        return classify(*self.axes(), rule)
+    def cells(self, preset: Preset) -> Cells:
+        """Which cells [checkpoint, evaluated] are of which kind; what the task's convention leaves out is of none."""
+        return preset.of(self.task).cells(*self.axes())
 
 
 def views(study: StudyResult) -> tuple[View, ...]:
@@ -154,7 +156,10 @@ def _reference(study: StudyResult, evaluated: Sequence[str], rows: pd.DataFrame)
     if study.reference is None:
         return None
     method, seed, trained = study.reference
+    borrowed = method not in (one.name for one in study.methods)
     own = rows[(rows["method"] == method) & (rows["seed"] == seed) & (rows["trained"] == trained)]
+    if own.empty and borrowed:  # a study of others, which may not have this task
+        return None
     return own.set_index("evaluated")["value"].reindex(list(evaluated)).to_numpy(float)
 
 

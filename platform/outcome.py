@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import OracleSeries
 from ticlm.platform import evaluation
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan
-from ticlm.platform.results import COLUMNS, Cell, MethodResult, Metric, PeriodText, StudyResult, read_cells
+from ticlm.platform.results import (
+    COLUMNS,
+    STATIC_COLUMNS,
+    Cell,
+    MethodResult,
+    Metric,
+    PeriodText,
+    StudyResult,
+    read_cells,
+)
 from ticlm.platform.rounds import Run
+from ticlm.platform.static import Static
+from ticlm.platform.tallies import CountedExamples, counted
+from ticlm.platform.tasks import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +41,9 @@ def study_result(plan: Plan) -> StudyResult:
         raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
     parameters = plan.parameters
     assert parameters is not None
-    cells, missing = _cells(plan)
+    cells, static, missing = _cells(plan)
     study = plan.study
+    tasks = [task for task in study.evaluations if not isinstance(task, Static)]
     first = next(iter(plan.tree.runs))
     return StudyResult(
         name=study.name,
@@ -47,38 +61,49 @@ def study_result(plan: Plan) -> StudyResult:
         target_tokens=_target(plan, first),
         outside=tuple(plan.outside()),
         missing=tuple(missing),
-        evaluated_by_task={t.id: plan.evaluated(t) for t in study.evaluations if t.elsewhere is not None},
-        splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in study.evaluations},
-        metrics={t.id: Metric(t.metric, t.higher_is_better) for t in study.evaluations},
+        evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.elsewhere is not None},
+        splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in tasks},
+        metrics={t.id: Metric(t.metric, t.higher_is_better) for t in tasks},
         text=tuple(_text(plan)),
+        examples=tuple(_examples(plan)),
+        static=static,
     )
 
 
-def _cells(plan: Plan) -> tuple[pd.DataFrame, list[str]]:
-    """The frame of all cells the study has, and a line for each reason why others are missing."""
+def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """The frames of all cells the study has, of tasks with periods and without, and a line for each reason why others
+    are missing."""
     import pandas as pd
 
     assert plan.store is not None
     keys = evaluation.keys(plan)
     kept: dict[str, dict[str, list[Cell]]] = {}
     rows: list[dict[str, Any]] = []
+    static: list[dict[str, Any]] = []
     gaps: Counter[str] = Counter()
-    for run in plan.tree.runs:
-        for trained in (label for label in run.rounds if plan.study.scores(run.method, label)):
-            for task in plan.study.evaluations:
-                for label in plan.evaluated(task):
-                    found = keys.get((run.rounds[trained], task.id, label))
-                    if found is None:
-                        gaps[_gap(plan, run, trained, task.id, label)] += 1
-                        continue
-                    weights, key = found
-                    if weights not in kept:
-                        kept[weights] = _by_key(read_cells(plan.store, weights))
-                    cells = kept[weights].get(key, [])
-                    gaps["not evaluated yet: ticlm eval"] += not cells
-                    rows += [_row(plan.study.name, run, trained, cell) for cell in cells]
+    for run, trained, task in evaluation.scored(plan):
+        mine: list[Cell] = []
+        for label in plan.evaluated(task):
+            found = keys.get((run.rounds[trained], task.id, label))
+            if found is None:
+                gaps[_gap(plan, run, trained, task.id, label)] += 1
+                continue
+            weights, key = found
+            if weights not in kept:
+                kept[weights] = _by_key(read_cells(plan.store, weights))
+            cells = kept[weights].get(key, [])
+            gaps["not evaluated yet: ticlm eval"] += not cells
+            mine += cells
+        if isinstance(task, Static):
+            static += [_static_row(run, trained, task, found) for found in task.rows(mine)]
+        else:
+            rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
     missing = [f"{count} cells: {reason}" for reason, count in gaps.items() if count]
-    return pd.DataFrame(rows, columns=list(COLUMNS)), missing
+    return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
+
+
+def _static_row(run: Run, trained: str, task: Static, found: Measurement) -> dict[str, Any]:
+    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **asdict(found)}
 
 
 def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
@@ -151,6 +176,15 @@ def _text(plan: Plan) -> Iterator[PeriodText]:
             whole = census.tokens or tokens
             shares = {name: count / whole for name, count in census.subsets.items() if name} if whole else {}
             yield PeriodText(label, tokens, shares, census.overlap)
+
+
+def _examples(plan: Plan) -> Iterator[CountedExamples]:
+    """Each set of examples that a task reads, once."""
+    from ticlm.platform.examples import Examples
+
+    sets = [plan.data_of(task) for task in plan.study.evaluations if task.elsewhere is not None and task.on_examples]
+    for found in {data.info.id: data for data in sets if isinstance(data, Examples)}.values():
+        yield counted(found)
 
 
 def _reference(plan: Plan) -> tuple[str, int, str] | None:

@@ -16,39 +16,46 @@ import numpy as np
 
 from ticlm.platform import palette
 from ticlm.platform.contamination import contamination
+from ticlm.platform.conventions import Preset
 from ticlm.platform.layout import HEADINGS, Line, Score, count, heading, legend, lines, power, scores
 from ticlm.platform.matrix import View
 from ticlm.platform.payload import payload
-from ticlm.platform.results import StudyResult
-from ticlm.platform.transfer import TransferRule
+from ticlm.platform.quantity import quantity
+from ticlm.platform.results import Metric, StudyResult
+from ticlm.platform.tables import blocks, static_columns, tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = ("data.js", "heatmap.js", "chart.js", "text.js", "page.js")
-RULES = {
-    "nearest-exclusive": "a checkpoint's nearest preceding evaluation, which only the first checkpoint after it claims",
-    "nearest": "a checkpoint's nearest preceding evaluation",
-    "same": "an evaluation within the checkpoint's period",
-    "contain": "an evaluation whose period holds the checkpoint's last day",
-}
+SCRIPTS = (
+    "data.js",
+    "heatmap.js",
+    "chart.js",
+    "time.js",
+    "bars.js",
+    "whiskers.js",
+    "text.js",
+    "page.js",
+)
 
 
 def render(
     results: Sequence[StudyResult],
     seen: Sequence[Sequence[View]],
     summary: pd.DataFrame,
-    rule: TransferRule,
+    preset: Preset,
     made: str | None = None,
+    apart: pd.DataFrame | None = None,
 ) -> str:
-    """The page of these studies; `seen` are the views of each, `made` is shown as it is."""
+    """The page of these studies; `seen` are the views of each, `made` is shown as it is, `apart` are the differences
+    between methods (differences.py)."""
     from jinja2 import Environment, StrictUndefined
 
     every = scores(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
     relative = bool(summary["relative"].all())
-    rows = lines(summary, main)
+    directions = _directions(summary)
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     ).from_string(_asset("page.html"))
@@ -57,21 +64,23 @@ def render(
         lead=_lead(results),
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),
-        data=_json(payload(results, seen, summary, rule)),
+        data=_json(payload(results, seen, summary, preset, apart)),
         relative=relative,
         headings=HEADINGS,
-        main=main,
-        blocks=_blocks(rows),
-        by_source=by_source,
-        source_blocks=_blocks(lines(summary, by_source)),
-        standouts=_standouts(rows, main[0]),
+        tables=tables(results, summary, main),
+        source_tables=tables(results, summary, by_source, only_scores=True),
+        parts=static_columns(results, parts=True),
+        directions=directions,
+        standouts=_standouts(lines(summary, main[:1]), main[0], directions[main[0].task].startswith("↑")),
         color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
         ratio=lambda value: f"{value:.2f}×" if np.isfinite(value) else "–",
         count=count,
         power=power,
         legend=legend(summary),
-        conventions=_conventions(rule, summary),
+        conventions=_conventions(preset, summary),
         has_rates=any(len(study.rates) for study in results),
+        has_examples=any(study.examples for study in results),
+        has_differences=apart is not None and bool(apart["difference"].notna().any()),
         has_text=any(study.text for study in results),
         contaminations=[
             f"{one.study.name}, {one.name}: {one.told()}" for views in seen for one in contamination(views)
@@ -109,43 +118,43 @@ def _plural(things: Sequence[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _blocks(rows: Sequence[Line]) -> list[dict[str, object]]:
-    found: dict[int, list[Line]] = {}
-    for line in rows:
-        found.setdefault(line.block, []).append(line)
-    blocks: list[dict[str, object]] = []
-    for block in found.values():
-        what = "from scratch at each cutoff" if block[0].is_oracle else f"{count(block[0].nominal)} tokens"
-        blocks.append({"name": f"{count(block[0].parameters)} parameters · {what}", "lines": block})
-    return blocks
-
-
-def _standouts(rows: Sequence[Line], main: Score) -> list[dict[str, object]]:
+def _standouts(rows: Sequence[Line], main: Score, highest: bool) -> list[dict[str, object]]:
     """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was."""
     told: list[dict[str, object]] = []
-    for block in _blocks([line for line in rows if not line.is_oracle]):
-        competing: Sequence[Line] = block["lines"]  # type: ignore[assignment]
+    for block in blocks([line for line in rows if not line.is_oracle]):
+        competing = block.lines
         tiles = []
         for place, what in enumerate(
             ("Least forgetting (Bwd.)", "Best in-distribution (ID)", "Best on the future (Fwd.)")
         ):
             known = [(line.values[place], line) for line in competing if line.values[place].comparable]
             if known:
-                value, line = min(known, key=lambda pair: pair[0].exact)
+                value, line = (max if highest else min)(known, key=lambda pair: pair[0].exact)
                 tiles.append({"what": what, "value": value.text, "who": line.label})
         ratio = competing[0].oracle_ratio
         if np.isfinite(ratio):
-            wins = sum("★" in value.mark for line in competing for value in line.values[:3])
+            wins = sum(value.beats for line in competing for value in line.values[:3])
             who = f"{wins} of {3 * len(competing)} values beat it"
             tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": f"{ratio:.2f}×", "who": who})
-        told.append({"name": f"{block['name']} · {main.name}", "tiles": tiles})
+        told.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
     return [group for group in told if group["tiles"]]
 
 
-def _conventions(rule: TransferRule, summary: pd.DataFrame) -> str:
-    more = ", and counts as backward too" if rule.backward_includes_id else ""
-    own = f"in-distribution is {RULES[rule.in_distribution]}{more}"
-    return f"{heading(summary)}: flat means over cells; {own}; a period is placed by its {rule.period_is_at}."
+def _conventions(preset: Preset, summary: pd.DataFrame) -> str:
+    """How means are taken; which task goes by which convention, where they differ."""
+    return f"{heading(summary)}: flat means over cells; {'. '.join(preset.told(list(summary['task'])))}."
+
+
+def _directions(summary: pd.DataFrame) -> dict[str, str]:
+    """For each task which way its columns are better, and what they are counted in where that is not nats; both where
+    some studies report regret and others raw values."""
+    found: dict[str, dict[str, None]] = {}
+    for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
+        what = quantity(Metric(name, higher))
+        counted = what.difference if relative else what.unit or what.name
+        arrow = "↑" if higher and not relative else "↓"
+        found.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None
+    return {task: " or ".join(ways) for task, ways in found.items()}
 
 
 def _told(results: Sequence[StudyResult], name: str) -> list[str]:

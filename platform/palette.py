@@ -14,6 +14,9 @@ GREY = "#80858d"
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
 
+NEAREST = "#8a2be2"
+"""The line of the evaluation nearest in time to each checkpoint, purple as in Figure 4 of TiC-LM."""
+
 DIVERGING = ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e")
 """Below zero, zero, above zero, on a light ground."""
 DIVERGING_DARK = ("#a9d8fb", "#4f9fdc", "#28527c", "#22262d", "#7d3a31", "#dd6350", "#ffb39f")

@@ -15,6 +15,7 @@ from ticlm.platform.errors import InputError
 from ticlm.platform.identity import identities
 from ticlm.platform.mixture import Source
 from ticlm.platform.rounds import Run, Tree, rounds
+from ticlm.platform.static import Static
 from ticlm.platform.store import Record, Store, read_record
 from ticlm.platform.study import FolderModel, Study
 from ticlm.platform.tasks import Task
@@ -136,7 +137,10 @@ class Plan:
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
     def evaluated(self, task: Task | None = None) -> tuple[str, ...]:
-        """Evaluated periods, oldest first: those of the study, or of what a task reads elsewhere."""
+        """Evaluated periods, oldest first: those of the study, or of what a task reads elsewhere. Of a static task, its
+        parts."""
+        if isinstance(task, Static):
+            return tuple(part.name for part in task.tasks)
         if task is not None and task.elsewhere is not None:
             return tuple(self.data_of(task).periods)
         labels = self.study.periods.timeline().labels
@@ -208,6 +212,10 @@ class Plan:
         if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
         lines += self.corpus.info.outside if self.corpus is not None else ()
+        if self.corpus is not None:
+            read = [(task, self.data_of(task)) for task in self.study.evaluations if task.on_examples]
+            told = (f"examples {data.info.id}: {line}" for _, data in read for line in data.info.outside)
+            lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
         penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ticlm.platform.conventions import Convention, Preset, named
 from ticlm.platform.errors import InputError
+from ticlm.platform.marks import MEANS, Row, mark
 from ticlm.platform.results import StudyResult
-from ticlm.platform.transfer import Transfer, TransferRule, transfer
+from ticlm.platform.transfer import Transfer, transfer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,39 +22,36 @@ if TYPE_CHECKING:
     from ticlm.platform.layout import Score, Value
     from ticlm.platform.matrix import MethodView, View
 
-MEANS = ("backward", "in_distribution", "forward")
 COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
 TASKS_WIDE = 2
 """Tasks in one table of the terminal."""
-Row = dict[str, Any]
 
 
-def summarize(results: Sequence[StudyResult], rule: TransferRule | None = None) -> pd.DataFrame:
+def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> pd.DataFrame:
     """One row per study, method, task and source, in the order of the paper's table.
 
     `block` numbers the rows that compete: same size, budget and axes; the Oracle series come last of their size.
     `backward`, `in_distribution` and `forward` are means over seeds, `*_std` sample standard deviations (NaN for one
-    seed), `*_cells` and `*_missing` the cells of all seeds that were averaged and that are missing. `*_best`: within
-    one standard deviation of the block's best (pooled over its methods with several seeds). `*_beats_oracle`: a
-    continual run below the Oracle series of its size. A mean with cells missing is over other cells, hence neither.
-    `final` is the mean over all evaluated periods at the last checkpoint. `tokens` and `flops` are what one run
-    costs alone; `executed_*` what all its seeds cost without rounds shared with methods before; `oracle_ratio` is the
-    Oracle series' tokens over those of one run.
+    seed), `*_cells` and `*_missing` the cells of all seeds that were averaged and that are missing; which cells count
+    is the preset's convention for the task (`paper` where none is given). `*_best`, `*_beats_oracle` and `*_highlight`
+    are what marks.mark says. `final` is the mean over all evaluated periods at the last checkpoint, `core` that of the
+    last checkpoint's tasks without periods (a share). `tokens` and `flops` are what one run costs alone; `executed_*`
+    what all its seeds cost without rounds shared with methods before; `oracle_ratio` is the Oracle series' tokens over
+    those of one run.
     """
     import pandas as pd
 
     names = [study.name for study in results]
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(f"two studies of this report are named {min(twice)}; give them names of their own")
-    rows = list(_rows(results, rule or TransferRule()))
+    rows = list(_rows(results, preset or named()))
     if not rows:
         raise InputError("there is nothing to report: no study has cells; score its checkpoints first")
     blocks = sorted({row["_block"] for row in rows})
     for row in rows:
         row["block"] = blocks.index(row["_block"])
     rows.sort(key=lambda row: row["block"])
-    _mark_best(rows)
-    _compare_with_oracle(rows)
+    mark(rows)
     return pd.DataFrame([{name: value for name, value in row.items() if name[0] != "_"} for row in rows])
 
 
@@ -84,6 +83,9 @@ def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Tabl
     for score in columns:
         for place, mean in enumerate(MEANS):
             out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
+    static = costs and bool(summary["core"].notna().any())
+    if static:
+        out.add_column("\nCORE", justify="right")
     for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None
@@ -97,7 +99,7 @@ def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Tabl
             Text(line.label),
             count(line.nominal),
             count(line.parameters),
-            *(Text(_cell(v), "bold" * v.best) for v in line.values),
+            *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * static)),
             *(paid if costs else ()),
         )
     return out
@@ -112,24 +114,50 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 
 
 def write(
-    results: Sequence[StudyResult], folder: Path, rule: TransferRule | None = None, made: str | None = None
+    results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
 ) -> list[Path]:
-    """Write index.html, summary.csv and figures/*.png, *.svg to `folder`; the files written, sorted.
+    """Write index.html, summary.csv, differences.csv (where there are any) and figures/*.png, *.svg to `folder`; the
+    files written, sorted.
 
     The same results give the same bytes; `made` (say, a date) is shown on the page where it is given.
     """
+    from ticlm.platform.differences import differences
     from ticlm.platform.figures import draw
     from ticlm.platform.matrix import views
     from ticlm.platform.page import render
 
-    rule = rule or TransferRule()
-    summary = summarize(results, rule)
+    preset = preset or named()
+    summary = summarize(results, preset)
     seen = [views(study) for study in results]
     folder.mkdir(parents=True, exist_ok=True)
     page, numbers = folder / "index.html", folder / "summary.csv"
-    page.write_text(render(results, seen, summary, rule, made), encoding="utf-8")
+    apart = differences(results, preset)
+    page.write_text(render(results, seen, summary, preset, made, apart), encoding="utf-8")
+    files = [page, numbers]
     summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
-    return sorted([page, numbers, *draw(results, seen, folder / "figures")])
+    if len(apart):
+        files.append(folder / "differences.csv")
+        apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
+    return sorted([*files, *draw(results, seen, folder / "figures")])
+
+
+def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
+    """The summary, differences between methods, tasks without periods, and what is missing; null is no number."""
+    import json
+
+    from ticlm.platform.differences import differences
+
+    preset = preset or named()
+    frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
+    static = {study.name: _records(study.static) for study in results if len(study.static)}
+    told = {name: [line for study in results for line in getattr(study, name)] for name in ("missing", "outside")}
+    whole = {name: _records(frame) for name, frame in frames.items()}
+    return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _records(frame: pd.DataFrame) -> list[Row]:
+    rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    return [dict(zip(frame.columns, row)) for row in rows]
 
 
 def _cell(value: Value) -> str:
@@ -138,7 +166,7 @@ def _cell(value: Value) -> str:
     return f"{value.text}{value.mark or ' '}{std}"
 
 
-def _rows(results: Sequence[StudyResult], rule: TransferRule) -> Iterable[Row]:
+def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
     from ticlm.platform.matrix import views
 
     all_axes: list[object] = []
@@ -150,14 +178,16 @@ def _rows(results: Sequence[StudyResult], rule: TransferRule) -> Iterable[Row]:
         for number, method in enumerate(study.methods):
             tokens, place = (0, 0) if method.is_oracle else (study.target_tokens, all_axes.index(axes))
             block = (study.parameters, study.reference is None, method.is_oracle, tokens, place)
-            spent = _spent(study, method.name)
+            whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
             for view in seen:
-                yield _row(view, view.methods[number], rule) | spent | {"_block": block, "_axes": axes}
+                yield _row(view, view.methods[number], preset.of(view.task)) | whole
 
 
-def _row(view: View, method: MethodView, rule: TransferRule) -> Row:
+def _row(view: View, method: MethodView, convention: Convention) -> Row:
     trained, evaluated = view.axes()
-    found = [transfer(matrix, trained, evaluated, rule) for matrix in view.relative(method.by_seed)]
+    values = view.relative(method.by_seed)
+    found = [transfer(matrix, trained, evaluated, convention) for matrix in values]
+    counted = convention.cells(trained, evaluated).counted
     study, about = view.study, method.method
     overall, _ = method.overall
     return {
@@ -170,14 +200,30 @@ def _row(view: View, method: MethodView, rule: TransferRule) -> Row:
         "target_tokens": study.target_tokens,
         "metric": view.metric.name,
         "higher_is_better": view.metric.higher_is_better,
-        "relative": study.reference is not None,
+        "relative": view.reference is not None,
         "seeds": len(about.seeds),
         "task": view.task,
         "source": view.source,
+        "highlight": convention.highlight,
         **_means(found),
-        "missing": int(np.isnan(view.relative(method.by_seed)).sum()),
+        "missing": int(np.isnan(values[:, counted]).sum()),
         "final": overall[-1] if len(overall) else np.nan,
+        "_axes": (
+            [study.checkpoints[i] for i in np.flatnonzero(counted.any(axis=1))],
+            [view.evaluated[j] for j in np.flatnonzero(counted.any(axis=0))],
+        ),
     }
+
+
+def _core(study: StudyResult, method: str) -> Row:
+    """Mean over seeds, and its deviation, of CORE at the last checkpoint it was scored on."""
+    rows = study.static
+    mine = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
+    if not len(mine):
+        return {"core": np.nan, "core_std": np.nan}
+    last = max(mine["trained"], key=study.timeline.index)
+    values = mine.loc[mine["trained"] == last, "value"].to_numpy(float)
+    return {"core": float(values.mean()), "core_std": float(values.std(ddof=1)) if len(values) > 1 else np.nan}
 
 
 def _means(found: Sequence[Transfer]) -> Row:
@@ -197,36 +243,3 @@ def _spent(study: StudyResult, method: str) -> Row:
     by_seed = mine.groupby("seed")[list(COSTS)].max().astype(float)  # an empty frame holds objects
     alone, executed = by_seed.mean(), by_seed.sum(min_count=1)
     return {name: float(executed[name] if name.startswith("executed") else alone[name]) for name in COSTS}
-
-
-def _mark_best(rows: Sequence[Row]) -> None:
-    """Bold of Table 2: within one standard deviation of the best of the block."""
-    for mean in MEANS:
-        for row in rows:
-            rivals = [r for r in rows if _score(r) == _score(row) and r["block"] == row["block"] and _complete(r, mean)]
-            spread = [r[f"{mean}_std"] ** 2 for r in rivals if not np.isnan(r[f"{mean}_std"])]
-            margin = float(np.sqrt(np.mean(spread))) if spread else 0.0
-            best = min((r[mean] for r in rivals), default=np.nan)
-            alone = row["is_oracle"] or len(rivals) < 2
-            row[f"{mean}_best"] = bool(not alone and _complete(row, mean) and row[mean] <= best + margin)
-
-
-def _compare_with_oracle(rows: Sequence[Row]) -> None:
-    """Highlights of Table 2, and costs against the Oracle series: the study's own, else that of a study of its size."""
-    for row in rows:
-        oracles = [r for r in rows if r["is_oracle"] and r["parameters"] == row["parameters"]]
-        oracles.sort(key=lambda r: r["study"] != row["study"])
-        row["oracle_ratio"] = oracles[0]["tokens"] / row["tokens"] if oracles and row["tokens"] else np.nan
-        same = [r for r in oracles if (r["_axes"], r["relative"]) == (row["_axes"], row["relative"])]
-        same = [r for r in same if _score(r) == _score(row)]
-        for mean in MEANS:
-            fair = bool(same) and not row["is_oracle"] and _complete(row, mean) and _complete(same[0], mean)
-            row[f"{mean}_beats_oracle"] = fair and bool(row[mean] < same[0][mean])
-
-
-def _score(row: Row) -> tuple[str, str]:
-    return row["task"], row["source"]
-
-
-def _complete(row: Row, mean: str) -> bool:
-    return not row[f"{mean}_missing"] and not np.isnan(row[mean])

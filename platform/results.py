@@ -21,12 +21,15 @@ from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Timeline
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.store import Store
+from ticlm.platform.tallies import CountedExamples
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 FORMAT = 1
+STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
+"""Columns of a report's frame of tasks without periods."""
 COLUMNS = (
     "study",
     "method",
@@ -52,7 +55,7 @@ class Cell(Settings):
     task: str
     """`name@version`"""
     evaluated: str
-    """Label of the evaluated period."""
+    """Label of the evaluated period; empty for a task that has none."""
     source: str = ""
     """A source of text within the period; empty: all of them."""
     metric: str
@@ -125,6 +128,13 @@ class PeriodText:
     overlap: tuple[Overlap, ...] = ()
 
 
+def no_static() -> pd.DataFrame:
+    """A frame of STATIC_COLUMNS without rows."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(STATIC_COLUMNS))
+
+
 @dataclass(frozen=True)
 class StudyResult:
     """All that a report says about a study."""
@@ -160,6 +170,13 @@ class StudyResult:
     """Task (`name@version`) -> the split it scores, behind the corpus's name where that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
     """The study's periods that the corpus has, in order."""
+    examples: tuple[CountedExamples, ...] = ()
+    """The sets of examples that tasks read, as far as their periods are evaluated."""
+    static: pd.DataFrame = field(default_factory=no_static)
+    """STATIC_COLUMNS; tasks without periods, on the checkpoints they are scored on (the last of each run, where
+    nothing else is said). Source "" is the task's mean over its parts, metrics `core` and `core-centered` for the task
+    `core@1`; every other source is a part of it, metrics `accuracy` and `centered`. Values are shares, more is
+    better; the mean is there only once all parts are."""
 
     def metric(self, task: str) -> Metric:
         return self.metrics.get(task, Metric())

@@ -21,15 +21,18 @@ def spread(matrices: Iterable[Array]) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
 
 
-def ticks(labels: Sequence[str], most: int) -> list[int]:
-    """Positions to label, at most `most` and evenly apart: all where they fit, else the first of each year."""
+def ticks(labels: Sequence[str], most: int, places: Sequence[float] | None = None) -> list[int]:
+    """Positions to label, at most `most` and apart: all where they fit, else the first of each year. `places` is where
+    they lie on their axis, where that is not evenly."""
+    places = range(len(labels)) if places is None else places
     chosen = list(range(len(labels)))
     if len(chosen) > most:
         years = [label[:4] for label in labels]
         chosen = [i for i in chosen if i == 0 or years[i] != years[i - 1]]
+    room = (places[-1] - places[0]) * len(labels) / max(len(labels) - 1, 1) / most if labels else 0.0
     kept: list[int] = []
     for i in chosen:
-        if not kept or i - kept[-1] >= len(labels) / most:
+        if not kept or places[i] - places[kept[-1]] >= room - 1e-9:
             kept.append(i)
     return kept
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import publishedfiles
 import pytest
 
 from ticlm.platform.lease import lease
@@ -47,7 +48,7 @@ def command(
     """`ticlm …` in this process, its stderr apart from its stdout and its page (seconds of drawing) left out."""
     from ticlm.platform import cli, report
 
-    vars(report)["write"] = lambda results, folder: None
+    vars(report)["write"] = lambda *_: None
     os.environ.update(environment)
     before()
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
@@ -375,6 +376,11 @@ def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:
     assert desk.ticlm("eval", desk.yaml, *root).code == 0
     shown = desk.ticlm("report", desk.yaml, *root)
     assert shown.code == 0 and "cyclic-cosine" in shown.out
+    published = str(publishedfiles.write(tmp_path / "published", cutoffs=["202301", "202407"]))
+    beside = desk.ticlm("report", desk.yaml, *root, "--import", published, "--as", "perplexity@1=tic-cc", "--json")
+    assert beside.code == 0, beside.err
+    studies = {row["study"] for row in json.loads(beside.out)["summary"] if row["task"] == "tic-cc"}
+    assert studies == {"toy", "published-1b"}
     again = desk.run()
     assert again.code == 0 and finished(desk.root) == done
     assert desk.ticlm("data", "show", "toy", *root).code == 0

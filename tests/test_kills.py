@@ -52,7 +52,7 @@ def run(study: Path, root: str, before: Callable[[], None] = lambda: None) -> No
     """`ticlm run` without its page (seconds of drawing), after `before` has laid its trap."""
     from ticlm.platform import cli, report
 
-    vars(report)["write"] = lambda results, folder: None
+    vars(report)["write"] = lambda *_: None
     before()
     sys.argv = ["ticlm", "run", str(study), "--root", root]
     cli.main()

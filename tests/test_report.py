@@ -20,14 +20,14 @@ import pytest
 from rich.console import Console
 
 from ticlm.platform.census import Overlap
+from ticlm.platform.conventions import Convention, Preset, named
 from ticlm.platform.errors import InputError
-from ticlm.platform.layout import count
+from ticlm.platform.layout import count, legend
 from ticlm.platform.matrix import views
 from ticlm.platform.page import render
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.report import contamination_lines, summarize, table, write
-from ticlm.platform.results import COLUMNS, MethodResult, PeriodText, StudyResult
-from ticlm.platform.transfer import TransferRule
+from ticlm.platform.report import as_json, contamination_lines, summarize, table, write
+from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
 
 YEARLY = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
 CUTOFFS = tuple(TIC_CC_MONTHS[i] for i in (0, 10, 29, 53, 77, 98, 113))
@@ -261,6 +261,79 @@ def test_a_run_is_marked_where_it_beats_the_oracle_series() -> None:
     assert summary["in_distribution_beats_oracle"].any() and not summary["in_distribution_beats_oracle"].all()
 
 
+def test_a_run_is_highlighted_as_the_tasks_convention_has_it() -> None:
+    """Seeds deviate by 0.0004: on TiC-CC only what is better is marked, elsewhere what is that near too."""
+    series = one(summarize([study()]), "oracle")["in_distribution"]
+    own = one(summarize([study()]), "cyclic-cosine")["in_distribution"]
+    near, far = 0.027 + (series - own) + 0.0003, 0.027 + (series - own) + 0.0005
+    methods = [METHODS[0], ("near", "replay", (1,), 0.016, near, 0.038), ("far", "replay", (1,), 0.016, far, 0.038)]
+    result = study(methods=methods)
+    elsewhere = dataclasses.replace(result, cells=result.cells.assign(task="wiki@1"))
+    for shown, expected in ((result, False), (elsewhere, True)):
+        summary = summarize([shown])
+        assert one(summary, "near")["in_distribution_highlight"] == expected
+        assert not one(summary, "far")["in_distribution_highlight"]
+        assert not one(summary, "near")["in_distribution_beats_oracle"]
+        assert ("or within one standard deviation of it" in legend(summary)[-1]) == expected
+
+
+def test_of_raw_values_the_best_follows_the_direction_of_the_metric() -> None:
+    metric = Metric("exact-match", higher_is_better=True)
+    result = study(methods=METHODS[:3])
+    cells = result.cells.assign(task="qa@1", metric="exact-match", value=np.exp(-result.cells["value"]))
+    more = dataclasses.replace(result, cells=cells, metrics={"qa@1": metric})
+    regret, raw = summarize([more]), summarize([dataclasses.replace(more, reference=None)])
+    of, bare = (found[~found["is_oracle"]].set_index("method") for found in (regret, raw))
+    for mean in ("backward", "in_distribution", "forward"):
+        best, worst = str(bare[mean].idxmax()), str(bare[mean].idxmin())
+        assert best == of[mean].idxmin()
+        assert bare[f"{mean}_best"][best] and of[f"{mean}_best"][best] and not bare[f"{mean}_best"][worst]
+        assert (bare[f"{mean}_beats_oracle"] == of[f"{mean}_beats_oracle"]).all()
+    assert legend(raw)[0] == "Higher is better." and legend(regret)[0] == "Lower is better."
+
+
+def test_the_last_column_is_core_at_the_last_checkpoint_where_it_was_scored() -> None:
+    scores = [
+        ("cyclic-cosine", seed, "202407", "core@1", "", "core", 0.49 + seed / 1000, 22, None) for seed in (1, 2, 3)
+    ]
+    scores += [
+        ("ewc", 1, trained, "core@1", "", "core", value, 22, None)
+        for trained, value in (("202301", 0.60), ("202407", 0.4915))
+    ]
+    scores += [("lwf", 1, "202407", "core@1", "", "core", 0.47, 22, None)]
+    scores += [("lwf", 1, "202407", "core@1", "boolq", "accuracy", 0.99, 100, None)]
+    static = pd.DataFrame(scores, columns=list(STATIC_COLUMNS))
+    summary = summarize([dataclasses.replace(study(), static=static)])
+    cosine = one(summary, "cyclic-cosine")
+    assert (cosine["core"], cosine["core_std"]) == (pytest.approx(0.492), pytest.approx(0.001))
+    assert {m: bool(one(summary, m)["core_best"]) for m in ("cyclic-cosine", "ewc", "lwf", "oracle")} == {
+        "cyclic-cosine": True,
+        "ewc": True,  # within one deviation
+        "lwf": False,
+        "oracle": False,
+    }
+    text = shown(summary)
+    assert "CORE" in text and "49.2" in text and "(0.1)" in text and "CORE" not in shown(summarize([study()]))
+
+
+def test_cells_that_a_convention_leaves_out_are_neither_averaged_nor_missing() -> None:
+    """TiC-CC with a column of the initial month, as it was scored: Table 2 is over 12 × 12."""
+    whole = study(evaluated=("201305", *YEARLY))
+    row, before = one(summarize([whole]), "replay-half"), one(summarize([study()]), "replay-half")
+    assert all(row[mean] == pytest.approx(before[mean]) for mean in ("backward", "in_distribution", "forward"))
+    holed = without(whole, method="replay-half", evaluated="201305")
+    assert one(summarize([holed]), "replay-half")["missing"] == 0
+    everything = Preset(default=Convention())
+    assert one(summarize([whole], everything), "replay-half")["backward_cells"] == 78
+
+
+def test_the_report_as_json_has_every_row_and_no_nan() -> None:
+    told = json.loads(as_json([study(methods=METHODS[:2])]))
+    assert [row["method"] for row in told["summary"]] == ["cyclic-cosine", "cyclic-cosine-ar", "oracle"]
+    assert told["summary"][1]["forward_std"] is None and told["summary"][0]["forward_std"] == pytest.approx(0.0004)
+    assert len(told["differences"]) == 3 * 3 and told["outside"] == ["tokenizer GPT-NeoX-20B, as of 202202"]
+
+
 def test_blocks_compete_by_size_and_budget_and_oracles_close_their_size() -> None:
     small = dataclasses.replace(study(), name="1b", parameters=1_439_795_200)
     summary = summarize([dataclasses.replace(study(scale=3), name="440B"), study(), small])
@@ -392,7 +465,7 @@ def page_of(folder: Path) -> Page:
 
 def rendered(*results: StudyResult, made: str | None = None) -> str:
     """The page alone, without figures beside it."""
-    return render(results, [views(result) for result in results], summarize(results), TransferRule(), made)
+    return render(results, [views(result) for result in results], summarize(results), named(), made)
 
 
 @pytest.fixture(scope="module")
@@ -407,9 +480,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     views = ("tic-cc-3b-tic-cc-1", "tic-cc-3b-tic-cc-1-wiki")
-    kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time") for view in views]
+    kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time", "lag") for view in views]
     figures = [f"{name}.{suffix}" for name in (*kinds, "figures/rates-tic-cc-3b") for suffix in ("png", "svg")]
-    assert names == sorted(["index.html", "summary.csv", *figures])
+    assert names == sorted(["differences.csv", "index.html", "summary.csv", *figures])
     assert all(path.stat().st_size > 500 for path in folder.rglob("*") if path.is_file())
 
 

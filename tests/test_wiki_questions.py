@@ -427,10 +427,10 @@ def test_what_is_staged_for_a_step_goes_with_it(
     kept: dict[str, set[str]] = {}
     real = benchmark._kept
 
-    def look(recipe: Benchmark, site: Site, draft: Draft) -> str:
+    def look(recipe: Benchmark, site: Site, draft: Draft, tagging: None) -> str:
         files = [file.removeprefix(f"{site.folder}/") for file in site.store.walk(site.folder)]
         kept[draft.period.label] = {file for file in files if file.startswith(("subjects", "triplets", "questions"))}
-        return real(recipe, site, draft)
+        return real(recipe, site, draft, tagging)
 
     monkeypatch.setattr(benchmark, "_kept", look)
     wiki(tmp_path / "enwiki-20170401-pages-articles.xml.bz2", OLD_PAGES)

@@ -36,14 +36,15 @@ function axis(points, name, from, to, { log = false, margin = 0.04, zero = false
 }
 
 /**
- * Draws `chart` {series, x, y, labels?, hidden} into `box`; `labels` makes the x axis one of periods, `scatter` draws
- * points without lines on two equal axes with their diagonal.
+ * Draws `chart` {series, x, y, labels?, places?, hidden} into `box`; `labels` makes the x axis one of periods, evenly
+ * apart or at `places`; `scatter` draws points without lines on two equal axes with their diagonal; `y.line` is a value
+ * to be told from the others.
  */
 function drawChart(box, chart) {
   const width = Math.max(300, box.clientWidth - 26);
   const height = chart.scatter ? width - 6 : Math.round(Math.min(460, Math.max(260, width * 0.46)));
   const frame = { left: 58, right: 14, top: 22, bottom: 44 };
-  const names = chart.labels && axisLabels(chart.labels, ticks(chart.labels, Math.floor((width - 72) / 26)));
+  const names = chart.labels && axisLabels(chart.labels, ticks(chart.labels, Math.floor((width - 72) / 26), chart.places));
   if (names?.some((name) => name.length > 3)) frame.bottom = 34 + 6.2 * Math.max(...names.map((name) => name.length));
   const seen = chart.series.filter((series) => !chart.hidden.has(series.name));
   const points = seen.flatMap((series) => series.points);
@@ -52,6 +53,8 @@ function drawChart(box, chart) {
   const y = axis(points, "y", height - frame.bottom, frame.top, { log: chart.y.log, zero: chart.y.zero, margin: chart.scatter ? 0.03 : 0.04 });
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.y.label} by ${chart.x.label}` });
   drawAxes(svg, chart, x, y, width, height, frame);
+  if (y.low <= chart.y.line && chart.y.line <= y.high)
+    svg.append(shape("line", { class: "diagonal", x1: frame.left, x2: width - frame.right, y1: y.place(chart.y.line), y2: y.place(chart.y.line) }));
   if (chart.scatter) svg.append(shape("line", { class: "diagonal", x1: x.place(x.low), y1: y.place(x.low), x2: x.place(x.high), y2: y.place(x.high) }));
   const groups = seen.map((series) => drawSeries(svg, series, x, y, chart.scatter));
   if (chart.annotate) annotate(svg, seen, x, y, frame, width);
@@ -73,9 +76,9 @@ function drawAxes(svg, chart, x, y, width, height, frame) {
     svg.append(shape("text", { x: frame.left - 8, y: at + 4, "text-anchor": "end" }, chart.y.format(value, digits)));
   }
   if (chart.labels) {
-    const chosen = ticks(chart.labels, Math.floor((width - frame.left) / 26));
+    const chosen = ticks(chart.labels, Math.floor((width - 72) / 26), chart.places);
     axisLabels(chart.labels, chosen).forEach((text, k) => {
-      const at = x.place(chosen[k]);
+      const at = x.place(chart.places?.[chosen[k]] ?? chosen[k]);
       const turned = text.length > 3;
       svg.append(shape("text", turned
         ? { transform: `translate(${at + 4} ${bottom + 8}) rotate(-90)`, "text-anchor": "end", style: "font-size: 10px" }

@@ -22,7 +22,8 @@ function numbers(view) {
     const columns = view.evaluated.length;
     const values = view.matrices.map((text) => decode(view, text));
     const reference = view.reference && decode(view, view.reference);
-    const shown = reference ? values.map((m) => m.map((v, i) => v - reference[i % columns])) : values;
+    const sign = view.metric.higher ? -1 : 1; // of regret, less is better whatever the metric
+    const shown = reference ? values.map((m) => m.map((v, i) => sign * (v - reference[i % columns]))) : values;
     const kinds = Uint8Array.from(atob(view.kinds), (c) => c.charCodeAt(0));
     return { values, shown, reference, kinds, columns };
   })();
@@ -52,14 +53,32 @@ function axisLabels(labels, chosen) {
   return chosen.map((i, k) => (plain ? `’${years[k].slice(2)}` : pretty(labels[i])));
 }
 
-/** Positions to label, at most `most` and evenly apart: all where they fit, else first months of years. */
-function ticks(labels, most) {
+/**
+ * Positions to label, at most `most` and apart: all where they fit, else the first of each year; `places`: where they lie
+ * on their axis, if not evenly.
+ */
+function ticks(labels, most, places = labels.map((_, i) => i)) {
   let chosen = labels.map((_, i) => i);
   if (chosen.length > most) chosen = chosen.filter((i) => i === 0 || labels[i].slice(0, 4) !== labels[i - 1].slice(0, 4));
-  const apart = labels.length / Math.max(most, 1);
+  const whole = ((places.at(-1) - places[0]) * labels.length) / Math.max(labels.length - 1, 1);
   let last = -Infinity;
-  return chosen.filter((i) => i - last >= apart && ((last = i), true));
+  return chosen.filter((i) => places[i] - last >= whole / Math.max(most, 1) - 1e-9 && ((last = places[i]), true));
 }
+
+/** A value of the view's metric in words: log-perplexity 2.451 (perplexity 11.6), accuracy 31.2 %. */
+function valueText(view, value, digits = view.metric.digits) {
+  const { name, unit, log } = view.metric;
+  const shown = `${name} ${signed(value, digits)}${unit && ` ${unit}`}`;
+  return log && Number.isFinite(value) ? `${shown} (perplexity ${Math.exp(value).toPrecision(4)})` : shown;
+}
+
+/** A difference of two values of it: +0.012, −1.3 points. */
+function differenceText(view, value, digits = view.metric.digits) {
+  const counted = view.metric.log || !view.metric.difference ? "" : ` ${view.metric.difference}`;
+  return `${plus(value, digits)}${Number.isFinite(value) ? counted : ""}`;
+}
+
+const better = (view) => `${view.metric.higher ? "higher" : "lower"} is better`;
 
 let printing = false;
 function dark() {
@@ -68,7 +87,7 @@ function dark() {
 }
 
 function color(name) {
-  return { ink: dark() ? "#e9e6e0" : "#1c1e22", soft: dark() ? "#a0a5ad" : "#62666e", card: dark() ? "#1b1f25" : "#ffffff" }[name];
+  return { near: dark() ? "#cf9bff" : "#8a2be2", ink: dark() ? "#e9e6e0" : "#1c1e22", soft: dark() ? "#a0a5ad" : "#62666e", card: dark() ? "#1b1f25" : "#ffffff" }[name];
 }
 
 function element(name, attributes = {}, ...children) {

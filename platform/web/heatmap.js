@@ -63,13 +63,20 @@ class Heatmap {
     this.width = Math.max(120, card.clientWidth - parseFloat(padding.paddingLeft) - parseFloat(padding.paddingRight));
     const pen = this.canvas.getContext("2d");
     pen.font = this.font = `${this.large ? 12 : 10.5}px system-ui, sans-serif`;
-    const widest = (labels) => {
-      const shown = axisLabels(labels, ticks(labels, Math.floor((this.width - 60) / 13)));
-      return Math.ceil(Math.max(...shown.map((text) => pen.measureText(text).width)));
-    };
+    const widest = (labels, chosen) => Math.ceil(Math.max(...axisLabels(labels, chosen).map((text) => pen.measureText(text).width)));
     const title = this.large ? 20 : 0;
-    this.pad = { left: widest(this.rows) + 8 + title, top: 6, right: 2, bottom: widest(this.columns) + 10 + title };
-    const room = this.large ? innerHeight * 0.92 - 90 - this.pad.bottom : 420;
+    const all = (labels) => widest(labels, labels.map((_, i) => i));
+    // what fits is found with the widest labels; those that are drawn may then be shorter, never longer
+    this.fit(all(this.rows) + 8 + title, all(this.columns) + 10 + title);
+    this.down = ticks(this.rows, Math.floor((this.rows.length * this.cell) / (this.large ? 17 : 12)));
+    this.along = ticks(this.columns, Math.floor((this.columns.length * this.cell) / 13));
+    this.fit(widest(this.rows, this.down) + 8 + title, widest(this.columns, this.along) + 10 + title);
+  }
+
+  /** The size of cells beside labels that take so much room. */
+  fit(left, bottom) {
+    this.pad = { left, top: 6, right: 2, bottom };
+    const room = this.large ? innerHeight * 0.92 - 90 - bottom : 420;
     const across = (this.width - this.pad.left - this.pad.right) / this.columns.length;
     this.cell = Math.max(1, Math.min(across, Math.max(room / this.rows.length, 2), 64));
     this.height = this.pad.top + this.rows.length * this.cell + this.pad.bottom;
@@ -103,14 +110,17 @@ class Heatmap {
     });
     const small = element("canvas", { width: columns, height: rows });
     small.getContext("2d").putImageData(image, 0, 0);
-    pen.fillStyle = hatch(pen, scale);
-    pen.save();
-    pen.setTransform(1, 0, 0, 1, 0, 0); // a pattern is laid in device pixels
-    pen.fillRect(left * scale, top * scale, columns * this.cell * scale, rows * this.cell * scale);
-    pen.restore();
+    if (!this.shown.every(Number.isFinite)) {
+      pen.fillStyle = hatch(pen, scale);
+      pen.save();
+      pen.setTransform(1, 0, 0, 1, 0, 0); // a pattern is laid in device pixels
+      pen.fillRect(left * scale, top * scale, columns * this.cell * scale, rows * this.cell * scale);
+      pen.restore();
+    }
     pen.imageSmoothingEnabled = false;
     pen.drawImage(small, left, top, columns * this.cell, rows * this.cell);
     if (this.cell >= 5) this.outline(pen);
+    if (rows > 1 && columns > 1) this.trace(pen);
     if (this.cell >= 34) this.write(pen, colors, low, high);
   }
 
@@ -124,6 +134,24 @@ class Heatmap {
     });
   }
 
+  /** The evaluation nearest in time to each checkpoint, as in Figure 4 of TiC-LM. */
+  trace(pen) {
+    pen.beginPath();
+    this.view.nearest.forEach((column, row) => {
+      const [x, y] = this.corner(row, column);
+      pen.lineTo(x + this.cell / 2, y + this.cell / 2);
+    });
+    pen.lineJoin = "round";
+    const wide = this.large ? 2.6 : this.cell >= 4 ? 1.8 : 1.2;
+    pen.globalAlpha = this.cell >= 34 ? 0.45 : 1; // there are numbers in the cells
+    for (const [ink, width] of [[color("card"), wide + 1.6], [color("near"), wide]]) {
+      pen.strokeStyle = ink;
+      pen.lineWidth = width;
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
+  }
+
   write(pen, colors, low, high) {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -133,7 +161,7 @@ class Heatmap {
       const [r, g, b] = colors[Math.max(0, Math.min(255, Math.round((255 * (value - low)) / (high - low || 1))))];
       pen.fillStyle = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#16181c" : "#fdfcfa";
       const [x, y] = this.corner(Math.floor(i / this.columns.length), i % this.columns.length);
-      pen.fillText(signed(value, this.view.reference ? 3 : 2), x + this.cell / 2, y + this.cell / 2);
+      pen.fillText(signed(value, this.view.metric.log ? (this.view.reference ? 3 : 2) : this.view.metric.digits), x + this.cell / 2, y + this.cell / 2);
     });
   }
 
@@ -144,13 +172,11 @@ class Heatmap {
     pen.font = this.font;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    const down = ticks(this.rows, Math.floor((this.rows.length * this.cell) / (this.large ? 17 : 12)));
-    const rowNames = axisLabels(this.rows, down);
-    down.forEach((i, k) => pen.fillText(rowNames[k], left - 5, top + (i + 0.5) * this.cell));
-    const along = ticks(this.columns, Math.floor((this.columns.length * this.cell) / 13));
-    axisLabels(this.columns, along).forEach((text, k) => {
+    const rowNames = axisLabels(this.rows, this.down);
+    this.down.forEach((i, k) => pen.fillText(rowNames[k], left - 5, top + (i + 0.5) * this.cell));
+    axisLabels(this.columns, this.along).forEach((text, k) => {
       pen.save();
-      pen.translate(left + (along[k] + 0.5) * this.cell, bottom + 5);
+      pen.translate(left + (this.along[k] + 0.5) * this.cell, bottom + 5);
       pen.rotate(-Math.PI / 2);
       pen.fillText(text, 0, 0);
       pen.restore();
@@ -216,13 +242,14 @@ class Heatmap {
   describe(row, column) {
     const place = row * this.columns.length + column;
     const carried = this.view.carried[this.index]?.[row];
-    const kind = ["forward", "backward", "in-distribution"][this.kinds[place]];
+    const kind = ["forward", "backward", "in-distribution", "in no mean"][this.kinds[place]] + (this.view.nearest[row] === column ? ", nearest in time" : "");
     const trained = `trained to ${pretty(this.rows[row])}` + (carried && carried !== this.rows[row] ? ` (the model of ${pretty(carried)})` : "");
     const where = [`${trained}, evaluated on ${pretty(this.columns[column])}: ${kind}`];
     const value = this.values[place];
     if (!Number.isFinite(value)) return ["missing", ...where];
-    const own = report.perplexity ? `${report.metric} ${signed(value)} (perplexity ${Math.exp(value).toPrecision(4)})` : `${report.metric} ${signed(value, 4)}`;
+    const own = valueText(this.view, value);
     if (!this.view.reference) return [own, ...where];
-    return [Number.isFinite(this.shown[place]) ? `regret ${plus(this.shown[place])}` : "regret missing: no reference here", own, ...where];
+    const regret = this.shown[place];
+    return [Number.isFinite(regret) ? `regret ${differenceText(this.view, regret)}` : "regret missing: no reference here", own, ...where];
   }
 }

@@ -1,8 +1,8 @@
 // The page: what is chosen, and what is drawn from it.
 
 const $ = (id) => document.getElementById(id);
-const hidden = { cost: new Set(), time: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
-const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: 0 };
+const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
+const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: 0, lines: "checkpoints", against: null };
 let maps = [];
 
 /** A row of buttons of which one is pressed. */
@@ -25,7 +25,7 @@ function choose() {
     const name = view().name;
     state.study = i;
     state.view = Math.max(0, study().views.findIndex((one) => one.name === name));
-    Object.assign(settings, { method: 0 });
+    settings.method = 0;
     state.limit = null;
     everything();
   });
@@ -40,19 +40,20 @@ function drawScale() {
   const box = $("scale");
   const [low, high] = bounds(view());
   const relative = Boolean(view().reference);
-  const ends = relative ? [`≤ ${signed(low)}`, `≥ ${signed(high)}`] : [signed(low), signed(high)];
-  const what = relative ? "regret (nats)" : report.metric;
+  const { digits, difference, titled } = view().metric;
+  const ends = relative ? [`≤ ${signed(low, digits)}`, `≥ ${signed(high, digits)}`] : [signed(low, digits), signed(high, digits)];
+  const what = relative ? `regret${difference && ` (${difference})`}, lower is better` : `${titled}, ${better(view())}`;
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${stops(view()).join(", ")})`;
   const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)));
-  const keys = [["own", "in-distribution"], ["hatch", "missing"]].map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
+  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"]].map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
   if (box.firstChild && box.dataset.live) return box.replaceChild(ramp, box.firstChild);
   box.replaceChildren(ramp, ...keys);
   if (!relative) return;
   const slider = element("input", { type: "range", min: 0, max: 100, ariaLabel: "End of the colour scale" });
   slider.value = 100 * Math.sqrt(high / (view().widest || 1));
   slider.oninput = () => {
-    state.limit = Math.max(view().widest * (slider.value / 100) ** 2, 0.001);
+    state.limit = Math.max(view().widest * (slider.value / 100) ** 2, view().widest / 1000);
     box.dataset.live = "1";
     drawScale();
     delete box.dataset.live;
@@ -105,45 +106,15 @@ function drawCost() {
       const points = curve.labels.map((label, j) => ({
         x: curve[unit][j] ?? NaN, y: curve.mean[j] ?? NaN, label: names[j], mark: curve.missing[j] ? "hollow" : names[j] || curve.labels.length <= 40 ? "full" : null,
         tip: [`trained to ${pretty(label)}`, `${count(curve.tokens[j] ?? NaN)} tokens, ${scientific(curve.flops[j])} FLOPs`,
-          report.perplexity ? `mean ${report.metric} ${signed(curve.mean[j] ?? NaN)}` : `mean ${signed(curve.mean[j] ?? NaN)}`,
+          `mean ${valueText(seen, curve.mean[j] ?? NaN)}`,
           ...(curve.missing[j] ? [`${curve.missing[j]} cells missing`] : [])],
       }));
       return { name: method.label, color: method.color, dash: method.oracle ? "4 3" : DASHES[k % 4], first: method.oracle, points };
     });
   });
-  const y = { label: report.perplexity ? "mean log-perplexity" : `mean ${report.metric}`, format: signed };
+  const y = { label: `mean ${view().metric.titled}, ${better(view())}`, format: signed };
   const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log: settings.logCost };
   drawChart($("cost-chart"), { series, x, y, hidden: hidden.cost, annotate: true });
-}
-
-function drawTime() {
-  const { values, shown, kinds, columns } = numbers(view());
-  const options = [...(report.perplexity ? [["perplexity", "Perplexity"]] : []), ["value", report.perplexity ? "Log-perplexity" : report.metric]];
-  if (view().reference) options.push(["regret", "Regret"]);
-  const value = options.some(([name]) => name === settings.value) ? settings.value : options[0][0];
-  switcher("time-value", options, value, (name) => ((settings.value = name), drawTime()));
-  const rows = study().checkpoints;
-  const some = [...new Set(Array.from({ length: 8 }, (_, i) => Math.round((i * (rows.length - 1)) / 7)))];
-  if (rows.length > some.length)
-    switcher("time-all", [[false, `${some.length} checkpoints`], [true, `all ${rows.length}`]], settings.all, (all) => ((settings.all = all), drawTime()));
-  else $("time-all").replaceChildren();
-  fill($("time-method"), study().methods.map((method) => method.label), settings.method, (i) => ((settings.method = i), drawTime()));
-  const matrix = (value === "regret" ? shown : values)[settings.method];
-  const chosen = settings.all ? rows.map((_, i) => i) : some;
-  const colors = ramp(report.palette.lines);
-  const series = chosen.map((row, k) => ({
-    name: pretty(rows[row]),
-    color: `rgb(${colors[Math.round((255 * k) / Math.max(chosen.length - 1, 1))]})`,
-    points: view().evaluated.map((label, column) => {
-      const own = matrix[row * columns + column];
-      const y = value === "perplexity" ? Math.exp(own) : own;
-      const ring = kinds[row * columns + column] === report.kinds.in_distribution;
-      return { x: column, y, mark: ring ? "ring" : columns <= 40 ? "dot" : null, tip: [`evaluated on ${pretty(label)}`, `${value === "value" ? report.metric : value} ${value === "regret" ? plus(y) : signed(y)}`] };
-    }),
-  }));
-  const named = { perplexity: "perplexity", value: report.perplexity ? "log-perplexity" : report.metric, regret: "regret" }[value];
-  const y = { label: named, format: signed };
-  drawChart($("time-chart"), { series, x: { label: "evaluated period" }, y, labels: view().evaluated, hidden: hidden.time });
 }
 
 function drawRates() {
@@ -163,7 +134,10 @@ function redraw() {
   maps.forEach((map) => map.draw());
   drawCost();
   drawTime();
+  drawLag();
+  drawDifferences();
   drawRates();
+  drawExamples();
   drawText();
   drawPairs();
 }
@@ -171,10 +145,14 @@ function redraw() {
 function everything() {
   choose();
   hidden.time.clear();
+  settings.against = null;
   drawHeatmaps();
   drawCost();
   drawTime();
+  drawLag();
+  drawDifferences();
   drawRates();
+  drawExamples();
   drawText();
   drawPairs();
 }

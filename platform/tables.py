@@ -1,0 +1,121 @@
+"""The tables of the page: few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do), and
+the tasks without periods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ticlm.platform.layout import Line, Score, count, lines, signed
+from ticlm.platform.results import StudyResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDE = 3
+"""Evaluations in one table, at three columns each."""
+CORE = {"core": "CORE", "core-centered": "CORE, centred"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that compete."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """One table; `costs`: whether what the runs cost stands in it, `static`: columns of tasks without periods."""
+
+    name: str
+    scores: tuple[Score, ...]
+    blocks: tuple[Block, ...]
+    costs: bool = False
+    static: tuple[StaticColumn, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        return 1 + 3 * len(self.scores) + 5 * self.costs + len(self.static)
+
+
+@dataclass(frozen=True)
+class StaticColumn:
+    """Values of one task without periods, or of a part of one, at the last checkpoint it was scored on."""
+
+    task: str
+    name: str
+    values: Mapping[tuple[str, str], tuple[str, str]]
+    """(study, method) -> mean over seeds in percent, and its deviation (empty for one seed)."""
+
+    def of(self, line: Line) -> tuple[str, str]:
+        return self.values.get((line.study, line.method), ("–", ""))
+
+
+def tables(
+    results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[Score], only_scores: bool = False
+) -> list[PageTable]:
+    """`columns` in tables: evaluations on the studies' own periods, then those with a calendar of their own.
+
+    Costs stand in the first. Unless `only_scores`, tasks without periods stand in the last, or in one of their own
+    where that lacks a study that has them.
+    """
+    apart = {task for study in results for task in study.evaluated_by_task}
+    own = [score for score in columns if score.task not in apart]
+    groups = [*_parts("Held-out text", own), *_parts("Downstream", [s for s in columns if s.task in apart])]
+    found = [
+        PageTable(name, chosen, blocks(lines(summary, chosen)), costs=place == 0 and not only_scores)
+        for place, (name, chosen) in enumerate(groups)
+    ]
+    static = () if only_scores else static_columns(results)
+    if not static:
+        return found
+    wanted = {study for column in static for study, _ in column.values}
+    if wanted <= {line.study for block in found[-1].blocks for line in block.lines}:
+        return [*found[:-1], replace(found[-1], static=static)]
+    having = [replace(line, values=()) for line in lines(summary, columns) if line.study in wanted]
+    return [*found, PageTable("Tasks without periods", (), blocks(having), static=static)]
+
+
+def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
+    """Lines by the block they compete in, named by size and budget."""
+    found: dict[int, list[Line]] = {}
+    for line in rows:
+        found.setdefault(line.block, []).append(line)
+    return tuple(Block(_named(block[0]), tuple(block)) for block in found.values())
+
+
+def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple[StaticColumn, ...]:
+    """A column for each task without periods (its mean over its parts), or for each of its `parts`."""
+    values: dict[tuple[str, str, str], dict[tuple[str, str], tuple[str, str]]] = {}
+    for study in results:
+        rows = study.static[(study.static["source"] != "") == parts]
+        order = {label: place for place, label in enumerate(study.timeline.labels)}
+        for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
+            last = max(mine["trained"], key=lambda label: order.get(label, -1))
+            found = mine.loc[mine["trained"] == last, "value"].astype(float)
+            deviation = signed(100 * float(found.std(ddof=1)), 1) if len(found) > 1 else ""
+            place = (str(task), str(source), str(metric))
+            values.setdefault(place, {})[study.name, str(method)] = (signed(100 * float(found.mean()), 1), deviation)
+    kept = [place for place in values if not parts or place[2] != "centered"]
+    return tuple(
+        StaticColumn(task, source or CORE.get(metric, metric), values[task, source, metric])
+        for task, source, metric in kept
+    )
+
+
+def _parts(name: str, columns: Sequence[Score]) -> Iterator[tuple[str, tuple[Score, ...]]]:
+    """At most WIDE columns at a time, about as many in each; the first part has the name."""
+    if columns:
+        number = math.ceil(len(columns) / WIDE)
+        size = math.ceil(len(columns) / number)
+        for at in range(0, len(columns), size):
+            yield name if at == 0 else "", tuple(columns[at : at + size])
+
+
+def _named(line: Line) -> str:
+    what = "from scratch at each cutoff" if line.is_oracle else f"{count(line.nominal)} tokens"
+    return f"{count(line.parameters)} parameters · {what}"

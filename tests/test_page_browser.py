@@ -1,0 +1,134 @@
+"""The page of a study with TiC-LM's many evaluations, in a browser: nothing complains, overlaps or is wrong."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import CHROMIUM, Browser
+from reports import CHECKPOINTS, page, tic_lm, with_examples, with_static
+
+from ticlm.platform.matrix import views
+
+OVERLAPPING = """(() => {
+  const name = (svg) => svg.getAttribute("aria-label");
+  const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  return [...document.querySelectorAll(".chart svg")].flatMap((svg) => {
+    const boxes = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+    return boxes.flatMap(([one, a], i) => boxes.slice(i + 1)
+      .filter(([_, b]) => across(a, b) > 1.5 && down(a, b) > 3.5).map(([other]) => `${name(svg)}: ${one} / ${other}`));
+  });
+})()"""
+"""Pairs of labels that stand on each other in a chart (boxes of lines of text may touch)."""
+OUTSIDE = """[...document.querySelectorAll(".chart svg")].flatMap((svg) => {
+  const whole = svg.getBoundingClientRect();
+  const out = (box) => box.left < whole.left - 2 || box.right > whole.right + 2;
+  return [...svg.querySelectorAll("text")].filter((text) => out(text.getBoundingClientRect()))
+    .map((text) => `${svg.getAttribute("aria-label")}: ${text.textContent}`);
+})"""
+"""Labels that reach beyond their chart."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a study with everything on it."""
+    path = tmp_path_factory.mktemp("page") / "index.html"
+    path.write_text(page(with_static(with_examples(tic_lm(5))), apart=True), encoding="utf-8")
+    return path
+
+
+def choose(browser: Browser, select: str, value: int) -> None:
+    box = f"document.getElementById('{select}')"
+    browser.run(f"{box}.value = {value}; {box}.dispatchEvent(new Event('change'))")
+
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_every_evaluation_can_be_read_in_a_browser(browser: Browser, whole: Path, width: int, dark: bool) -> None:
+    browser.open(whole, width, dark=dark)
+    assert browser.requests == [whole.as_uri()]
+    assert browser.run("document.documentElement.dataset.theme === undefined && dark()") == dark
+    names = browser.run("study().views.map((view) => view.name)")
+    for i, name in enumerate(names):
+        choose(browser, "view", i)
+        browser.run("document.querySelectorAll('#time-lines button')[1].click()")
+        assert browser.run("document.documentElement.scrollWidth") <= width, name
+        assert browser.run(OVERLAPPING) == [] and browser.run(OUTSIDE) == [], name
+        assert browser.run("document.querySelectorAll('#heatmaps canvas').length") == 6
+        assert browser.run("document.querySelectorAll('#lag-told li').length") == 6
+        assert browser.run("document.querySelectorAll('#whiskers svg').length") == 3
+        browser.run("document.querySelectorAll('#time-lines button')[0].click()")
+        assert browser.run(OVERLAPPING) == [], name
+    for i in range(2):
+        choose(browser, "examples-set", i)
+        assert browser.run(OVERLAPPING) == [] and browser.run("document.querySelectorAll('#tallies rect').length") > 10
+    browser.run("document.getElementById('theme').click(); enlarge(0)")
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("wide", [1280, 400])
+def test_a_cell_under_the_mouse_tells_its_numbers(browser: Browser, whole: Path, wide: int) -> None:
+    result = tic_lm(5)
+    browser.open(whole, wide)
+    for name, row, column in (("codedocs-numpy@1", 2, 9), ("wiki-qa@1", 11, 0)):
+        seen = next(one for one in views(result) if one.name == name)
+        choose(browser, "view", browser.run("study().views.map((view) => view.name)").index(name))
+        browser.run("maps[1].canvas.scrollIntoView({block: 'center'})")
+        box = "(({ x, y, width, height }) => [x, y, width, height])(maps[1].canvas.getBoundingClientRect())"
+        left, top, width, height = browser.run(box)
+        x, y = browser.run(f"maps[1].corner({row} + 0.5, {column} + 0.5)")
+        assert 0 < x < width and 0 < y < height
+        browser.point(left + x, top + y)
+        first, own, place = browser.run("document.getElementById('tip').innerText").replace("−", "-").split("\n")
+        value = seen.methods[1].mean[row, column]
+        regret = seen.relative(seen.methods[1].mean)[row, column]
+        trained, evaluated = (f"{label[:4]}-{label[4:]}" for label in (CHECKPOINTS[row], seen.evaluated[column]))
+        assert place.startswith(f"trained to {trained}, evaluated on {evaluated}: ")
+        if name == "wiki-qa@1":
+            assert first == f"regret {100 * regret:+.1f} points" and own == f"accuracy {100 * value:.1f} %"
+        else:
+            assert first == f"regret {regret:+.3f}"
+            assert own == f"log-perplexity {value:.3f} (perplexity {np.exp(value):.2f})"
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_parts_of_bars_can_be_hidden_and_the_rest_fills_the_chart(browser: Browser, whole: Path) -> None:
+    browser.open(whole, 1280)
+    bars = "[...document.querySelectorAll('#tallies svg')][1].querySelectorAll('rect')"
+    assert browser.run(f"{bars}.length") == 3 * 16
+    before = browser.run(f"+{bars}[20].getAttribute('height')")  # new pages, beside many changed ones
+    browser.run("document.querySelectorAll('#tallies .legend')[1].querySelector('button').click()")
+    assert browser.run(f"{bars}.length") == 2 * 16
+    assert browser.run(f"+{bars}[0].getAttribute('height')") > 5 * before
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_study_without_a_reference_or_two_studies_are_shown_too(browser: Browser, tmp_path: Path) -> None:
+    raw = dataclasses.replace(tic_lm(2, ["wiki-qa@1", "wiki-diff@1"]), reference=None, name="raw")
+    path = tmp_path / "index.html"
+    path.write_text(page(tic_lm(3, ["tic-cc@1", "wiki-qa@1"]), raw, apart=True), encoding="utf-8")
+    browser.open(path, 400)
+    choose(browser, "study", 1)
+    assert browser.run("document.getElementById('side').textContent") == "Right of zero: better."
+    assert "higher is better" in browser.run("document.getElementById('scale').textContent")
+    choose(browser, "view", 1)
+    assert browser.run("document.getElementById('side').textContent") == "Left of zero: better."
+    assert browser.run("document.documentElement.scrollWidth") <= 400 and browser.complaints == []

@@ -1,0 +1,116 @@
+"""What was counted of sets of examples, as charts can hold it, and the figures made of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from ticlm.platform import driver, plan
+from ticlm.platform.census import Lineage
+from ticlm.platform.examplefigures import draw, example_figures
+from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.outcome import study_result
+from ticlm.platform.periods import Calendar
+from ticlm.platform.store import Store
+from ticlm.platform.study import Study
+from ticlm.platform.tallies import CountedExamples, Tally, counted, tallies
+
+
+def counts(*periods: dict[str, dict[str, int]]) -> dict[str, Tally]:
+    """The tallies of a set whose periods were counted so."""
+    labels = tuple(f"20130{i + 1}" for i in range(len(periods)))
+    found = CountedExamples("toy@1", labels, {label: {"all": 5} for label in labels}, dict(zip(labels, periods)))
+    return {tally.name: tally for tally in tallies(found)}
+
+
+def test_examples_of_subsets_are_the_first_count() -> None:
+    rows = {"201301": {"changed": 3, "unchanged": 9}, "201302": {"changed": 4}}
+    (tally,) = tallies(CountedExamples("toy@1", ("201301", "201302"), rows, {}))
+    assert (tally.name, tally.classes) == ("examples", ("unchanged", "changed"))
+    assert tally.counts.tolist() == [[9, 0], [3, 4]]
+    assert tally.over_time and not tally.is_distribution
+
+
+def test_classes_that_begin_with_numbers_go_from_small_to_large() -> None:
+    sizes = {"100-199": 5, "< 100": 1, "1,000+": 2, "200-999": 7}
+    tally = counts({"characters": sizes})["characters"]
+    assert tally.classes == ("< 100", "100-199", "200-999", "1,000+") and tally.is_ordered
+    assert tally.total.tolist() == [1, 5, 7, 2]
+
+
+def test_classes_without_an_order_go_from_frequent_to_rare() -> None:
+    tally = counts({"sites": {"math": 2, "gis": 900, "apple": 2}})["sites"]
+    assert tally.classes == ("gis", "apple", "math") and not tally.is_ordered
+    assert tally.is_log  # 900 and 2 on one scale
+    assert not counts({"n": {"1": 1, "2": 900}})["n"].is_log
+
+
+def test_counts_that_share_no_class_are_not_compared_over_time() -> None:
+    months = counts({"by month": {"201301": 4, "201302": 5}}, {"by month": {"201303": 6}})["by month"]
+    assert not months.over_time and months.is_distribution
+    pages = counts({"pages": {"changed": 4}}, {"pages": {"changed": 5}})["pages"]
+    assert pages.over_time and not pages.is_distribution
+
+
+def test_the_rarest_classes_become_one_and_nothing_is_lost() -> None:
+    tally = counts({"relation": {f"P{i}": 100 - i for i in range(30)}})["relation"]
+    few = tally.at_most(8)
+    assert len(few.classes) == 8 and few.classes[-1] == "all others (23)"
+    assert few.total.sum() == tally.total.sum()
+    assert tally.at_most(30) is tally
+
+
+def test_every_count_becomes_a_figure_with_the_panels_it_needs() -> None:
+    both = {"answers": {"1": 5, "2": 3}}
+    labels = ("201301", "201302")
+    found = CountedExamples("toy@1", labels, {x: {"all": 5} for x in labels}, {x: both | {"no": {}} for x in labels})
+    figures = dict(example_figures(found))
+    assert list(figures) == ["examples-toy-1-examples", "examples-toy-1-answers"]  # what is empty is not drawn
+    assert [len(figure.axes) for figure in figures.values()] == [1, 2]
+    over_time, distribution = figures["examples-toy-1-answers"].axes
+    assert heights(over_time) == [(0, 5), (0, 5), (5, 3), (5, 3)]
+    assert heights(distribution) == [(0, 10), (0, 6)]
+
+
+def heights(axes: Axes) -> list[tuple[float, float]]:
+    """Where each bar starts, and how high it is."""
+    return [(bar.get_y(), bar.get_height()) for bar in axes.patches if isinstance(bar, Rectangle)]
+
+
+def built(root: Path) -> Examples:
+    """A set of two periods on disk."""
+    store = Store(root / "examples/toy@1")
+    store.create("examples.json", ExamplesInfo(name="toy", version="1", recipe="r").model_dump_json().encode())
+    for k, period in enumerate(Calendar(initial="201301", last="201302").timeline().periods):
+        held = PeriodExamples(
+            period=period, subsets={}, statistics={"pages": {"changed": 4 + k, "new": 1}}, lineage=Lineage()
+        )
+        publish(store, held, {"all": [Example(str(i), "text") for i in range(3 + k)]})
+    return Examples.open(str(root / "examples/toy@1"))
+
+
+def test_a_built_set_counts_itself_and_is_drawn_twice_the_same(tmp_path: Path) -> None:
+    examples = built(tmp_path)
+    found = counted(examples)
+    assert (found.id, found.periods) == ("toy@1", ("201301", "201302"))
+    assert found.rows == {"201301": {"all": 3}, "201302": {"all": 4}}
+    assert found.statistics["201302"] == {"pages": {"changed": 5, "new": 1}}
+    first, second = draw(examples, tmp_path / "a"), draw(examples, tmp_path / "b")
+    assert [path.name for path in first] == [
+        f"examples-toy-1-{name}.{kind}" for name in ("examples", "pages") for kind in ("png", "svg")
+    ]
+    assert all(one.read_bytes() == other.read_bytes() for one, other in zip(first, second))
+    assert "new" in first[3].read_text() and "201302" in first[3].read_text()
+
+
+def test_a_study_carries_the_counts_of_the_sets_that_its_tasks_read(
+    toy_root: Path, toy_study: Callable[..., Study]
+) -> None:
+    built(toy_root)
+    tasks = [{"kind": "document-perplexity", "name": name, "examples": "toy@1"} for name in ("once", "twice")]
+    method = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 1}}
+    months = {"initial": "202301", "last": "202302"}
+    made = plan.make(toy_study(methods=[method], periods=months, evaluations=[{}, *tasks]), str(toy_root))
+    driver.train(made)
+    assert study_result(made).examples == (counted(Examples.open(str(toy_root / "examples/toy@1"))),)
