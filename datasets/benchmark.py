@@ -56,7 +56,8 @@ class Benchmark(Settings):
 
 
 class ExamplesRecord(Settings):
-    """What a build read of all its inputs, beside what its periods say of themselves."""
+    """What a build read of all its inputs, beside what its periods say of themselves. One that went on after it was
+    killed may not have read them all again: then `steps` are of the rest."""
 
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
@@ -76,13 +77,14 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
     RunError while another process builds the same.
     """
     store = Store(Store(root).uri(f"{FOLDER}/{benchmark.id}"))
-    _same_recipe(store, benchmark)
+    _check_recipe(store, benchmark)
     before = builds(store)
     inputs = tuple(benchmark.examples.inputs())
     if before and before[-1].inputs == inputs:
         progress(f"{benchmark.id}: nothing new")
         return Examples.open(store.uri())
     with lease(store, f"data build {benchmark.id}"), running_ray():
+        _check_recipe(store, benchmark)  # again, as another process may have built meanwhile
         staged = f"staging/{benchmark.identity[:16]}"
         for other in store.folders("staging"):
             if f"staging/{other}" != staged:
@@ -93,6 +95,8 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
             recipe=benchmark.identity,
             outside=() if benchmark.nouns is None else (benchmark.nouns.outside,),
         )
+        if not Examples(store, info).periods:  # of a first build that came to nothing
+            store.remove(INFO)
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
         site = Site(store, staged, benchmark.seed, inputs, built, progress)
@@ -101,7 +105,9 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
         if not made and not built:
             store.remove(INFO)
             raise InputError(f"{benchmark.id}: no example came of its inputs; {_losses(site.steps)}")
-        record = ExamplesRecord(inputs=inputs, steps=tuple(site.steps), periods=tuple(made))
+        known = {label for record in before for label in record.periods}
+        new = tuple(label for label in Examples(store, info).periods if label not in known)
+        record = ExamplesRecord(inputs=inputs, steps=tuple(site.steps), periods=new)
         store.write(f"{BUILDS}/{len(before):05d}.json", record.model_dump_json(indent=1).encode())
         store.remove("staging")
     return Examples.open(store.uri())
@@ -132,13 +138,12 @@ def _losses(steps: list[Step]) -> str:
     return f"read {read:,}" + "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
 
 
-def _same_recipe(store: Store, benchmark: Benchmark) -> None:
+def _check_recipe(store: Store, benchmark: Benchmark) -> None:
+    """InputError where periods stand that another recipe made."""
     if not store.exists(INFO):
         return
     standing = Examples.open(store.uri())
-    if standing.info.recipe != benchmark.identity and not standing.periods:  # a first build that came to nothing
-        store.remove(INFO)
-    elif standing.info.recipe != benchmark.identity:
+    if standing.periods and standing.info.recipe != benchmark.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
             f"version than {benchmark.version}"

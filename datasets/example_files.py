@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from pydantic import BeforeValidator, Field
 from ticlm.datasets import formats, listing
 from ticlm.datasets.buckets import Buckets
 from ticlm.datasets.documents import Input, moment
+from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Draft, Site
 from ticlm.platform.census import Step
 from ticlm.platform.examples import Example
@@ -21,6 +23,7 @@ from ticlm.platform.periods import Calendar, Period, span
 from ticlm.platform.settings import Settings
 
 BUCKETS = 64
+STANDS = "in a period that stands"
 Record = Mapping[str, Any]
 
 
@@ -46,7 +49,7 @@ class ExampleFiles(Settings):
     """Examples in `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files: paths, globs or folders, local or remote.
 
     Where a date says when an example is from, `periods` cuts time; where a label or the file's name does, the label
-    stands. A list of choices is led by the answer, or `gold` says which of them it is.
+    stands. Of choices, the answer is the one that `gold` counts to, or the record's `answer`, or the first.
     """
 
     kind: Literal["files"] = "files"
@@ -65,118 +68,120 @@ class ExampleFiles(Settings):
 
     def drafts(self, site: Site) -> Iterator[Draft]:
         buckets = site.buckets("read", BUCKETS)
+        names = [f"{hash64(entry.model_dump_json()):016x}" for entry in site.inputs]
         read = partial(_read, buckets, self)
-        writers = list(site.each("read", read, site.inputs, sum(entry.size for entry in site.inputs)))
-        steps = [Step.model_validate(buckets.about(name)["step"]) for name in writers]
-        site.steps += Step.sum([(step,) for step in steps])
-        files: dict[str, list[str]] = {}
-        for writer in writers:
-            for label in buckets.about(writer)["periods"]:
-                files.setdefault(label, []).append(writer)
-        for label in sorted(files, key=span):
-            if label in site.built:
-                continue
-            mine = [
-                Example(**_tuples(value))
-                for key, value in buckets.read(buckets.of(label), files[label])
-                if key == label
-            ]
+        for _ in site.each("read", read, list(zip(names, site.inputs)), sum(entry.size for entry in site.inputs)):
+            pass
+        told = [buckets.about(name) for name in names]
+        site.steps += Step.sum([(Step.model_validate(one["step"]),) for one in told])
+        counts = Counter[str]()
+        for one in told:
+            counts.update(one["periods"])
+        late = sum(count for label, count in counts.items() if label in site.built)
+        site.steps.append(Step(name="examples", read=counts.total(), dropped={STANDS: late} if late else {}))
+        for label in sorted(counts.keys() - site.built, key=span):
+            whose = [place for place, one in enumerate(told) if label in one["periods"]]
+            found = buckets.read(buckets.of(label), [names[place] for place in whose])
+            mine = [Example(**_tuples(value)) for key, value in found if key == label]
             start, end = span(label)
-            given = tuple(site.inputs[writers.index(writer)].path for writer in files[label])
+            given = tuple(site.inputs[place].path for place in whose)
             yield Draft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
 
 
-def _read(buckets: Buckets, files: ExampleFiles, entry: Input) -> str:
-    """Stage the examples of one file; the name of the writer that did."""
-    from ticlm.datasets.recipe import hash64
+class _Unusable(Exception):
+    """Why a record is no example."""
 
-    name = f"{hash64(entry.model_dump_json()):016x}"
+
+def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> None:
+    """Stage the examples of one file, under the writer's name that goes with it."""
+    name, entry = named
     if buckets.is_written(name):
-        return name
+        return
     dropped: Counter[str] = Counter()
-    periods: dict[str, None] = {}
+    periods: Counter[str] = Counter()
     read = 0
     with buckets.writing(name) as into:
         for number, record in formats.records(entry.path, 0, None, ()):
             read += 1
-            found = record if isinstance(record, str) else _example(files, record, f"{entry.path}:{number}")
-            if isinstance(found, str):
-                dropped[found] += 1
+            try:
+                if isinstance(record, str):
+                    raise _Unusable(record)
+                label, example = _placed(files, record, entry.path), _example(files.fields, record)
+            except _Unusable as why:
+                dropped[str(why)] += 1
                 continue
-            label, example = found
-            periods[label] = None
-            into.add(label, example)
-        into.about = {
-            "step": Step(name="read", read=read, dropped=dict(sorted(dropped.items()))).model_dump(),
-            "periods": list(periods),
-        }
-    return name
+            periods[label] += 1
+            into.add(label, {"id": f"{entry.path.rsplit('/', 1)[-1]}:{number}"} | example)
+        step = Step(name="records", read=read, dropped=dict(sorted(dropped.items())))
+        into.about = {"step": step.model_dump(), "periods": periods}
 
 
-def _example(files: ExampleFiles, record: Record, where: str) -> tuple[str, dict[str, Any]] | str:
-    """(label of the period, fields of the Example), or why the record is none."""
-    fields = files.fields
-    text = record.get(fields.text)
+def _example(fields: ExampleFields, record: Record) -> dict[str, Any]:
+    """The fields of an Example that the record gives."""
+    text, answer = record.get(fields.text), record.get(fields.answer)
     if not isinstance(text, str) or not text.strip():
-        return "without text"
-    label = _label(files, record, where)
-    if label not in _KNOWN_REASONS:
-        answer, choices = record.get(fields.answer), _strings_of(record.get(fields.choices))
-        gold = record.get("gold", 0)
-        if choices is None or not isinstance(gold, int) or (choices and not 0 <= gold < len(choices)):
-            return "unreadable choices"
-        aliases = _strings_of(record.get(fields.aliases))
-        if aliases is None or not isinstance(answer, str | None):
-            return "unreadable answer"
-        if choices:
-            choices.insert(0, choices.pop(gold))
-            answer = choices[0] if answer is None else answer
-        about = {name: str(record[name]) for name in fields.about if record.get(name) is not None}
-        return label, {
-            "id": str(record.get(fields.id) or where.rsplit("/", 1)[-1]),
-            "text": text,
-            "answer": answer,
-            "aliases": aliases,
-            "choices": choices,
-            "source": str(record.get(fields.source) or ""),
-            "about": about,
-        }
-    return label
+        raise _Unusable("without text")
+    if not isinstance(answer, str | None):
+        raise _Unusable("unreadable answer")
+    choices = _led(_strings_of(record.get(fields.choices), "unreadable choices"), answer, record.get("gold"))
+    found = {
+        "text": text,
+        "answer": choices[0] if choices else answer,
+        "aliases": _strings_of(record.get(fields.aliases), "unreadable answer"),
+        "choices": choices,
+        "source": str(record.get(fields.source) or ""),
+        "about": {name: str(record[name]) for name in fields.about if record.get(name) is not None},
+    }
+    return found if record.get(fields.id) in (None, "") else found | {"id": str(record[fields.id])}
 
 
-def _label(files: ExampleFiles, record: Record, where: str) -> str:
-    """The label of the record's period, or one of _KNOWN_REASONS."""
+def _led(choices: list[str], answer: str | None, gold: object) -> list[str]:
+    """The choices, the answer first: the one that `gold` counts to, or that is the answer, or the first."""
+    if not choices:
+        return choices
+    if gold is None:
+        place = 0 if answer is None else choices.index(answer) if answer in choices else -1
+    else:
+        place = gold if isinstance(gold, int) and not isinstance(gold, bool) else -1
+    if not 0 <= place < len(choices) or answer not in (None, choices[place]):
+        raise _Unusable("unreadable choices")
+    return [choices[place], *choices[:place], *choices[place + 1 :]]
+
+
+def _placed(files: ExampleFiles, record: Record, path: str) -> str:
+    """The label of the record's period."""
     if not files.fields.period:
-        named = re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", where.rsplit("/", 1)[-1])
-        return named[0] if named else "no period in the file's name"
+        for named in re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", path.rsplit("/", 1)[-1]):
+            with suppress(ValueError):
+                span(named)
+                return str(named)
+        raise _Unusable("no period in the file's name")
     stamp = record.get(files.fields.period)
     if stamp is None or stamp == "":
-        return "without date"
-    if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
-        try:
-            start, end = span(stamp)
-        except ValueError:
-            return "unreadable date"
-        return stamp.replace("..", "-") if start < end else "unreadable date"
+        raise _Unusable("without date")
+    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; as seconds it would be of the seventies
+        stamp = str(stamp)
     try:
+        if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
+            span(stamp)
+            return stamp.replace("..", "-")
         period = files.periods.place(moment(stamp))
     except ValueError:
-        return "unreadable date"
-    return "outside the periods" if period is None else period.label
+        raise _Unusable("unreadable date") from None
+    if period is None:
+        raise _Unusable("outside the periods")
+    return period.label
 
 
-_KNOWN_REASONS = frozenset({"no period in the file's name", "without date", "unreadable date", "outside the periods"})
-
-
-def _strings_of(value: object) -> list[str] | None:
-    """A list of texts, empty where there is none; None for anything else."""
+def _strings_of(value: object, otherwise: str) -> list[str]:
+    """A list of texts, empty where there is none."""
     if value is None:
         return []
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return list(value)
-    return None
+    raise _Unusable(otherwise)
 
 
 def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def overview(examples: Examples, period: str | None = None) -> Group:
     lines = [f"{line}, from outside the timeline" for line in examples.info.outside]
     steps = Step.sum([manifest.steps for manifest in manifests.values()])
     if period is None:
-        steps = (*builds(examples.store)[-1].steps, *steps)
+        steps = (*(step for record in builds(examples.store)[-1:] for step in record.steps), *steps)
     if steps:
         parts.append(titled("Steps", steps_table(steps)))
     return Group(*parts, *(Text(line, overflow="fold") for line in lines))

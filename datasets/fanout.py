@@ -47,8 +47,11 @@ def each(
 
 
 class Actors(Generic[T, R]):
-    """Workers that `kind(*settings)` makes: one for each of at most so many actors, with a CPU each, which stay until
-    the block ends. It is for what takes long to load."""
+    """Workers that `kind(*settings)` makes: one for each of at most so many actors, which stay until the block
+    ends. It is for what takes long to load.
+
+    They claim no CPU: between their turns, others do (tasks would wait for ever for what an idle actor holds).
+    """
 
     def __init__(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> None:
         self._kind, self._settings, self._most = kind, settings, most
@@ -72,7 +75,7 @@ class Actors(Generic[T, R]):
         from ray.util import ActorPool
 
         wanted = min(self._most, len(items), int(ray.cluster_resources().get("CPU", 1)))
-        make = ray.remote(num_cpus=1, max_restarts=3, max_task_retries=3)(_Actor)
+        make = ray.remote(num_cpus=0, max_restarts=3, max_task_retries=3)(_Actor)
         while len(self._actors) < max(1, wanted):
             self._actors.append(make.remote(self._kind, self._settings))
         packed = [pickle.dumps(item) for item in items]

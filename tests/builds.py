@@ -27,10 +27,11 @@ corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: 
 
 
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have builds do their work items one after the other in this process."""
+    """Have builds do their work items one after the other in this process; those of examples last first, as their
+    order must not count."""
     monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
     monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, items))
+    monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, reversed(items)))
     monkeypatch.setattr(benchmark, "running_ray", contextlib.nullcontext)
     monkeypatch.setattr(benchmark, "taggers", lambda of: contextlib.nullcontext(InThisProcess(nouns.Tagger(of))))
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from ticlm.datasets import benchmark
 from ticlm.datasets.benchmark import Benchmark
-from ticlm.datasets.examplesview import as_json
+from ticlm.datasets.examplesview import as_json, overview
 from ticlm.platform import settings
+from ticlm.platform.display import console
 from ticlm.platform.errors import InputError
 from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.periods import Period, span
@@ -82,7 +83,8 @@ def test_every_record_of_a_file_is_an_example_or_counted(records: Path, loop: No
     (third,) = made.read("202301-202303", "all")
     assert (third.answer, third.choices, third.source) == ("yes", ("yes", "no"), "site")
     (build,) = json.loads(as_json(made))["builds"]
-    (step,) = build["steps"]
+    step, placed = build["steps"]
+    assert (placed["read"], placed["dropped"]) == (3, {})
     assert step["read"] == len(RECORDS) + 1 == 3 + sum(step["dropped"].values())
     assert step["dropped"] == {
         "broken JSON line": 1,
@@ -97,10 +99,46 @@ def test_every_record_of_a_file_is_an_example_or_counted(records: Path, loop: No
 def test_the_name_of_a_file_can_say_which_period_it_is(loop: None, tmp_path: Path) -> None:
     for label in ("201706", "202006"):
         (tmp_path / f"{label}.jsonl").write_text(json.dumps({"title": "t", "text": f"of {label}"}) + "\n")
-    (tmp_path / "other.jsonl").write_text(json.dumps({"text": "of no period"}) + "\n")
+    for odd in ("other", "of_201399", "in_1999"):
+        (tmp_path / f"{odd}.jsonl").write_text(json.dumps({"text": "of no period"}) + "\n")
     made = benchmark.build(recipe(tmp_path, fields={"period": "", "about": ["title"]}), str(tmp_path / "root"))
     assert [next(made.read(label, "all")).text for label in made.periods] == ["of 201706", "of 202006"]
     assert next(made.read("201706", "all")).about == {"title": "t"}
+    assert json.loads(as_json(made))["builds"][0]["steps"][0]["dropped"] == {"no period in the file's name": 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "choices"),
+    [
+        ({"choices": ["a", "b", "c"]}, ("a", "b", "c")),
+        ({"choices": ["a", "b", "c"], "gold": 2}, ("c", "a", "b")),
+        ({"choices": ["a", "b", "c"], "answer": "b"}, ("b", "a", "c")),
+        ({"choices": ["a", "b"], "answer": "b", "gold": 1}, ("b", "a")),
+        ({"choices": ["a", "b"], "answer": "b", "gold": 0}, None),
+        ({"choices": ["a", "b"], "answer": "c"}, None),
+        ({"choices": ["a", "b"], "gold": True}, None),
+        ({"choices": ["a", "b"], "gold": -1}, None),
+    ],
+)
+def test_the_answer_leads_the_choices_or_the_record_is_none(
+    fields: dict[str, Any], choices: tuple[str, ...] | None, loop: None, tmp_path: Path
+) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"text": "?", "timestamp": 202301, **fields}) + "\n")
+    if choices is None:
+        with pytest.raises(InputError, match="1 unreadable choices"):
+            benchmark.build(recipe(path), str(tmp_path))
+        return
+    (example,) = benchmark.build(recipe(path), str(tmp_path)).read("202301", "all")
+    assert example.choices == choices and example.answer == choices[0]
+
+
+def test_a_set_can_be_looked_at_before_its_first_build_is_done(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    publish(store, PeriodExamples(period=period("202301"), subsets={}), {"all": [Example("a", "text")]})
+    with console().capture() as shown:
+        console().print(overview(Examples(store, ExamplesInfo(name="x", version="1", recipe=""))))
+    assert "202301" in shown.get()
 
 
 def test_what_is_new_is_added_and_what_stands_stays(records: Path, loop: None, tmp_path: Path) -> None:
@@ -111,7 +149,10 @@ def test_what_is_new_is_added_and_what_stands_stays(records: Path, loop: None, t
     assert told == ["mine@1: nothing new"]
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"text": "fourth", "timestamp": "2023-04-01"}) + "\n")
-    after = benchmark.build(recipe([records, more]), root)
+    late = tmp_path / "late.jsonl"
+    late.write_text(json.dumps({"text": "too late", "timestamp": "2023-01-09"}) + "\n")
+    after = benchmark.build(recipe([records, late, more]), root)
+    assert json.loads(as_json(after))["builds"][-1]["steps"][-1]["dropped"] == {"in a period that stands": 4}
     assert list(after.periods) == [*before, "202304"]
     assert {label: after.periods[label] for label in before} == before
 
