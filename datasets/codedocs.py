@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Literal
@@ -18,11 +18,13 @@ from ticlm.datasets.site import Draft, Site
 from ticlm.datasets.trees import described
 from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example
+from ticlm.platform.examples import Example, Examples
 from ticlm.platform.periods import Period, span
 from ticlm.platform.settings import Settings
 
 HASHED = "sha256:"
+STANDS, FOLLOWED = "in a period that stands", "followed within the month"
+LEFT_OUT = "releases left out"
 
 
 class CodeDocs(Settings):
@@ -30,7 +32,8 @@ class CodeDocs(Settings):
 
     `path` is the folder or archive of a release, with `{version}` in it; without one, the sources come from an index of
     packages: `index`, else pip's PIP_INDEX_URL, else the public one. The period of a release is the month it came out
-    in; of several in one month the last one stands (in the order of the recipe, where dates are the same).
+    in; of several in one month the last one stands (in the order of the recipe, where dates are the same). A month that
+    was built stays as it is: a release that is added to it is left out, and counted.
     """
 
     kind: Literal["tic-codedocs"] = "tic-codedocs"
@@ -63,18 +66,40 @@ class CodeDocs(Settings):
         return [self._input(release, index) for release in self.releases]
 
     def drafts(self, site: Site) -> Iterator[Draft]:
-        months: dict[str, list[tuple[date, int]]] = {}
+        days: dict[str, list[tuple[date, int]]] = {}
         for number, entry in enumerate(site.inputs):
             day = date.fromisoformat(entry.stamp.split()[0])
-            months.setdefault(f"{day:%Y%m}", []).append((day, number))
-        last = {label: max(days)[1] for label, days in sorted(months.items()) if label not in site.built}
+            days.setdefault(f"{day:%Y%m}", []).append((day, number))
+        months = {label: [number for _, number in sorted(found)] for label, found in sorted(days.items())}
+        last = {label: numbers[-1] for label, numbers in months.items() if label not in site.built}
+        site.steps.append(self._releases(site, months))
         pages = site.buckets("pages", 1)
         left = [(self.releases[number].version, site.inputs[number]) for number in last.values()]
         for _ in site.each("releases", partial(_read, pages, self), left):
             pass
         for label, number in last.items():
-            same = [self.releases[other].version for _, other in sorted(months[label])]
+            same = [self.releases[other].version for other in months[label]]
             yield self._draft(pages, label, site.inputs[number], self.releases[number].version, same)
+
+    def _releases(self, site: Site, months: Mapping[str, Sequence[int]]) -> Step:
+        """Releases, and those of them that no period holds, nor will when this build is done; it says so of those that
+        came too late."""
+        periods = Examples.open(site.store.uri()).periods if site.built else {}
+        dropped: Counter[str] = Counter()
+        for label, numbers in months.items():
+            versions = [self.releases[number].version for number in numbers]
+            if label not in site.built:
+                dropped[FOLLOWED] += len(versions) - 1
+                continue
+            counts = periods[label].statistics
+            held, followed = counts["documents by release"], counts.get(LEFT_OUT, {})
+            late = [one for one in versions if one not in held and _followed(one, *held) not in followed]
+            dropped[STANDS] += len(late)
+            dropped[FOLLOWED] += sum(one not in late and one not in held for one in versions)
+            for version in late:
+                site.progress(f"{self.project} {version} is left out: {label} stands already, with {', '.join(held)}")
+        lost = {reason: count for reason, count in sorted(dropped.items()) if count}
+        return Step(name="releases", read=len(site.inputs), dropped=lost)
 
     def _path(self, release: Release) -> str:
         return release.path or self.path.replace("{version}", release.version)
@@ -108,8 +133,8 @@ class CodeDocs(Settings):
         ]
         start, end = span(label)
         statistics = {"documents by release": {version: len(examples)}}
-        if earlier := [f"{other}, as {version} followed within the month" for other in same if other != version]:
-            statistics["releases left out"] = dict.fromkeys(earlier, 1)
+        if earlier := [_followed(other, version) for other in same if other != version]:
+            statistics[LEFT_OUT] = dict.fromkeys(earlier, 1)
         return Draft(
             Period(label=label, start=start, end=end),
             {"all": examples},
@@ -117,6 +142,10 @@ class CodeDocs(Settings):
             statistics=statistics,
             inputs=(entry.path,),
         )
+
+
+def _followed(earlier: str, version: str) -> str:
+    return f"{earlier}, as {version} followed within the month"
 
 
 def _writer(version: str, entry: Input) -> str:

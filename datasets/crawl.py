@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import model_validator
 
 from ticlm.datasets import fetching, listing
 from ticlm.datasets.documents import Bad, Document, Input, Piece, Skipped
@@ -25,10 +25,6 @@ _SUFFIX = re.compile(r"(\.warc)?(\.wet|\.wat)?(\.gz|\.zst)?$")
 _CRAWLED = re.compile(r"CC-MAIN-(\d{14})")
 
 
-def _strings(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 class CrawlDocuments(Settings):
     """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one a line,
     each joined to `base`.
@@ -40,8 +36,8 @@ class CrawlDocuments(Settings):
     """
 
     kind: Literal["crawl"] = "crawl"
-    paths: Annotated[tuple[str, ...], BeforeValidator(_strings)] = ()
-    lists: Annotated[tuple[str, ...], BeforeValidator(_strings)] = ()
+    paths: listing.Patterns = ()
+    lists: listing.Patterns = ()
     base: str = "https://data.commoncrawl.org/"
     dated: Literal["file", "record"] = "file"
     together: Literal["file", "url"] = "file"

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ticlm.datasets import formats, listing
 from ticlm.platform.periods import Calendar, Timeline
@@ -104,10 +104,6 @@ class Fields(Settings):
         )
 
 
-def _strings(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 class FileDocuments(Settings):
     """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
 
@@ -115,7 +111,7 @@ class FileDocuments(Settings):
     """
 
     kind: Literal["files"] = "files"
-    paths: Annotated[tuple[str, ...], BeforeValidator(_strings)] = Field(min_length=1)
+    paths: listing.Patterns = Field(min_length=1)
     fields: Fields = Fields()
 
     @property

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ticlm.datasets import formats, listing
 from ticlm.datasets.buckets import Buckets
 from ticlm.datasets.documents import Input, moment
+from ticlm.datasets.listing import Patterns
 from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Draft, Site
 from ticlm.platform.census import Step
@@ -25,10 +26,6 @@ from ticlm.platform.settings import Settings
 BUCKETS = 64
 STANDS = "in a period that stands"
 Record = Mapping[str, Any]
-
-
-def _strings(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 class ExampleFields(Settings):
@@ -53,7 +50,7 @@ class ExampleFiles(Settings):
     """
 
     kind: Literal["files"] = "files"
-    paths: Annotated[tuple[str, ...], BeforeValidator(_strings)] = Field(min_length=1)
+    paths: Patterns = Field(min_length=1)
     fields: ExampleFields = ExampleFields()
     subset: Subset = "all"
     periods: Calendar = Calendar()

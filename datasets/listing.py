@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator
 
 from ticlm.platform.errors import InputError
+
+
+def _strings(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings)]
+"""Paths, globs and folders as a user gives them: one may stand without its list."""
 
 
 class Found(NamedTuple):

@@ -142,11 +142,11 @@ def joined(records: Iterable[tuple[str, Record]], left: Counter[str]) -> Iterato
             left["Votes"] += sum("month" in one for one in found[key])
             continue
         left["Posts"] += len(mine) - 1
-        yield _joined(key, min(mine, key=repr), found[key])
+        yield _joined(key, mine[0] if len(mine) == 1 else min(mine, key=repr), found[key])
 
 
 def _joined(key: str, post: Record, records: Sequence[Record]) -> Post:
-    events = sorted((one for one in records if "of" in one), key=lambda one: (one["date"], one["order"], repr(one)))
+    events = sorted((one for one in records if "of" in one), key=_in_order)
     last: dict[str, dict[int, Any]] = {"titles": {}, "bodies": {}, "deletions": {}}
     for one in events:
         last[one["of"]][month_of(one["date"])] = one["to"]
@@ -175,6 +175,11 @@ def _joined(key: str, post: Record, records: Sequence[Record]) -> Post:
         html_now=post["html"] if wanted and gaps else None,
         characters=len(newest) if is_question else None,
     )
+
+
+def _in_order(event: Record) -> tuple[str, int, bool, str]:
+    """By time and number; of those with the same, in any order that does not depend on where they stood."""
+    return event["date"], event["order"], event["to"] is None, str(event["to"])
 
 
 def month_of(date: str) -> int:

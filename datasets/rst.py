@@ -33,16 +33,17 @@ class Page:
 
 def rst_page(name: str, source: str, version: str = "") -> Page:
     """A file's text, under the first title in it (under its own name where there is none); `|version|` and `|release|`
-    in it are the `version`. BrokenPage where docutils fails; errors of the markup leave what they are about as it is
-    written."""
+    in it are the `version`, unless the page defines them. BrokenPage where docutils fails; errors of the markup leave
+    what they are about as it is written."""
     from docutils.core import publish_doctree
 
     if len(source) > MOST_CHARS:
         raise BrokenPage("too large")
     try:
         with _sphinx_markup():
+            # at the top, where no block is left open, and a definition of the page's own comes later and is taken
             release = _RELEASE.format(version) if version else ""
-            title, text = text_of(publish_doctree(source + release, source_path=name, settings_overrides=_QUIET))
+            title, text = text_of(publish_doctree(release + source, source_path=name, settings_overrides=_QUIET))
     except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
         raise BrokenPage("broken markup") from None
     return Page(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
@@ -60,7 +61,8 @@ _QUIET = {
     "_disable_config": True,
     "line_length_limit": MOST_CHARS,
 }
-_RELEASE = "\n\n.. |version| replace:: {0}\n.. |release| replace:: {0}\n"
+_RELEASE = ".. |version| replace:: {0}\n.. |release| replace:: {0}\n..\n\n"
+"""Up to an empty comment, which takes in no lines: a page may begin with indented ones."""
 _SILENT = {
     "toctree", "contents", "sectnum", "currentmodule", "module", "py:module", "py:currentmodule", "index", "highlight",
     "default-domain", "tabularcolumns", "raw", "include", "literalinclude", "meta", "graphviz", "digraph", "graph",

@@ -196,7 +196,7 @@ def _elements(data: bytes) -> list[Row | str]:
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     return [
-        dict(element.attrib) if element.tag == "row" else "not a row"
+        dict(element.items()) if element.tag == "row" else "not a row"
         for element in etree.fromstring(data, parser)
         if isinstance(element.tag, str)
     ]

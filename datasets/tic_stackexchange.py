@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ticlm.datasets import stackexchange
 from ticlm.datasets.asked import Asked
 from ticlm.datasets.documents import Input
 from ticlm.datasets.frames import Frame, frames
+from ticlm.datasets.listing import Patterns
 from ticlm.datasets.posts import label
 from ticlm.datasets.questions import Asking
 from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Draft, Site
 from ticlm.platform.census import Step
-from ticlm.platform.examples import Example
+from ticlm.platform.errors import InputError
+from ticlm.platform.examples import Example, Examples
 from ticlm.platform.mixture import Subset
 from ticlm.platform.periods import Period, span
 from ticlm.platform.settings import Settings
-
-
-def _strings(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 class TicStackExchange(Asking):
@@ -43,7 +41,7 @@ class TicStackExchange(Asking):
     """
 
     kind: Literal["tic-stackexchange"] = "tic-stackexchange"
-    paths: Annotated[tuple[str, ...], BeforeValidator(_strings)] = Field(min_length=1)
+    paths: Patterns = Field(min_length=1)
     site: str = ""
     """Its name; by default that of the archive or the folder."""
     subset: Subset = "all"
@@ -61,7 +59,7 @@ class TicStackExchange(Asking):
         return stackexchange.inputs(self.paths)
 
     def drafts(self, site: Site) -> Iterator[Draft]:
-        asked = Asked.of(site, self, self.site or stackexchange.site_of(site.inputs))
+        asked = Asked.of(site, self, self._name(site))
         standing = _standing(site, asked)
         counts = {month: count for month, count in asked.counts.items() if month >= standing}
         taken = {m: min(count, self.month_most or count) for m, count in counts.items() if count >= self.month_least}
@@ -80,6 +78,21 @@ class TicStackExchange(Asking):
                 mine = {month: counts[month] for month in sorted(taken) if month in frame}
                 yield self._draft(site, asked, frame, mine, begin)
             begin = frame.last + 1
+
+    def _name(self, site: Site) -> str:
+        """The name of the site; InputError where files tell another than that of the frames that stand."""
+        if self.site:
+            return self.site
+        name = stackexchange.site_of(site.inputs)
+        for standing in sorted(site.built)[-1:]:
+            example = next(Examples.open(site.store.uri()).read(standing, self.subset))
+            if example.source != name:
+                raise InputError(
+                    f"examples.paths: files of {name} by their names, and the frames that stand are of "
+                    f"{example.source}; put them into a folder {example.source}, or build another version with a name "
+                    f"for the site as examples.site"
+                )
+        return name
 
     def _draft(self, site: Site, asked: Asked, frame: Frame, counts: Mapping[int, int], begin: int) -> Draft:
         """A frame's examples, and what was counted of all questions since `begin`."""

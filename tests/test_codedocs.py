@@ -25,6 +25,7 @@ from ticlm.datasets.docpages import DocPages
 from ticlm.datasets.example_files import ExampleFiles
 from ticlm.datasets.recipe import FOLDER
 from ticlm.datasets.releases import with_login
+from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.examples import Example, Examples
 from ticlm.platform.settings import load, parse
@@ -175,6 +176,53 @@ def test_of_two_releases_in_a_month_the_later_one_stands(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("loop")
+def test_a_release_of_a_month_that_stands_is_counted_and_said(tmp_path: Path) -> None:
+    days = {"1.2.0": "2017-06-07", "1.2.1": "2017-06-20", "1.2.2": "2017-06-25", "1.3.0": "2017-07-01"}
+    for version in days:
+        grown(tmp_path / version, more=version)
+    releases = [{"version": version, "date": day} for version, day in days.items()]
+    told: list[str] = []
+
+    def built(count: int) -> tuple[Examples, list[Step]]:
+        maker = docs(path=str(tmp_path / "{version}"), releases=releases[:count])
+        found = benchmark.build(Benchmark(name="toy", version="1", examples=maker), str(tmp_path), told.append)
+        return found, list(benchmark.builds(found.store)[-1].steps)
+
+    within = {"followed within the month": 1}
+    first, steps = built(2)
+    assert steps == [Step(name="releases", read=2, dropped=within)]
+    before = pages(first)["201706"]
+    found, steps = built(4)
+    assert steps == [Step(name="releases", read=4, dropped=within | {"in a period that stands": 1})]
+    assert steps[0].kept == len(found.periods) == 2 and pages(found)["201706"] == before
+    assert told.count("toy 1.2.2 is left out: 201706 stands already, with 1.2.1") == 1
+
+
+@pytest.mark.usefixtures("loop")
+def test_what_is_said_of_releases_does_not_depend_on_where_a_build_broke(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("1.2.0", "1.2.1", "1.3.0"):
+        grown(tmp_path / version, more=version)
+    days = {"1.2.0": "2017-06-07", "1.2.1": "2017-06-20", "1.3.0": "2017-07-01"}
+    made = docs(path=str(tmp_path / "{version}"), releases=[{"version": v, "date": day} for v, day in days.items()])
+    real, calls = CodeDocs._draft, iter(range(9))
+
+    def dying(*given: Any) -> Any:
+        if next(calls) == 1:
+            raise RunError("killed")
+        return real(*given)
+
+    with monkeypatch.context() as patch, pytest.raises(RunError, match="killed"):
+        patch.setattr(CodeDocs, "_draft", dying)
+        build(made, tmp_path)
+    assert list(Examples.open(str(tmp_path / "examples/toy@1")).periods) == ["201706"]
+    resumed, whole = build(made, tmp_path), build(made, tmp_path / "at once")
+    assert benchmark.builds(resumed.store)[-1].steps == benchmark.builds(whole.store)[-1].steps
+    assert pages(resumed) == pages(whole)
+
+
+@pytest.mark.usefixtures("loop")
 def test_a_new_release_is_added_and_those_before_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in ("1.2.0", "1.3.0"):
         grown(tmp_path / version, more=version)
@@ -194,16 +242,16 @@ def test_a_new_release_is_added_and_those_before_stay(tmp_path: Path, monkeypatc
 def test_a_build_that_broke_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in ("1.2.0", "1.3.0"):
         (tmp_path / f"{version}.zip").write_bytes(packed(grown(tmp_path / version, more=version), version, ".zip"))
-    whole = (tmp_path / "1.3.0.zip").read_bytes()
-    (tmp_path / "1.3.0.zip").write_bytes(whole[:-200])
+    whole = (tmp_path / "1.2.0.zip").read_bytes()
+    (tmp_path / "1.2.0.zip").write_bytes(whole[:-200])
     read = _counting(monkeypatch)
     releases = [{"version": "1.2.0", "date": "2017-06"}, {"version": "1.3.0", "date": "2018-01"}]
     made = docs(path=str(tmp_path / "{version}.zip"), releases=releases)
-    with pytest.raises(InputError, match=r"1\.3\.0\.zip: cut off, damaged, or no archive"):
+    with pytest.raises(InputError, match=r"1\.2\.0\.zip: cut off, damaged, or no archive"):
         build(made, tmp_path)
-    (tmp_path / "1.3.0.zip").write_bytes(whole)
+    (tmp_path / "1.2.0.zip").write_bytes(whole)
     broken = pages(build(made, tmp_path))
-    assert read == ["1.2.0", "1.3.0", "1.3.0"]
+    assert read == ["1.3.0", "1.2.0", "1.2.0"]
     assert broken == pages(build(made, tmp_path / "at once"))
 
 
@@ -344,6 +392,6 @@ def test_real_pages_that_lie_ready_are_all_read(tmp_path: Path) -> None:
     found = build(given_pages(REAL), tmp_path)
     lines = {path.name[:6]: len(gzip.decompress(path.read_bytes()).splitlines()) for path in REAL.glob("*.jsonl.gz")}
     kept = {label: one.subsets["all"].rows for label, one in found.periods.items()}
-    (step,) = benchmark.builds(found.store)[-1].steps
-    assert step.read == sum(lines.values()) and step.kept == sum(kept.values())
+    records, examples = benchmark.builds(found.store)[-1].steps
+    assert records.read == sum(lines.values()) and examples.kept == records.kept == sum(kept.values())
     assert kept.keys() == lines.keys()

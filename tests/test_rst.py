@@ -116,6 +116,20 @@ def test_the_version_stands_where_the_page_asks_for_it() -> None:
     assert text("This is |version|.", "1.13.0") == "This is 1.13.0."
 
 
+@pytest.mark.parametrize("end", ["It ends like this::\n", "..", ".. note::", "- a list\n\n  with more", "  indented"])
+def test_the_version_stands_however_a_page_ends_or_begins(end: str) -> None:
+    page = rst_page("a.rst", f"Title\n=====\n\nThis is |version|.\n\n{end}", "1.13.0")
+    assert page.title == "Title" and page.text.startswith("This is 1.13.0.") and "replace" not in page.text
+    begun = rst_page("a.rst", f"{end}\n\nThis is |release|.\n", "1.13.0").text
+    plain = rst_page("a.rst", f"{end}\n\nThis is 1.13.0.\n", "1.13.0").text
+    assert begun == plain and "1.13.0" in plain
+
+
+def test_a_version_of_the_pages_own_stands() -> None:
+    own = "*beta*\n\n.. |version| replace:: mine\n\n|version| of |release|"
+    assert text(own, "1.13.0") == "beta\n\nmine of 1.13.0"
+
+
 def test_broken_markup_stays_as_it_is_written_and_says_nothing_of_errors() -> None:
     shown = text("Title\n===\n\nAn *open word, a ``literal, `and more.\n\n    too deep\n  not deep\n")
     assert "open word" in shown and "too deep" in shown and "not deep" in shown

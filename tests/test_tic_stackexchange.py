@@ -130,6 +130,22 @@ def test_a_newer_dump_adds_frames_and_leaves_those_that_stand(loop: None, tmp_pa
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("packing", "name"), [("", "new"), ("7z", "toy.example.com")])
+def test_a_newer_dump_under_another_name_is_not_taken_for_the_same_site(
+    packing: str, name: str, loop: None, tmp_path: Path
+) -> None:
+    folder = site(4).write(tmp_path / "old")
+    old = benchmark.build(recipe(folder, site=""), str(tmp_path))
+    before = hashes(old)
+    other = site().write(tmp_path / "new", packing)
+    with pytest.raises(InputError, match=rf"files of {name} by their names, and the frames that stand are of old") as e:
+        benchmark.build(recipe(other, site=""), str(tmp_path))
+    assert "\n" not in str(e.value) and hashes(Examples.open(old.store.uri())) == before
+    site().write(folder)
+    both = benchmark.build(recipe(folder, site=""), str(tmp_path))
+    assert {e.source for label in both.periods for e in both.read(label, "all")} == {"old"}
+
+
 def test_with_nothing_new_nothing_is_opened(loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = recipe(site().write(tmp_path / "dump"))
     built = benchmark.build(made, str(tmp_path))
