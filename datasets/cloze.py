@@ -18,7 +18,7 @@ from ticlm.datasets.diffs import sentences
 from ticlm.datasets.recipe import hash64
 from ticlm.datasets.statements import Statements, pairs
 from ticlm.datasets.triplets import Caps, TripletRules, capped, compared
-from ticlm.datasets.wiki_diffs import WikiStep
+from ticlm.datasets.wiki_diffs import LOST_BEFORE, WikiStep
 from ticlm.platform.census import Step
 from ticlm.platform.examples import Example
 
@@ -35,7 +35,8 @@ Ranked = tuple[int, dict[str, Any]]
 
 
 def compare(older: Statements, newer: Statements, into: Buckets, rules: TripletRules, seed: int, work: Work) -> str:
-    """Algorithm 3 for the subjects of some buckets; what counts goes to `into`, by title."""
+    """Algorithm 3 for the subjects of some buckets; what counts goes to `into`, by title. Subjects that a broken older
+    dump lacks are not compared: they need not be new."""
     name, numbers = work
     if into.is_written(name):
         return name
@@ -45,15 +46,18 @@ def compare(older: Statements, newer: Statements, into: Buckets, rules: TripletR
     with into.writing(name) as writer:
         for number in numbers:
             for subject, before in pairs(newer, older, number):
-                found = compared(before, subject.triplets, rules, seed)
                 read += len(subject.triplets)
+                if before is None and older.broken:
+                    dropped[LOST_BEFORE] += len(subject.triplets)
+                    continue
+                found = compared(before, subject.triplets, rules, seed)
                 removed += found.removed
                 dropped += found.dropped
                 categories.update(category for _, category in found.found)
                 if found.found:
                     writer.add(subject.title, _subject(subject.id, subject.label, subject.aliases, found.found))
         writer.about = {
-            "step": Step(name="triplets", read=read, dropped=dict(sorted(dropped.items()))).model_dump(),
+            "step": Step(name="triplets", read=read, dropped=dict(sorted((+dropped).items()))).model_dump(),
             "categories": {**dict(sorted(categories.items())), "removed": removed},
         }
     return name

@@ -76,13 +76,19 @@ def revisions(
             sorted({"file", "image", "category"} | {one.name.lower() for one in names if one.id in HIDDEN})
         )
         about.base = dump.site_info.base or ""
-        for page in dump.pages:
+        for page in pages(root, dump):
             yield from _of_page(page, namespaces, moments)
-            root.element.clear()  # or it would keep an empty element of every page
     except (ParseError, MalformedXML, Damaged, ValueError, TypeError) as error:
         if not about.hidden:
             raise InputError(f"{path} is no dump of a MediaWiki: {_line(error)}") from None
         about.broken = _line(error)
+
+
+def pages(root: Any, dump: Any) -> Iterator[Any]:
+    """The pages of mwxml's `dump`, of whose element `root` no more than one is held."""
+    for page in dump.pages:
+        yield page
+        root.element.clear()  # or it would keep an empty element of every page
 
 
 def _check(root: Any, path: str) -> None:

@@ -16,16 +16,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ticlm.datasets import listing
 from ticlm.datasets.buckets import Buckets, BucketWriter
 from ticlm.datasets.documents import Input
 from ticlm.datasets.fetching import Unreachable, opened
+from ticlm.datasets.formats import BROKEN
 from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Site
 from ticlm.datasets.triplets import Triplet
-from ticlm.datasets.wikidata import Entity, Property, Reading, entities
+from ticlm.datasets.wikidata import UNREADABLE, Entity, Property, Reading, entities
 from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Label, span
@@ -45,6 +46,12 @@ def _by_date(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     return [{"date": date, "paths": [paths] if isinstance(paths, str) else paths} for date, paths in value.items()]
+
+
+def _some(dumps: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not dumps:
+        raise ValueError("give dumps of Wikidata, each by its day: {20170301: wikidata-20170301-all.json.bz2}")
+    return dumps
 
 
 class WikidataDump(Settings):
@@ -72,7 +79,7 @@ class Wikidata(Reading):
     """Dumps of Wikidata by their date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`. Labels of properties stand
     in the dumps; `property_labels`, a JSON file of `{"P6": "head of government"}`, is for those that lack them."""
 
-    dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date)] = Field(min_length=1)
+    dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_some)]
     property_labels: str | None = None
 
     @model_validator(mode="after")
@@ -135,6 +142,8 @@ class Statements:
     inputs: tuple[str, ...]
     told: str
     """The file that says that all of it is staged."""
+    broken: bool
+    """Whether a file or a line could not be read: subjects that are not found may have been there."""
 
     def forget(self) -> None:
         """Remove what is staged; the dump would have to be read again."""
@@ -178,13 +187,15 @@ def staged(site: Site, wikidata: Wikidata, dump: WikidataDump) -> Statements:
         site.store.remove(f"{objects.folder}/{writer}.json")
         site.store.remove(f"{objects.folder}/{writer}")
     about: list[dict[str, Any]] = json.loads(site.store.read(told))
+    steps = Step.sum([[Step.model_validate(step) for step in one["steps"]] for one in about])
     return Statements(
         subjects=subjects,
         writers=(*read, *(writer for writer, _ in groups)),
         properties=wikidata.known_properties() | {p: label for one in about for p, label in one["properties"].items()},
-        steps=Step.sum([[Step.model_validate(step) for step in one["steps"]] for one in about]),
+        steps=steps,
         inputs=tuple(entry.path for entry in entries),
         told=told,
+        broken=any(reason in step.dropped for step in steps for reason in (BROKEN, UNREADABLE)),
     )
 
 
@@ -259,7 +270,7 @@ def _statement(relation: str, object_: str, text: str | None, aliases: Sequence[
 
 def pairs(statements: Statements, older: Statements, number: int) -> Iterator[tuple[Subject, list[Triplet] | None]]:
     """Every subject of a bucket, its triplets from the oldest property and item on, and what the older dump stated of
-    it; None where it lacks the subject."""
+    it; None where it lacks the subject, which says nothing if that dump is `broken`."""
     before = older.read(number)
     for key, subject in sorted(statements.read(number).items()):
         subject.triplets.sort(key=lambda t: (len(t.relation), t.relation, len(t.object), t.object))

@@ -146,7 +146,9 @@ def _told(path: str) -> Iterator[None]:
         yield
     except (Damaged, Unreachable):
         raise
-    except (*breaks, sevenzip.PasswordRequired) as error:
+    except sevenzip.PasswordRequired as error:  # whose own words are the archive's coders
+        raise Damaged(f"{path} is packed with a password; unpack it first") from error
+    except breaks as error:
         raise Damaged(f"{path} is damaged: {_said(error)}") from error
     except OSError as error:
         if error.errno is not None:  # the disk's, not the unpacker's

@@ -61,7 +61,8 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        return f"{self.old.key}-{self.new.key}"
+        """For what is staged of it, bucket by bucket: with another number of buckets it is another one."""
+        return f"{self.old.key}-{self.new.key}-{self.stage.count}"
 
     def url(self, page: int) -> str:
         """Where an article is found, whatever its title becomes; "" for a wiki that does not say where it is."""

@@ -68,7 +68,8 @@ class WikiDumps(Settings):
     `dumps` are files, globs or folders of `pages-articles`, in any number of parts; the date of a dump is in its files'
     names (`enwiki-20160501-…`), or said: `{20160501: path}`. Of a month one dump is taken: that of the 1st, else of the
     20th, else the first. Or `history` (`pages-meta-history`) is cut into `snapshots` of days: pages as they stood when
-    the day ended.
+    the day ended, though with the titles and in the namespaces that they have on the day of the history itself,
+    which may be later: a dump does not say what they were before.
     """
 
     dumps: Dated = ()
@@ -89,17 +90,17 @@ class WikiDumps(Settings):
             raise ValueError("snapshots must lie in different months, which their periods are named after")
         return self
 
-    def files(self) -> list[Input]:
-        """Every file there is; the `group` of one that belongs to a dump is the dump's day."""
+    def files(self, setting: str = "examples") -> list[Input]:
+        """Every file there is; its `group` is the day of the dump that it belongs to, or all days that a history is cut
+        into, so that one more makes another input. InputError that names the `setting` of a path without any."""
         if self.history:
-            return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in _xml(self.history)]
+            days = " ".join(f"{day:%Y%m%d}" for day in self.days())
+            return _xml(self.history, f"{setting}.history", days)
         if isinstance(self.dumps, dict):
-            return [
-                Input(path=path, size=size, stamp=stamp, group=day)
-                for day, paths in sorted(self.dumps.items())
-                for path, size, stamp in _xml(paths)
-            ]
-        return [Input(path=path, size=size, stamp=stamp, group=_dated(path)) for path, size, stamp in _xml(self.dumps)]
+            several = sorted(self.dumps.items())
+            return [entry for day, paths in several for entry in _xml(paths, f"{setting}.dumps.{day}", day)]
+        found = _xml(self.dumps, f"{setting}.dumps")
+        return [entry.model_copy(update={"group": _dated(entry.path, f"{setting}.dumps")}) for entry in found]
 
     def days(self) -> tuple[date, ...]:
         """The days of the snapshots of a history, in order."""
@@ -136,7 +137,7 @@ def _day(text: str) -> date:
     return span(text)[0]
 
 
-def _dated(path: str) -> str:
+def _dated(path: str, setting: str) -> str:
     name = path.rsplit("/", 1)[-1]
     for found in re.findall(r"(?<!\d)(?:19|20)\d{6}(?!\d)", name):
         try:
@@ -144,10 +145,13 @@ def _dated(path: str) -> str:
         except ValueError:
             continue
         return str(found)
-    raise InputError(f"examples.dumps: {name} has no date (YYYYMMDD) in its name; say it: dumps: {{YYYYMMDD: {path}}}")
+    raise InputError(f"{setting}: {name} has no date (YYYYMMDD) in its name; say it: dumps: {{YYYYMMDD: {path}}}")
 
 
-def _xml(patterns: Sequence[str]) -> list[listing.Found]:
+def _xml(patterns: Sequence[str], setting: str, group: str = "") -> list[Input]:
     """Without the indexes that lie beside dumps of many streams."""
-    found = listing.files(patterns, SUFFIXES, "examples.dumps")
-    return [one for one in found if "-index" not in one.path.rsplit("/", 1)[-1]]
+    return [
+        Input(path=path, size=size, stamp=stamp, group=group)
+        for path, size, stamp in listing.files(patterns, SUFFIXES, setting)
+        if "-index" not in path.rsplit("/", 1)[-1]
+    ]

@@ -17,6 +17,7 @@ from ticlm.datasets import cloze
 from ticlm.datasets.blanks import Blanks
 from ticlm.datasets.buckets import Buckets
 from ticlm.datasets.documents import Input
+from ticlm.datasets.recipe import hash64
 from ticlm.datasets.site import Draft, Site
 from ticlm.datasets.statements import GROUP, GROUPS, Statements, Wikidata, WikidataDump, staged
 from ticlm.datasets.triplets import Caps, TripletRules
@@ -56,7 +57,7 @@ class WikiQuestions(Settings):
         return self.model_copy(update={"wiki": wiki, "wikidata": wikidata})
 
     def inputs(self) -> list[Input]:
-        return [*self.wiki.files(), *self.wikidata.inputs()]
+        return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]
 
     def drafts(self, site: Site) -> Iterator[Draft]:
         pages = [entry for entry in site.inputs if not entry.group.startswith(GROUP)]
@@ -79,7 +80,7 @@ class WikiQuestions(Settings):
             else:
                 site.steps[:] = Step.sum([site.steps, draft.steps])
             for name in ("triplets", "questions"):
-                site.store.remove(f"{site.folder}/{name}-{step.period.label}")
+                site.store.remove(f"{site.folder}/{name}-{_key(step, *(known[dump.date] for dump in pair))}")
             for date_ in known.keys() - {dump.date for several in pairs.values() for dump in several}:
                 known.pop(date_).forget()
 
@@ -106,9 +107,9 @@ class WikiQuestions(Settings):
         return best if best is not None and distance(best)[0] <= self.within_days else None
 
     def _draft(self, site: Site, step: WikiStep, older: Statements, newer: Statements) -> Draft:
-        label = step.period.label
+        label, key = step.period.label, _key(step, older, newer)
         capped = self.caps != Caps()
-        triplets = site.buckets(f"triplets-{label}", step.buckets.count)
+        triplets = site.buckets(f"triplets-{key}", step.buckets.count)
         compare = partial(cloze.compare, older, newer, triplets, self.triplets, site.seed)
         compared = sorted(site.each(f"{label}: triplets", compare, _groups(newer.subjects)))
         asking = cloze.Asking(
@@ -119,7 +120,7 @@ class WikiQuestions(Settings):
             salt=f"{site.seed}\0{label}",
             most=None if capped else self.questions,
         )
-        questions = site.buckets(f"questions-{label}", 1)
+        questions = site.buckets(f"questions-{key}", 1)
         ask = partial(cloze.ask, asking, questions)
         asked = sorted(site.each(f"{label}: questions", ask, _groups(step.buckets)))
         chosen = cloze.choose(questions, asked, self.caps, self.questions, newer.properties)
@@ -140,6 +141,11 @@ class WikiQuestions(Settings):
             statistics=_statistics(categories, chosen.examples),
             inputs=tuple(dict.fromkeys((*files, *older.inputs, *newer.inputs))),
         )
+
+
+def _key(step: WikiStep, older: Statements, newer: Statements) -> str:
+    """Names what is staged of a period, so that nothing is taken of other dumps, or of other buckets."""
+    return f"{step.period.label}-{hash64(' '.join((step.buckets.folder, older.told, newer.told))):016x}"
 
 
 def _groups(buckets: Buckets) -> list[cloze.Work]:

@@ -87,10 +87,11 @@ class Property:
 def entities(path: str, reading: Reading) -> Iterator[Entity | Property | str]:
     """Every entity of a dump, plain or packed; instead of one that cannot serve, the reason.
 
-    A file that breaks off ends with the reason `broken file`. InputError for one that cannot be read or that holds
-    lines and no entity at all; Unreachable where a network fails.
+    A file that breaks off, also behind a whole line, ends with the reason `broken file`. InputError for one that cannot
+    be read or that holds no entity at all; Unreachable where a network fails.
     """
     known = lines = 0
+    damage = ""
     try:
         for _, stream in unpacked(path):
             for line in texts(stream) if _is_xml(stream) else _lines(stream):
@@ -98,14 +99,16 @@ def entities(path: str, reading: Reading) -> Iterator[Entity | Property | str]:
                 lines += 1
                 known += found not in (UNREADABLE, NO_ENTITY, BROKEN)
                 yield found
-    except Damaged:
+    except Damaged as error:
+        damage = str(error)
         yield BROKEN
     except Unreachable:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    if lines and not known:
-        raise InputError(f"{path} is no dump of Wikidata: none of its {lines:,} lines or pages holds an entity")
+    if not known:
+        none = f"none of its {lines:,} lines or pages holds an entity" if lines else "it is empty"
+        raise InputError(damage or f"{path} is no dump of Wikidata: {none}")
 
 
 def _is_xml(stream: Any) -> bool:
@@ -113,8 +116,9 @@ def _is_xml(stream: Any) -> bool:
 
 
 def _lines(stream: Any) -> Iterator[bytes | str]:
-    """The lines that should hold entities; the reason where one is too long to be one."""
-    first = True
+    """The lines that should hold entities; the reason where one is too long to be one, and `broken file` at last where
+    a list has no end."""
+    first, listed, ended = True, False, False
     while line := stream.readline(LINE_BYTES):
         if len(line) == LINE_BYTES and not line.endswith(b"\n"):
             while (rest := stream.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
@@ -123,8 +127,11 @@ def _lines(stream: Any) -> Iterator[bytes | str]:
             continue
         line = (line.removeprefix(b"\xef\xbb\xbf") if first else line).strip().rstrip(b",")
         first = False
+        listed, ended = listed or line == b"[", ended or line == b"]"
         if line not in (b"", b"[", b"]"):
             yield line
+    if listed and not ended:
+        yield BROKEN
 
 
 def entity(line: bytes, reading: Reading) -> Entity | Property | str:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
 from ticlm.datasets.formats import BROKEN
+from ticlm.datasets.mediawiki import pages
 from ticlm.datasets.unpacked import Damaged
 
 NAMESPACES = (0, 120)
@@ -27,13 +28,12 @@ def texts(stream: BinaryIO) -> Iterator[bytes | str]:
 
     try:
         root = ElementIterator.from_file(stream)
-        for page in Dump.from_element(root).pages:
+        for page in pages(root, Dump.from_element(root)):
             if page.namespace not in NAMESPACES:
                 yield "another namespace"
             else:
                 text = _newest(page)
                 yield "without text" if text is None else text.encode(errors="surrogatepass")
-            root.element.clear()  # or it would keep an empty element of every page
     except (ParseError, MalformedXML, Damaged, ValueError, TypeError):
         yield BROKEN
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 HIDDEN = ("category", "file", "image")
@@ -37,7 +37,10 @@ _BREAKING_TAGS = frozenset(
 _ITEM = "\x00"  # stands for a mark of a list; no text can hold it, for XML cannot
 _INTERWIKI = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?:")
 _MARKS = re.compile(r"'{2,5}|__[A-Z]{3,}__|\[\[|\]\]")
-_RESIDUE = re.compile(r"\{\||\|\}|\{\{|\}\}|^[|!}]")
+_NO_MARKUP = str.maketrans("{}|!", "\x01\x02\x03\x04")  # what is shown as it stands
+_AS_SHOWN = str.maketrans("\x01\x02\x03\x04", "{}|!")
+_NEVER = re.compile("[\x00-\x04]")
+_RESIDUE = re.compile(r"\{\||\|\}|\{\{|\}\}|^[|}]")
 """Of tables and templates that were never closed, or closed twice."""
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:[,;:/–—-]\s*)*\)|\[\s*\]")
 _OPENING = re.compile(r"\(\s*(?:[,;:]\s*)*")
@@ -53,16 +56,31 @@ class Unparsable(ValueError):
 def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) -> list[str]:
     """The lines of text that a reader of the page sees, without headings, tables, templates, references, formulas and
     pictures; entities are decoded, links are their text. Links into `hidden` namespaces (names in lower case) show
-    nothing. Items of lists are lines, too, unless `lists` is off. Unparsable where the parser fails."""
+    nothing. Items of lists are lines, too, unless `lists` is off. Lines with what is left of tables and templates that
+    were never closed are left out, whole. Unparsable where the parser fails."""
     import mwparserfromhell
 
     try:
-        code = mwparserfromhell.parse(text.replace(_ITEM, ""), skip_style_tags=True)
+        code = mwparserfromhell.parse(_NEVER.sub("", text), skip_style_tags=True)
     except Exception as error:  # it has bugs of its own on odd pages, and so fails in several ways
         raise Unparsable(f"{type(error).__name__}: {error}") from error
     seen = "".join(_seen(code, frozenset(hidden)))
-    lines = (_line(line, lists) for line in seen.split("\n"))
+    lines = (_line(line, lists) for line in _without_headers(seen.split("\n")))
     return [line for line in lines if line]
+
+
+def _without_headers(lines: Sequence[str]) -> Iterator[str]:
+    """Lines but those that begin with `!` beside a row of a table that was never closed: elsewhere, `!` may begin a
+    text."""
+    runs = [(kind, list(run)) for kind, run in groupby(lines, _begins)]
+    for before, (kind, run), after in zip([("", []), *runs], runs, [*runs[1:], ("", [])]):
+        if kind != "!" or "|" not in (before[0], after[0]):
+            yield from run
+
+
+def _begins(line: str) -> str:
+    start = line.lstrip()
+    return "|" if start.startswith(("|", "{|")) else "!" if start.startswith("!") else ""
 
 
 def _seen(code: Any, hidden: frozenset[str]) -> Iterator[str]:
@@ -89,9 +107,10 @@ def _seen(code: Any, hidden: frozenset[str]) -> Iterator[str]:
 
 
 def _character(entity: Any) -> str:
-    """What an entity stands for; nothing for halves of surrogate pairs and characters that are not seen."""
+    """What an entity stands for, which is no markup; nothing for halves of surrogate pairs and characters that are not
+    seen."""
     found = str(entity.normalize())
-    return found if found.isprintable() or found.isspace() else ""
+    return found.translate(_NO_MARKUP) if found.isprintable() or found.isspace() else ""
 
 
 def _link(link: Any, hidden: frozenset[str]) -> Iterator[str]:
@@ -101,7 +120,7 @@ def _link(link: Any, hidden: frozenset[str]) -> Iterator[str]:
     if link.text is not None:
         yield from _seen(link.text, hidden)
     elif not _INTERWIKI.match(target):  # to the same page in another language
-        shown = html.unescape(target).removeprefix(":")
+        shown = "".join(_seen(link.title, hidden)).strip().removeprefix(":")
         yield shown.partition("#")[0] or shown.removeprefix("#")
 
 
@@ -115,7 +134,8 @@ def _tag(tag: Any, hidden: frozenset[str]) -> Iterator[str]:
     if name in _BREAKING_TAGS:
         yield "\n"
     if tag.contents is not None:
-        yield from _seen(tag.contents, hidden)
+        seen = _seen(tag.contents, hidden)
+        yield from (part.translate(_NO_MARKUP) for part in seen) if name == "nowiki" else seen
     if name in _BREAKING_TAGS:
         yield "\n"
 
@@ -129,4 +149,4 @@ def _line(line: str, lists: bool) -> str:
         return ""
     line = _SPACE.sub(" ", line)
     line = _CLOSING.sub(")", _OPENING.sub("(", _EMPTY_BRACKETS.sub("", line)))
-    return _SPACE.sub(" ", _LOOSE.sub("", line)).strip()
+    return _SPACE.sub(" ", _LOOSE.sub("", line)).strip().translate(_AS_SHOWN)

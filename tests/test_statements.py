@@ -104,7 +104,7 @@ def test_a_dump_is_read_once_and_what_was_killed_goes_on(
 
     def entities(path: str, *rest: Any) -> Iterator[Any]:
         reads.append(path.rsplit("/", 1)[-1])
-        if reads == ["a.json", "b.json"]:
+        if len(reads) == 2:
             raise KeyboardInterrupt
         yield from read(path, *rest)
 
@@ -116,7 +116,7 @@ def test_a_dump_is_read_once_and_what_was_killed_goes_on(
         patch.setattr(Buckets, "read", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         staged(place, wikidata, wikidata.dumps[0])
     dump = staged(place, wikidata, wikidata.dumps[0])
-    assert reads == ["a.json", "b.json", "b.json"]
+    assert reads[1] == reads[2] != reads[0]
     assert known(dump) == whole
     assert staged(place, wikidata, wikidata.dumps[0]).steps == dump.steps
     assert len(reads) == 3

@@ -110,6 +110,14 @@ def test_a_7z_that_is_broken_is_damaged_where_it_breaks(tmp_path: Path) -> None:
         everything(tmp_path / "flipped.7z")
 
 
+def test_a_7z_with_a_password_says_so(tmp_path: Path) -> None:
+    with py7zr.SevenZipFile(tmp_path / "a.7z", "w", password="secret") as archive:
+        archive.writestr(DATA, "a")
+    with pytest.raises(Damaged) as error:
+        everything(tmp_path / "a.7z")
+    assert str(error.value) == f"{tmp_path / 'a.7z'} is packed with a password; unpack it first"
+
+
 @pytest.mark.parametrize("suffix", [".bz2", ".7z"])
 def test_a_file_from_afar_is_read_as_one_that_is_here(suffix: str) -> None:
     with web.served({f"a.xml{suffix}": packed(suffix)}) as site:

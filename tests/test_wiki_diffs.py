@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wikisite import JULY, JUNE, MAY, dump, write
+import pytest
+from wikisite import JULY, JUNE, MAY, dump, page, write
 
+from ticlm.datasets import wiki_stage
 from ticlm.datasets.site import Site
 from ticlm.datasets.wiki_diffs import diffed
 from ticlm.datasets.wiki_dumps import WikiDumps
@@ -29,13 +31,18 @@ def compared(folder: Path, built: frozenset[str] = frozenset()) -> dict[str, See
     wiki = WikiDumps(dumps=(f"{folder}/*.xml*",))
     inputs = tuple(wiki.files())
     site = Site(Store(folder / "root"), "staging", 0, inputs, built, print)
+    before = set(_staged(site))
     found: dict[str, Seen] = {}
     for step in diffed(site, wiki, inputs):
         several = (step.buckets.read(number, step.writers) for number in range(step.buckets.count))
         articles = {key: value for records in several for key, value in records}
         found[step.period.label] = Seen(articles, {one.name: one for one in step.steps}, step.statistics["pages"])
-    assert not [name for name in site.store.folders("staging") if name.startswith("diffs")], "what was used is let go"
+    assert before.issuperset(_staged(site)), "what was used is let go"
     return found
+
+
+def _staged(site: Site) -> list[str]:
+    return [name for name in site.store.folders("staging") if name.startswith("diffs")]
 
 
 def test_all_passages_are_there_by_the_titles_of_articles(tmp_path: Path, loop: None) -> None:
@@ -67,6 +74,21 @@ def test_pages_in_what_was_lost_of_a_broken_dump_are_neither_new_nor_deleted(tmp
     assert june.steps["pages"].dropped == {"perhaps in the lost part of the older dump": 4}
     assert july.pages == {"new": 0, "changed": 0, "unchanged": 1, "deleted": 0}
     assert july.steps["pages"].dropped == {"perhaps in the lost part of the newer dump": 5}
+
+
+def test_a_larger_dump_finds_nothing_staged_in_fewer_buckets(
+    tmp_path: Path, loop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiki_stage, "BUCKET_BYTES", 2000)
+    for month, pages in zip("56", (MAY, JUNE)):
+        write(tmp_path, f"w-20160{month}01.xml", pages)
+    wiki = WikiDumps(dumps=(f"{tmp_path}/*.xml",))
+    site = Site(Store(tmp_path / "root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+    next(diffed(site, wiki, site.inputs))  # and is killed
+    write(tmp_path, "w-20160701.xml", [*JULY, *(page(100 + n, f"P{n}", f"Paragraph {n}.") for n in range(60))])
+    june = compared(tmp_path)["201606"]
+    assert sorted(june.articles) == ["Aba", "Beb", "New", "New name"]
+    assert june.pages == {"new": 1, "changed": 1, "unchanged": 2, "deleted": 1}
 
 
 def test_a_page_that_stands_twice_in_a_dump_counts_once(tmp_path: Path, loop: None) -> None:

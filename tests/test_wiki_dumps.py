@@ -55,7 +55,12 @@ def test_packed_files_hold_more_than_they_weigh() -> None:
     ("names", "changes", "message"),
     [
         (["w-latest.xml", "w-20160501.xml"], {}, "w-latest.xml has no date .YYYYMMDD. in its name; say it: dumps"),
-        ([], {}, "matches no file"),
+        ([], {}, r"examples\.dumps: .* matches no file"),
+        (
+            [],
+            {"dumps": [], "history": "no.7z", "snapshots": ["20160501"]},
+            r"examples\.history: no\.7z matches no file",
+        ),
         (["w-20160501.xml"], {"dumps": [], "history": "x"}, "history needs snapshots"),
         (["w-20160501.xml"], {"snapshots": ["20160501"]}, "history needs snapshots .*, and dumps have none"),
         (

@@ -8,6 +8,7 @@ import json
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,24 @@ def test_a_dump_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     assert 1000 < len(before) < 2000 and all(isinstance(one, Entity) for one in before)
 
 
+def test_a_list_without_its_end_is_a_dump_that_breaks_off(tmp_path: Path) -> None:
+    line = json.dumps(item()).encode()
+    (tmp_path / "a.json").write_bytes(b"[\n" + line + b",\n" + line + b",\n")
+    assert [one if isinstance(one, str) else one.id for one in entities(str(tmp_path / "a.json"), Reading())] == [
+        "Q1",
+        "Q1",
+        "broken file",
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"[\n", b"[\n]\n", gzip.compress(b"[\n{}")[:-9]])
+def test_a_file_with_nothing_in_it_is_no_dump(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    with pytest.raises(InputError, match=r"a\.json is (no dump of Wikidata|damaged): ") as error:
+        list(entities(str(tmp_path / "a.json"), Reading()))
+    assert "\n" not in str(error.value)
+
+
 def test_a_line_without_an_end_is_counted_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wikidata, "LINE_BYTES", 1 << 16)
     line = json.dumps(item()).encode()
@@ -318,7 +337,7 @@ def test_nothing_that_stands_in_an_entity_can_break_its_reading(data: st.DataObj
         node = raw
         for key in parents:
             node = node[key]
-        node[last] = data.draw(junk)
+        node[last] = deepcopy(data.draw(junk))  # or it could come to hold itself
     found = read(raw, values=ALL)
     if isinstance(found, Entity):
         assert found.label and found.read == len(found.statements) + sum((found.dropped or {}).values())

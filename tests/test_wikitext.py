@@ -73,6 +73,14 @@ def test_namespaces_have_names_of_their_own_in_every_language() -> None:
         ("http://bare.example is bare", "http://bare.example is bare"),
         ("<poem>one\ntwo</poem>", "one\ntwo"),
         ("{{{1|default}}} text", "text"),
+        ("!Kung people live.", "!Kung people live."),
+        ("Text.\n\n'''!!!''' is a band.\n\nMore.", "Text.\n!!! is a band.\nMore."),
+        ("{{table}}\n! A !! B\n|-\n| 1 || 2\nText", "Text"),
+        ("{| class=x\n!A\n!B\n\nText", "Text"),
+        ("<nowiki>{{x}}</nowiki> shows braces.", "{{x}} shows braces."),
+        ("<nowiki>|</nowiki> is a bar, &#123;&#123; are braces.", "| is a bar, {{ are braces."),
+        ("see [[{{x}}]] now. More text.", "see now. More text."),
+        ("[[AT&amp;T]] and [[A {{x}}B|]].", "AT&T and."),
     ],
 )
 def test_odd_markup_leaves_no_trace(text: str, seen: str) -> None:
