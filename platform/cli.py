@@ -191,14 +191,15 @@ def report(
 ) -> None:
     """The table and the page of studies, published evaluations, or both side by side."""
     from ticlm.platform import conventions, oracles, published
+    from ticlm.platform.beside import beside, renamed
     from ticlm.platform.outcome import study_result
 
     if not studies and not imports:
         raise InputError("report: name a STUDY, or published evaluations with --import PATH")
     chosen = conventions.named(preset)
     others = oracles.studies(published.read(imports)) if imports else ()
-    mine = oracles.renamed([study_result(_plan(name, root, set_)) for name in studies or ()], names or ())
-    _report([*(oracles.beside(study, others) for study in mine), *others], root, chosen, as_json)
+    mine = renamed([study_result(_plan(name, root, set_)) for name in studies or ()], names or (), others)
+    _report([*(beside(study, others) for study in mine), *others], root, chosen, as_json)
 
 
 @app.command()
@@ -300,6 +301,7 @@ def _report(results: Sequence[StudyResult], root: str, preset: Preset | None = N
     from ticlm.platform import differences, report
     from ticlm.platform.conventions import named
     from ticlm.platform.display import console
+    from ticlm.platform.missing import missing
     from ticlm.platform.store import Store
 
     preset = preset or named()
@@ -315,12 +317,12 @@ def _report(results: Sequence[StudyResult], root: str, preset: Preset | None = N
         with tempfile.TemporaryDirectory() as local:
             report.write(results, Path(local), preset)
             store.upload(Path(local), folder)
-    console().print(report.table(summary))
+    console().print(report.table(summary, results=results))
     for line in preset.told(summary["task"]):
         console().print(f"cells: {line}")
     for line in [*report.contamination_lines(results), *differences.told(differences.differences(results, preset))]:
         console().print(line)
-    for line in [*(w for r in results for w in r.outside), *(f"missing: {m}" for r in results for m in r.missing)]:
+    for line in [*(w for r in results for w in r.outside), *(f"missing: {one}" for one in missing(results))]:
         console().print(line)
     console().print(f"page: {store.uri(folder)}/index.html", soft_wrap=True)
 

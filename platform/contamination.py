@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ticlm.platform.census import Overlap
 from ticlm.platform.layout import signed
 from ticlm.platform.matrix import View
@@ -118,8 +120,6 @@ def _compare(before: View, after: View) -> Contamination:
 
 def _cells(view: View) -> pd.DataFrame:
     """CELL, loss and regret of a view: each model once per evaluated period, the reference model nowhere."""
-    import pandas as pd
-
     rows = view.study.cells
     mine = rows[(rows["metric"] == view.metric.name) & (rows["task"] == view.task) & (rows["source"] == view.source)]
     if view.study.reference is not None:
@@ -128,8 +128,11 @@ def _cells(view: View) -> pd.DataFrame:
         mine = mine[~mine["key"].isin(mine.loc[own, "key"])]  # by key: other methods may share its weights
     mine = mine[mine["evaluated"].isin(view.evaluated)].drop_duplicates(["key", "evaluated"])
     found = mine[CELL].assign(loss=mine["value"].astype(float))
-    base = 0.0 if view.reference is None else mine["evaluated"].map(pd.Series(view.reference, list(view.evaluated)))
-    return found.assign(regret=found["loss"] - base)
+    models = mine.groupby(["method", "seed", "trained"], sort=False)
+    at = models.ngroup().to_numpy(), mine["evaluated"].map(view.evaluated.index).to_numpy(np.intp)
+    values = np.full((models.ngroups, len(view.evaluated)), np.nan)
+    values[at] = found["loss"]
+    return found.assign(regret=view.relative(values)[at])
 
 
 def _correlation(pairs: pd.DataFrame) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from ticlm.platform.errors import InputError
 from ticlm.platform.periods import Label, Period, span
 from ticlm.platform.settings import Settings, load
 from ticlm.platform.transfer import Cells, Mask, TransferRule, classify
@@ -81,15 +82,17 @@ class Convention(TransferRule):
         return np.array([i for i, t in enumerate(trained) if first is None or t.start >= first], np.intp)
 
     def columns(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> NDArray[np.intp]:
-        """Positions of the evaluated periods that count."""
+        """Positions of the evaluated periods that count, however their labels are written. InputError where one that is
+        named is not evaluated."""
         match self.evaluated_periods:
             case "all":
                 return np.arange(len(evaluated))
             case "checkpoints":
-                allowed = {trained[i].label for i in self.rows(trained)}
+                allowed = {(trained[i].start, trained[i].end) for i in self.rows(trained)}
             case labels:
-                allowed = set(labels)
-        return np.array([j for j, e in enumerate(evaluated) if e.label in allowed], np.intp)
+                allowed = {span(label) for label in labels}
+                _check_named(labels, evaluated)
+        return np.array([j for j, e in enumerate(evaluated) if (e.start, e.end) in allowed], np.intp)
 
 
 class Preset(Settings):
@@ -107,7 +110,7 @@ class Preset(Settings):
     def told(self, tasks: Iterable[str]) -> list[str]:
         """A line for each convention that these tasks go by, naming them where there are several."""
         of: dict[Convention, list[str]] = {}
-        for task in dict.fromkeys(tasks):
+        for task in dict.fromkeys(filter(None, tasks)):
             of.setdefault(self.of(task), []).append(task)
         return [f"{', '.join(names)}: {one.told()}" if len(of) > 1 else one.told() for one, names in of.items()]
 
@@ -115,6 +118,14 @@ class Preset(Settings):
 def named(name: str = "paper") -> Preset:
     """The preset packaged under this name, or that of a YAML file or URI."""
     return load(Preset, name, FOLDER)
+
+
+def _check_named(labels: Sequence[str], evaluated: Sequence[Period]) -> None:
+    known = {(one.start, one.end) for one in evaluated}
+    for label in labels:
+        if span(label) not in known:
+            there = ", ".join(one.label for one in evaluated)
+            raise InputError(f"evaluated_periods: {label} is none of the evaluated periods of its task: {there}")
 
 
 def _within(mask: Mask, rows: NDArray[np.intp], columns: NDArray[np.intp], shape: tuple[int, int]) -> Mask:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.matrix import View, views
-from ticlm.platform.results import StudyResult
+from ticlm.platform.quantity import quantity
+from ticlm.platform.results import Metric, StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-COLUMNS = ("study", "task", "source", "mean", "method_a", "method_b", "difference", "low", "high", "cells", "missing")
+COLUMNS = (
+    *("study", "task", "source", "metric", "mean", "method_a", "method_b"),
+    *("difference", "low", "high", "cells", "missing"),
+)
 Array = NDArray[np.float64]
 
 
@@ -58,7 +62,7 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
 
 
 def told(found: pd.DataFrame, most: int = 6) -> list[str]:
-    """A line for each difference, where they are few; else none."""
+    """A line for each difference, in the numbers of the table, where they are few; else none."""
     if len(found) > most:
         return []
     return [_told(row) for row in found.to_dict("records")]
@@ -68,8 +72,10 @@ def _told(row: dict[Any, Any]) -> str:
     from ticlm.platform.layout import HEADINGS, Score, signed
 
     what = f"{row['study']}, {Score(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
-    interval = f"95 %: {signed(row['low'])} to {signed(row['high'])}"
-    return f"{what} {row['method_a']} − {row['method_b']}: {signed(row['difference'])} ({interval})"
+    counted = quantity(Metric(row["metric"]))
+    apart, low, high = (signed(counted.scale * row[name], counted.digits) for name in ("difference", "low", "high"))
+    unit = f" {counted.difference}" if counted.difference and not counted.is_log else ""
+    return f"{what} {row['method_a']} − {row['method_b']}: {apart}{unit} (95 %: {low} to {high})"
 
 
 def _of(view: View, preset: Preset) -> Iterator[dict[str, Any]]:
@@ -86,6 +92,6 @@ def _of(view: View, preset: Preset) -> Iterator[dict[str, Any]]:
         sums, counts = np.where(counted, apart, 0.0).sum(0), counted.sum(0).astype(float)
         for (a, b), *ends, held in zip(pairs, *paired(sums, counts), counts.sum(0)):
             values = dict(zip(("difference", "low", "high"), map(float, ends)))
-            where = {"study": view.study.name, "task": view.task, "source": view.source, "mean": mean}
+            where = {"study": view.study.name, "task": view.task, "source": view.source, "metric": view.metric.name}
             gone = {"cells": int(held), "missing": int(mask.sum() - held)}
-            yield where | {"method_a": a.method.name, "method_b": b.method.name} | values | gone
+            yield where | {"mean": mean, "method_a": a.method.name, "method_b": b.method.name} | values | gone

@@ -52,7 +52,8 @@ class Peak:
     lag: float
     """Months from the evaluated period to it; above zero where the method got better at the period long after it."""
     at_edge: bool
-    """Whether it is the method's first or last model: the best might lie beyond."""
+    """Whether it is the first or last of the method's models that were scored on the period: the best might lie
+    beyond."""
 
 
 def peaks(view: View, method: MethodView) -> list[Peak | None]:
@@ -69,8 +70,8 @@ def peaks(view: View, method: MethodView) -> list[Peak | None]:
         if np.isnan(column).all():
             found.append(None)
             continue
-        best = int(np.nanargmin(column))
-        found.append(Peak(method.labels[best], apart(trained[best], e), best in (0, len(trained) - 1)))
+        best, scored = int(np.nanargmin(column)), np.flatnonzero(~np.isnan(column))
+        found.append(Peak(method.labels[best], apart(trained[best], e), best in (scored[0], scored[-1])))
     return found
 
 

@@ -40,6 +40,13 @@ class Value:
     cells: int
     missing: int
     beats: bool = False
+    metric: Metric | None = None
+    is_regret: bool = False
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Regret is better where it is less, whatever it is of."""
+        return self.metric is not None and self.metric.higher_is_better and not self.is_regret
 
     @property
     def comparable(self) -> bool:
@@ -66,21 +73,33 @@ class Line:
 
 
 def scores(summary: pd.DataFrame) -> list[Score]:
-    return list(dict.fromkeys(Score(*pair) for pair in zip(summary["task"], summary["source"])))
+    rows = dated(summary)
+    return list(dict.fromkeys(Score(*pair) for pair in zip(rows["task"], rows["source"])))
 
 
-def lines(summary: pd.DataFrame, columns: Sequence[Score]) -> list[Line]:
-    """One line per method of each study that has any of `columns`, its values in their order."""
+def dated(summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows about tasks with periods; studies that have no other tasks have rows without a task."""
+    return summary[summary["task"] != ""]
+
+
+def lines(summary: pd.DataFrame, columns: Sequence[Score] | None = None) -> list[Line]:
+    """One line per method of each study that has any of `columns`, its values in their order; of every study, without
+    values, where no columns are given."""
     by_line: dict[tuple[str, str], dict[Score, dict[str, Any]]] = {}
     for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
         score = Score(record["task"], record["source"])
         by_line.setdefault((record["study"], record["method"]), {})[score] = record
     shared = len({method for _, method in by_line}) < len(by_line)
+    if columns is None:
+        return [_line(found, (), shared) for found in by_line.values()]
     return [_line(found, columns, shared) for found in by_line.values() if not found.keys().isdisjoint(columns)]
 
 
 def heading(summary: pd.DataFrame) -> str:
     """What the values of the table are."""
+    summary = dated(summary)
+    if not len(summary):
+        return "Tasks without periods, percent"
     metric = ", ".join(dict.fromkeys(summary["metric"])).replace("nll", "log-perplexity")
     what = {(True,): "relative to the reference (regret)", (False,): "raw"}
     said = what.get(
@@ -91,7 +110,7 @@ def heading(summary: pd.DataFrame) -> str:
 
 def legend(summary: pd.DataFrame) -> list[str]:
     """What the marks of the table mean, one line for each kind that occurs in it."""
-    said = [_direction(summary)]
+    said = [_direction(dated(summary))]
     if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
         spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
         said.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
@@ -111,7 +130,7 @@ def legend(summary: pd.DataFrame) -> list[str]:
 def _direction(summary: pd.DataFrame) -> str:
     """Regret is better where it is less, whatever it is of; raw values go by their metric."""
     upwards = summary[summary["higher_is_better"] & ~summary["relative"]]
-    if not len(upwards):
+    if len(summary) and not len(upwards):
         return "Lower is better."
     tasks = dict.fromkeys(upwards["task"])
     return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
@@ -165,7 +184,8 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
     if row is None:
         return Value(math.nan, "–", "", "", False, 0, 0)
     std, missing = row[f"{mean}_std"], row[f"{mean}_missing"]
-    what = quantity(Metric(row["metric"], row["higher_is_better"]))
+    metric = Metric(row["metric"], row["higher_is_better"])
+    what = quantity(metric)
     return Value(
         exact=row[mean],
         text=signed(what.scale * row[mean], what.digits),
@@ -175,6 +195,8 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
         cells=row[f"{mean}_cells"],
         missing=missing,
         beats=row[f"{mean}_beats_oracle"],
+        metric=metric,
+        is_regret=row["relative"],
     )
 
 

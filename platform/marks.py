@@ -18,20 +18,23 @@ def mark(rows: Sequence[Row]) -> None:
     deviation is that of the block's methods with several seeds, pooled. `*_beats_oracle`: a continual run better than
     the Oracle series of its size. `*_highlight`: that, or (where the row's convention says so) no more than a deviation
     worse. `oracle_ratio`: tokens of that series over those of the run. A mean with cells missing is over other cells
-    than its rivals', so it is neither marked nor compared.
+    than its rivals', so it is neither marked nor compared. Regret and raw values, or two metrics, never are rivals.
     """
     for row in rows:
         block = [r for r in rows if r["block"] == row["block"] and _task(r) == _task(row)]
+        rivals = [r for r in block if _kind(r) == _kind(row)]
         series = _series(row, rows)
         for mean in MEANS:
-            margin = _deviation(block, f"{mean}_std")
-            row[f"{mean}_best"] = _is_best(row, [r for r in block if _complete(r, mean)], mean, margin)
+            margin = _deviation(rivals, f"{mean}_std")
+            row[f"{mean}_best"] = _is_best(row, [r for r in rivals if _complete(r, mean)], mean, margin)
             compared = series is not None and _complete(row, mean) and _complete(series, mean)
             behind = _cost(row, mean) - _cost(series, mean) if compared and series is not None else np.inf
             row[f"{mean}_beats_oracle"] = bool(behind < 0)
             within = margin if row["highlight"] == "beats_or_within_std" else 0.0
             row[f"{mean}_highlight"] = bool(behind < 0 or (behind <= within and within > 0))
-        row["core_best"] = _is_best(row, block, "core", _deviation(block, "core_std"))
+        runs = {(r["study"], r["method"]): r for r in rows if r["block"] == row["block"]}
+        runs[row["study"], row["method"]] = row
+        row["core_best"] = _is_best(row, list(runs.values()), "core", _deviation(list(runs.values()), "core_std"))
 
 
 def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
@@ -53,7 +56,7 @@ def _series(row: Row, rows: Sequence[Row]) -> Row | None:
     oracles.sort(key=lambda r: r["study"] != row["study"])
     row["oracle_ratio"] = oracles[0]["tokens"] / row["tokens"] if oracles and row["tokens"] else np.nan
     same = [r for r in oracles if _task(r) == _task(row) and r["_axes"] == row["_axes"]]
-    same = [r for r in same if r["relative"] == row["relative"]]
+    same = [r for r in same if _kind(r) == _kind(row)]
     return same[0] if same and not row["is_oracle"] else None
 
 
@@ -65,6 +68,11 @@ def _cost(row: Row, mean: str) -> float:
 
 def _task(row: Row) -> tuple[str, str]:
     return row["task"], row["source"]
+
+
+def _kind(row: Row) -> tuple[str, bool, bool]:
+    """What its values are."""
+    return row["metric"], row["higher_is_better"], row["relative"]
 
 
 def _complete(row: Row, mean: str) -> bool:

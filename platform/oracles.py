@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import TIC_CC_MONTHS, Calendar, span
 from ticlm.platform.published import Published
 from ticlm.platform.publishedvalues import STATIC, PublishedValue
-from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult
+from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
-T = TypeVar("T")
 CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
 LAST = CUTOFFS[-1]
 CHECKPOINTS = (*(min(months) for _, months in groupby(TIC_CC_MONTHS[2:], lambda month: month[:4])), LAST)
@@ -28,6 +27,7 @@ INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
 sizes."""
 CORE_TASKS = 22
 ORACLE, SEED = "oracle", 0
+ACCURACY = Metric("accuracy", higher_is_better=True)
 ORDER = ("tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unchanged", "stackexchange", "codedocs")
 
 
@@ -35,8 +35,12 @@ def studies(published: Published) -> tuple[StudyResult, ...]:
     """A study `published-1b` for each size, of one Oracle series; its checkpoints are the twelve of TiC-LM.
 
     Regret is relative to the last Oracle of the same size; where that was not published, values stay as they are. An
-    Oracle of the series that has no values is missing: no older one stands in for it.
+    Oracle of the series that has no values is missing: no older one stands in for it. InputError where nothing of what
+    was read could be used.
     """
+    if not published.values:
+        lost = "; ".join(_left_out(published.steps)) or "no label and no line in its files"
+        raise InputError(f"--import: no published value can be used: {lost}")
     found = [
         _study(size, [one for one in published.values if one.size == size])
         for size in sorted({one.size for one in published.values})
@@ -44,69 +48,19 @@ def studies(published: Published) -> tuple[StudyResult, ...]:
     return tuple(_with_counts(one, published.steps) if number == 0 else one for number, one in enumerate(found))
 
 
-def renamed(results: Sequence[StudyResult], names: Sequence[str]) -> tuple[StudyResult, ...]:
-    """The studies with tasks under the names of `TASK=NAME` or `TASK:SOURCE=NAME`, so that they share a column with
-    others of that name. InputError where no study has such a task, or two of one would have one name."""
-    for name in names:
-        old, _, new = name.partition("=")
-        task, _, source = old.partition(":")
-        have = [(study.cells["task"] == task) & (study.cells["source"] == source) for study in results]
-        if not new or not any(mine.any() for mine in have):
-            pairs = sorted({pair for study in results for pair in zip(study.cells["task"], study.cells["source"])})
-            known = ", ".join(f"{task}:{source}" if source else task for task, source in pairs)
-            raise InputError(f"--as {name}: expected TASK=NAME or TASK:SOURCE=NAME, with one of {known or 'no task'}")
-        results = [_renamed(study, mine, task, new) if mine.any() else study for study, mine in zip(results, have)]
-    return tuple(results)
-
-
-def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
-    """The study relative to the last published Oracle of its size, where it has no reference of its own; only tasks
-    that both have. What was scored on other texts, or cut by another tokenizer, should not share a name."""
-    import pandas as pd
-
-    same = [one for one in oracles if one.parameters == study.parameters and one.reference is not None]
-    if study.reference is not None or not same:
-        return study
-    theirs = same[0].cells[(same[0].cells["trained"] == LAST) & same[0].cells["task"].isin(study.cells["task"])]
-    if theirs.empty:
-        return study
-    name = f"{ORACLE} of {same[0].name}"
-    cells = pd.concat([study.cells, theirs.assign(method=name)], ignore_index=True)
-    said = f"regret is relative to the {name} ({LAST}), which saw what its own timeline holds"
-    return dataclasses.replace(
-        study, cells=cells, reference=(name, SEED, LAST), outside=(*study.outside, f"{study.name}: {said}")
-    )
-
-
 def _with_counts(study: StudyResult, steps: Sequence[Step]) -> StudyResult:
     """The study with a line of what was read, and one for each reason why something was left out."""
     kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in steps)
-    left_out = [
+    outside = (*study.outside, f"imported: {kept}")
+    return dataclasses.replace(study, outside=outside, missing=(*_left_out(steps), *study.missing))
+
+
+def _left_out(steps: Sequence[Step]) -> list[str]:
+    return [
         f"{step.name}: {count:,} of {step.read:,} left out, {reason}"
         for step in steps
         for reason, count in step.dropped.items()
     ]
-    outside = (*study.outside, f"imported: {kept}")
-    return dataclasses.replace(study, outside=outside, missing=(*left_out, *study.missing))
-
-
-def _renamed(study: StudyResult, mine: pd.Series, task: str, new: str) -> StudyResult:
-    if (study.cells["task"] == new).any():
-        raise InputError(f"--as {task}={new}: study {study.name} has a task {new} already")
-    cells = study.cells.assign(
-        task=study.cells["task"].where(~mine, new), source=study.cells["source"].where(~mine, "")
-    )
-    return dataclasses.replace(
-        study,
-        cells=cells,
-        metrics={**study.metrics, new: study.metric(task)},
-        evaluated_by_task=_copied(study.evaluated_by_task, task, new),
-        splits=_copied(study.splits, task, new),
-    )
-
-
-def _copied(held: Mapping[str, T], task: str, new: str) -> dict[str, T]:
-    return {**held, **({new: held[task]} if task in held else {})}
 
 
 def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
@@ -117,7 +71,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
     cutoffs = sorted({*CUTOFFS, *(one.cutoff for one in values)})
     dated = sorted((one for one in values if one.task != STATIC), key=_order)
     has_last = any(one.cutoff == LAST for one in dated)
-    if not has_last:
+    if dated and not has_last:
         missing.append(f"the Oracle {LAST} of {size} is not there: values are raw, not relative to it")
     static, said = _static(values)
     own = {
@@ -139,6 +93,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
         target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
         outside=(f"{name}: values as published with TiC-LM",),
         missing=(*missing, *said),
+        metrics={one.task: ACCURACY for one in dated if one.metric == ACCURACY.name},
         evaluated_by_task={task: periods for task, periods in own.items() if periods != months},
         static=static,
     )

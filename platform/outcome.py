@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import OracleSeries
 from ticlm.platform import evaluation
+from ticlm.platform.asking import ReadingTask
 from ticlm.platform.errors import InputError
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import (
@@ -24,11 +25,14 @@ from ticlm.platform.results import (
 from ticlm.platform.rounds import Run
 from ticlm.platform.static import Static
 from ticlm.platform.tallies import CountedExamples, counted
-from ticlm.platform.tasks import Measurement
+from ticlm.platform.task_kinds import AnyTask
+from ticlm.platform.tasks import Measurement, PackedRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NOT_A_NUMBER = "all, as a loss is not a number"
+"""How a metric ends that says that nothing of a period was averaged: cells that are missing, not examples."""
 POINTS = 40
 """Points of a round's learning-rate curve in a report."""
 
@@ -61,6 +65,7 @@ def study_result(plan: Plan) -> StudyResult:
         target_tokens=_target(plan, first),
         outside=tuple(plan.outside()),
         missing=tuple(missing),
+        is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.elsewhere is not None},
         splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in tasks},
         metrics={t.id: Metric(t.metric, t.higher_is_better) for t in tasks},
@@ -81,6 +86,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     rows: list[dict[str, Any]] = []
     static: list[dict[str, Any]] = []
     gaps: Counter[str] = Counter()
+    lost = LeftOut()
     for run, trained, task in evaluation.scored(plan):
         mine: list[Cell] = []
         for label in plan.evaluated(task):
@@ -91,15 +97,60 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
             weights, key = found
             if weights not in kept:
                 kept[weights] = _by_key(read_cells(plan.store, weights))
-            cells = kept[weights].get(key, [])
+            cells = _labelled(task, label, kept[weights].get(key, []))
             gaps["not evaluated yet: ticlm eval"] += not cells
-            mine += cells
+            if cells and not any(cell.metric == task.metric for cell in cells):
+                gaps[f"{task.id} has nothing to average: {_reasons(cells)}"] += 1
+            lost.note(task, cells)
+            mine += [cell for cell in cells if not _is_count(cell)]
         if isinstance(task, Static):
             static += [_static_row(run, trained, task, found) for found in task.rows(mine)]
         else:
             rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
-    missing = [f"{count} cells: {reason}" for reason, count in gaps.items() if count]
+    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.told()]
     return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
+
+
+def _labelled(task: AnyTask, label: str, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of one key as those of this period (or part). Periods that hold the same data have the same key, and
+    what was scored for one of them stands for all."""
+    place = "source" if isinstance(task, Static) else "evaluated"
+    labels = {getattr(cell, place) for cell in cells}
+    chosen = label if label in labels else min(labels, default=label)
+    return [cell.model_copy(update={place: label}) for cell in cells if getattr(cell, place) == chosen]
+
+
+class LeftOut:
+    """How many examples tasks left out or cut, by reason. Checkpoints are asked the same, so of each evaluated period
+    (or part of a static task) the most over checkpoints counts."""
+
+    def __init__(self) -> None:
+        self._most: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
+
+    def note(self, task: AnyTask, cells: Sequence[Cell]) -> None:
+        for cell in cells:
+            if _is_count(cell) and not cell.metric.endswith(NOT_A_NUMBER):
+                what = f"{_noun(task)} {cell.metric}"
+                counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
+                counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
+
+    def told(self) -> list[str]:
+        """A line for each task and reason."""
+        return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
+
+
+def _is_count(cell: Cell) -> bool:
+    """Whether a cell says how many examples are not in the task's number, instead of a number."""
+    return cell.metric.startswith(("left out: ", "cut: "))
+
+
+def _reasons(cells: Sequence[Cell]) -> str:
+    found = dict.fromkeys(cell.metric.partition(": ")[2] for cell in cells if _is_count(cell))
+    return "; ".join(found) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
+
+
+def _noun(task: AnyTask) -> str:
+    return "rows" if isinstance(task, PackedRows) else "texts" if isinstance(task, ReadingTask) else "questions"
 
 
 def _static_row(run: Run, trained: str, task: Static, found: Measurement) -> dict[str, Any]:

@@ -7,7 +7,7 @@ drawn on canvas, one pixel a cell before scaling.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -17,12 +17,13 @@ import numpy as np
 from ticlm.platform import palette
 from ticlm.platform.contamination import contamination
 from ticlm.platform.conventions import Preset
-from ticlm.platform.layout import HEADINGS, Line, Score, count, heading, legend, lines, power, scores
+from ticlm.platform.layout import HEADINGS, Line, Score, count, dated, heading, legend, lines, power, scores
 from ticlm.platform.matrix import View
+from ticlm.platform.missing import missing
 from ticlm.platform.payload import payload
 from ticlm.platform.quantity import quantity
 from ticlm.platform.results import Metric, StudyResult
-from ticlm.platform.tables import blocks, static_columns, tables
+from ticlm.platform.tables import Block, blocks, parts_table, tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +52,10 @@ def render(
     between methods (differences.py)."""
     from jinja2 import Environment, StrictUndefined
 
-    every = scores(summary)
+    every, rows = scores(summary), dated(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
-    relative = bool(summary["relative"].all())
-    directions = _directions(summary)
+    drawn = [study for study, of in zip(results, seen) if of]
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     ).from_string(_asset("page.html"))
@@ -65,28 +65,29 @@ def render(
         style=_asset("page.css"),
         script="\n".join(_asset(name) for name in SCRIPTS),
         data=_json(payload(results, seen, summary, preset, apart)),
-        relative=relative,
+        has_views=bool(drawn),
+        relative=bool(rows["relative"].all()),
         headings=HEADINGS,
         tables=tables(results, summary, main),
         source_tables=tables(results, summary, by_source, only_scores=True),
-        parts=static_columns(results, parts=True),
-        directions=directions,
-        standouts=_standouts(lines(summary, main[:1]), main[0], directions[main[0].task].startswith("↑")),
+        parts=parts_table(results, summary),
+        directions=_directions(rows),
+        standouts=[group for score in main[:1] for group in _standouts(lines(summary, [score]), score)],
         color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
         ratio=lambda value: f"{value:.2f}×" if np.isfinite(value) else "–",
         count=count,
         power=power,
         legend=legend(summary),
-        conventions=_conventions(preset, summary),
-        has_rates=any(len(study.rates) for study in results),
-        has_examples=any(study.examples for study in results),
+        conventions=_conventions(preset, rows) if every else "",
+        has_rates=any(len(study.rates) for study in drawn),
+        has_examples=any(study.examples for study in drawn),
         has_differences=apart is not None and bool(apart["difference"].notna().any()),
-        has_text=any(study.text for study in results),
+        has_text=any(study.text for study in drawn),
         contaminations=[
             f"{one.study.name}, {one.name}: {one.told()}" for views in seen for one in contamination(views)
         ],
-        outside=_told(results, "outside"),
-        missing=_missing(results, seen),
+        outside=_outside(results),
+        missing=missing(results, seen),
         provenance=_provenance(results, made),
     )
 
@@ -105,7 +106,8 @@ def _lead(results: Sequence[StudyResult]) -> str:
     parts = []
     for study in results:
         named = f"{study.name}: " if len(results) > 1 else ""
-        axes = f"{_plural(study.checkpoints, 'checkpoint')} scored on {_plural(study.evaluated, 'period')}"
+        axes = _plural(study.checkpoints, "checkpoint")
+        axes += f" scored on {_plural(study.evaluated, 'period')}" if len(study.cells) else ""
         span = f"{study.timeline.labels[0]} to {study.timeline.labels[-1]}"
         parts.append(
             f"{named}{_plural(study.methods, 'method')}, {count(study.parameters)} parameters, "
@@ -118,12 +120,13 @@ def _plural(things: Sequence[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _standouts(rows: Sequence[Line], main: Score, highest: bool) -> list[dict[str, object]]:
-    """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was."""
+def _standouts(rows: Sequence[Line], main: Score) -> list[dict[str, object]]:
+    """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was.
+
+    Where some of a block's runs have regret and others raw values, or another metric, each kind has its own best."""
     told: list[dict[str, object]] = []
-    for block in blocks([line for line in rows if not line.is_oracle]):
-        competing = block.lines
-        tiles = []
+    for block, competing in _competing(rows):
+        highest, tiles = competing[0].values[0].higher_is_better, []
         for place, what in enumerate(
             ("Least forgetting (Bwd.)", "Best in-distribution (ID)", "Best on the future (Fwd.)")
         ):
@@ -138,6 +141,15 @@ def _standouts(rows: Sequence[Line], main: Score, highest: bool) -> list[dict[st
             tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": f"{ratio:.2f}×", "who": who})
         told.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
     return [group for group in told if group["tiles"]]
+
+
+def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
+    """Continual runs of each block whose values are of one kind."""
+    for block in blocks([line for line in rows if not line.is_oracle]):
+        of: dict[object, list[Line]] = {}
+        for line in block.lines:
+            of.setdefault((line.values[0].metric, line.values[0].is_regret), []).append(line)
+        yield from ((block, lines) for lines in of.values())
 
 
 def _conventions(preset: Preset, summary: pd.DataFrame) -> str:
@@ -157,27 +169,10 @@ def _directions(summary: pd.DataFrame) -> dict[str, str]:
     return {task: " or ".join(ways) for task, ways in found.items()}
 
 
-def _told(results: Sequence[StudyResult], name: str) -> list[str]:
+def _outside(results: Sequence[StudyResult]) -> list[str]:
     several = len(results) > 1
-    return [f"{study.name}: {line}" if several else line for study in results for line in getattr(study, name)]
-
-
-def _missing(results: Sequence[StudyResult], seen: Sequence[Sequence[View]]) -> list[str]:
-    """What the studies say is missing, and how many cells of each method are not there, whoever says so."""
-    told = _told(results, "missing")
-    for study, views in zip(results, seen):
-        if not views:
-            told.append(f"{study.name}: no cells at all, so it is not shown")
-        for view in views:
-            if view.reference is not None and (gone := int(np.isnan(view.reference).sum())):
-                told.append(
-                    f"{study.name}, {view.name}, reference: {gone} of {len(view.reference)} periods are missing"
-                )
-            for method in view.methods:
-                gone, whole = int(np.isnan(view.relative(method.by_seed)).sum()), method.by_seed.size
-                if gone:
-                    told.append(f"{study.name}, {view.name}, {method.method.name}: {gone} of {whole} cells are missing")
-    return told
+    lines = [(study.name, line) for study in results for line in study.outside]
+    return [f"{name}: {line}" if several and not line.startswith(f"{name}: ") else line for name, line in lines]
 
 
 def _provenance(results: Sequence[StudyResult], made: str | None) -> list[str]:

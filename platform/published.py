@@ -15,14 +15,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from ticlm.platform.census import Step
 from ticlm.platform.errors import InputError
 from ticlm.platform.periods import TIC_CC_MONTHS
 from ticlm.platform.publishedvalues import STATIC, PublishedValue, Unusable, downstream, held_out
 
-RUN = re.compile(r"(?:^|/)(\d+b)(?:_[^/]*)?_cutoff_?(\d{6})(?=/)")
-"""The folder of a run: size and cutoff."""
+RUN = re.compile(r"(?:^|/)(\d+b)((?:_[^/]*)?)_cutoff_?(\d{6})(?=/)")
+"""The folder of a run: size, budget and cutoff."""
 STEPS = FILES, LINES, LABELS = ("files", "lines of ppl_evals", "labels of downstream_evals")
 
 
@@ -37,12 +38,15 @@ class Published:
 def read(paths: Sequence[str]) -> Published:
     """All evaluation files below local folders or URIs; of a value that stands there twice, the newer one.
 
-    Raises InputError naming a path that has none, and a file that is cut off.
+    Raises InputError naming a path that has none, a file that is cut off, and two budgets of one size, whose runs would
+    pass for one series.
     """
     read, dropped = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    budgets: dict[str, str] = {}
     found: dict[tuple[str, ...], list[PublishedValue]] = defaultdict(list)
     for path in paths:
         for name, data in _files(path, read, dropped):
+            _check_budget(name, budgets)
             kind = LINES if name.endswith(".jsonl") else LABELS
             for one in _lines(name, data) if name.endswith(".jsonl") else _labels(name, data):
                 read[kind] += 1
@@ -106,8 +110,25 @@ def _not_ours(name: str) -> str:
 
 def _run(name: str) -> tuple[str, str]:
     """Size and cutoff of the run whose folder a file lies in."""
-    size, cutoff = RUN.findall(name)[-1]
+    size, _, cutoff = RUN.findall(name)[-1]
     return size, cutoff
+
+
+def _check_budget(name: str, known: dict[str, str]) -> None:
+    """Keep the budget that a folder's name says for its size; InputError where another one was read before."""
+    size, budget, _ = RUN.findall(name)[-1]
+    if known.setdefault(size, budget) != budget:
+        raise InputError(
+            f"--import {name}: a run {size}{budget}, beside runs {size}{known[size]}; give the folders of one budget"
+        )
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that keeps what stands under one name twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
 
 
 def _lines(name: str, data: bytes) -> Iterator[PublishedValue | Unusable]:
@@ -123,9 +144,9 @@ def _lines(name: str, data: bytes) -> Iterator[PublishedValue | Unusable]:
 
 def _labels(name: str, data: bytes) -> Iterator[PublishedValue | Unusable]:
     try:
-        whole = json.loads(data.decode("utf-8-sig"))
+        whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Object)
         labels, created = whole["eval_metrics"]["icl"], str(whole.get("creation_date", ""))
-        pairs = list(labels.items())
+        pairs = labels.pairs
     except ValueError as error:
         raise InputError(f"--import {name}: cut off, or no JSON: {error}") from None
     except (KeyError, TypeError, AttributeError):

@@ -21,6 +21,8 @@ DOCS = re.compile(rf"(?P<kind>numpy|pytorch)_(?P<end>\d{{6}}){METRIC}")
 SITE = re.compile(rf"(?P<kind>[\w.-]+?)_(?P<start>\d{{6}}|\d{{8}})[-_](?P<end>\d{{6}}|\d{{8}})(?:_ppl)?{METRIC}")
 PERPLEXITIES = ("LanguageNounPerplexity", "PerplexityIgnoringPad", "InContextLearningGoldPerplexityMetric")
 ACCURACY = "InContextLearningMultipleChoiceAccuracy"
+BY_ACCURACY = "-accuracy"
+"""What the name of a task ends with whose accuracies stand beside perplexities."""
 STATIC = "core"
 """Task of the accuracies in `core.json`, which have no period."""
 
@@ -58,7 +60,7 @@ def held_out(size: str, cutoff: str, line: Any) -> PublishedValue:
     if not isinstance(paths, list) or len(paths) != 1 or not (found := HELD_OUT.search(str(paths[0]))):
         raise Unusable("its val_data is not one held-out set of TiC-CC")
     value, n = _number(line.get("loss"), 0.0, math.inf), line.get("tokens")
-    count = n if isinstance(n, int) and n >= 0 else 0
+    count = n if isinstance(n, int) and 0 <= n < 2**63 else 0
     created = str(line.get("creation_time", ""))
     return PublishedValue(size, cutoff, TEXTS[found[1]], _month(found[2]), "", "nll", value, count, created)
 
@@ -77,11 +79,14 @@ def _meaning(label: str) -> tuple[str, str, str]:
             of = found.groupdict()
             if of["metric"] not in (None, ACCURACY, *PERPLEXITIES):
                 raise Unusable("an unknown metric")
-            metric = "accuracy" if of["metric"] == ACCURACY else "nll"
+            is_accuracy = of["metric"] == ACCURACY
             first, last = _month(of.get("start") or of["end"]), _month(of["end"])
             if last < first or of["end"] <= of.get("before", ""):
                 raise Unusable("dates out of order")
-            return f"{family}-{of['kind']}", first if first == last else f"{first}-{last}", metric
+            evaluated = first if first == last else f"{first}-{last}"
+            if is_accuracy:  # a task has one metric
+                return f"{family}-{of['kind']}{BY_ACCURACY}", evaluated, "accuracy"
+            return f"{family}-{of['kind']}", evaluated, "nll"
     raise Unusable("an unknown label")
 
 
@@ -95,8 +100,12 @@ def _month(text: str) -> str:
 
 
 def _number(value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        number = math.nan
+    if not math.isfinite(number):
         raise Unusable("no number")
-    if not low <= value <= high:
+    if not low <= number <= high:
         raise Unusable(f"a number outside {low:g} … {high:g}")
-    return float(value)
+    return number

@@ -11,7 +11,7 @@ import numpy as np
 from ticlm.platform.conventions import Convention, Preset, named
 from ticlm.platform.errors import InputError
 from ticlm.platform.marks import MEANS, Row, mark
-from ticlm.platform.results import StudyResult
+from ticlm.platform.results import MethodResult, StudyResult
 from ticlm.platform.transfer import Transfer, transfer
 
 if TYPE_CHECKING:
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
     from ticlm.platform.layout import Score, Value
     from ticlm.platform.matrix import MethodView, View
+    from ticlm.platform.tables import StaticColumn
 
 COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
+NO_TASK: Row = {
+    **{"metric": "", "higher_is_better": False, "relative": False, "task": "", "source": "", "highlight": "beats"},
+    **{"missing": 0, "final": np.nan, "_axes": ([], [])},
+}
 TASKS_WIDE = 2
 """Tasks in one table of the terminal."""
 
@@ -37,7 +42,7 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     are what marks.mark says. `final` is the mean over all evaluated periods at the last checkpoint, `core` that of the
     last checkpoint's tasks without periods (a share). `tokens` and `flops` are what one run costs alone; `executed_*`
     what all its seeds cost without rounds shared with methods before; `oracle_ratio` is the Oracle series' tokens over
-    those of one run.
+    those of one run. A study that has only tasks without periods has one row per method, whose task is empty.
     """
     import pandas as pd
 
@@ -55,22 +60,26 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     return pd.DataFrame([{name: value for name, value in row.items() if name[0] != "_"} for row in rows])
 
 
-def table(summary: pd.DataFrame, sources: bool = False) -> Group:
+def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
     """The summary for a terminal, TASKS_WIDE tasks to a table; with `sources`, the columns of every source of text too.
-    What runs cost stands beside the last."""
+    What runs cost stands beside the last. Tasks without periods, other than CORE, stand in a table of their own where
+    the `results` have nothing else."""
     from rich.console import Group
 
     from ticlm.platform.layout import heading, legend, scores
+    from ticlm.platform.tables import static_columns
 
-    columns = [score for score in scores(summary) if sources or not score.source] or scores(summary)
-    groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)]
-    tables = [_table(summary, group, costs=group is groups[-1]) for group in groups]
+    every = scores(summary)
+    columns = [score for score in every if sources or not score.source] or every
+    groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)] or [[]]
+    static = () if every else static_columns(results)
+    tables = [_table(summary, group, costs=group is groups[-1], static=static) for group in groups]
     tables[0].title, tables[0].title_justify = heading(summary), "left"
     tables[-1].caption, tables[-1].caption_justify = " ".join(legend(summary)), "left"
     return Group(*tables)
 
 
-def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Table:
+def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool, static: Sequence[StaticColumn] = ()) -> Table:
     from rich.box import HORIZONTALS
     from rich.table import Table
     from rich.text import Text
@@ -83,13 +92,13 @@ def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Tabl
     for score in columns:
         for place, mean in enumerate(MEANS):
             out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
-    static = costs and bool(summary["core"].notna().any())
-    if static:
-        out.add_column("\nCORE", justify="right")
+    core = costs and not static and bool(summary["core"].notna().any())
+    for name in [*["CORE"] * core, *(column.name for column in static)]:
+        out.add_column(f"\n{name}", justify="right")
     for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None
-    for line in lines(summary, columns):
+    for line in lines(summary, columns or None):
         if block not in (None, line.block):
             out.add_section()
         block = line.block
@@ -99,7 +108,8 @@ def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool) -> Tabl
             Text(line.label),
             count(line.nominal),
             count(line.parameters),
-            *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * static)),
+            *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * core)),
+            *(f"{value}\n({std})" if std else value for value, std in (column.of(line) for column in static)),
             *(paid if costs else ()),
         )
     return out
@@ -138,6 +148,8 @@ def write(
     if len(apart):
         files.append(folder / "differences.csv")
         apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
+    else:  # of a report that stood there before
+        (folder / "differences.csv").unlink(missing_ok=True)
     return sorted([*files, *draw(results, seen, folder / "figures")])
 
 
@@ -146,11 +158,12 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
     import json
 
     from ticlm.platform.differences import differences
+    from ticlm.platform.missing import missing
 
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    told = {name: [line for study in results for line in getattr(study, name)] for name in ("missing", "outside")}
+    told = {"missing": missing(results), "outside": [line for study in results for line in study.outside]}
     whole = {name: _records(frame) for name, frame in frames.items()}
     return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
 
@@ -181,6 +194,8 @@ def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
             whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
             for view in seen:
                 yield _row(view, view.methods[number], preset.of(view.task)) | whole
+            if not seen and len(study.static):
+                yield _about(study, method) | NO_TASK | _means([]) | whole
 
 
 def _row(view: View, method: MethodView, convention: Convention) -> Row:
@@ -188,20 +203,11 @@ def _row(view: View, method: MethodView, convention: Convention) -> Row:
     values = view.relative(method.by_seed)
     found = [transfer(matrix, trained, evaluated, convention) for matrix in values]
     counted = convention.cells(trained, evaluated).counted
-    study, about = view.study, method.method
     overall, _ = method.overall
-    return {
-        "block": 0,
-        "study": study.name,
-        "method": about.name,
-        "group": about.group,
-        "is_oracle": about.is_oracle,
-        "parameters": study.parameters,
-        "target_tokens": study.target_tokens,
+    return _about(view.study, method.method) | {
         "metric": view.metric.name,
         "higher_is_better": view.metric.higher_is_better,
         "relative": view.reference is not None,
-        "seeds": len(about.seeds),
         "task": view.task,
         "source": view.source,
         "highlight": convention.highlight,
@@ -209,9 +215,22 @@ def _row(view: View, method: MethodView, convention: Convention) -> Row:
         "missing": int(np.isnan(values[:, counted]).sum()),
         "final": overall[-1] if len(overall) else np.nan,
         "_axes": (
-            [study.checkpoints[i] for i in np.flatnonzero(counted.any(axis=1))],
+            [view.study.checkpoints[i] for i in np.flatnonzero(counted.any(axis=1))],
             [view.evaluated[j] for j in np.flatnonzero(counted.any(axis=0))],
         ),
+    }
+
+
+def _about(study: StudyResult, method: MethodResult) -> Row:
+    return {
+        "block": 0,
+        "study": study.name,
+        "method": method.name,
+        "group": method.group,
+        "is_oracle": method.is_oracle,
+        "parameters": study.parameters,
+        "target_tokens": study.target_tokens,
+        "seeds": len(method.seeds),
     }
 
 

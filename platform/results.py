@@ -158,12 +158,14 @@ class StudyResult:
     """(method, seed, trained) of the model that regret is relative to; None: raw values."""
     target_tokens: int
     """Nominal tokens of a continual run, initial round included."""
+    is_raw: bool = False
+    """Whether the study's settings ask for raw values, so that nobody else's model is its reference either."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """By task (`name@version`); a log-loss, of which less is better, for those that are not named."""
     outside: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, with its as_of."""
     missing: tuple[str, ...] = ()
-    """One line for each group of missing cells, and why."""
+    """One line for each group of missing cells, and why; and for what tasks left out of their examples."""
     evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
     splits: Mapping[str, str] = field(default_factory=dict)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WIDE = 3
 """Evaluations in one table, at three columns each."""
+OWN, OTHERS = "On the periods of the study", "On periods of their own"
 CORE = {"core": "CORE", "core-centered": "CORE, centred"}
 
 
@@ -58,14 +59,14 @@ class StaticColumn:
 def tables(
     results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[Score], only_scores: bool = False
 ) -> list[PageTable]:
-    """`columns` in tables: evaluations on the studies' own periods, then those with a calendar of their own.
+    """`columns` in tables: evaluations on (most of) the studies' periods, then those with a calendar of their own.
 
     Costs stand in the first. Unless `only_scores`, tasks without periods stand in the last, or in one of their own
     where that lacks a study that has them.
     """
-    apart = {task for study in results for task in study.evaluated_by_task}
+    apart = {task for study in results for task in study.evaluated_by_task if _is_apart(study, task)}
     own = [score for score in columns if score.task not in apart]
-    groups = [*_parts("Held-out text", own), *_parts("Downstream", [s for s in columns if s.task in apart])]
+    groups = [*_parts(OWN, own), *_parts(OTHERS, [s for s in columns if s.task in apart])]
     found = [
         PageTable(name, chosen, blocks(lines(summary, chosen)), costs=place == 0 and not only_scores)
         for place, (name, chosen) in enumerate(groups)
@@ -74,10 +75,15 @@ def tables(
     if not static:
         return found
     wanted = {study for column in static for study, _ in column.values}
-    if wanted <= {line.study for block in found[-1].blocks for line in block.lines}:
+    if found and wanted <= {line.study for block in found[-1].blocks for line in block.lines}:
         return [*found[:-1], replace(found[-1], static=static)]
-    having = [replace(line, values=()) for line in lines(summary, columns) if line.study in wanted]
-    return [*found, PageTable("Tasks without periods", (), blocks(having), static=static)]
+    return [*found, _static(summary, static)]
+
+
+def parts_table(results: Sequence[StudyResult], summary: pd.DataFrame) -> PageTable | None:
+    """The parts of tasks without periods one by one, for the studies that have any."""
+    columns = static_columns(results, parts=True)
+    return _static(summary, columns) if columns else None
 
 
 def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
@@ -89,10 +95,11 @@ def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
 
 
 def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple[StaticColumn, ...]:
-    """A column for each task without periods (its mean over its parts), or for each of its `parts`."""
+    """A column for each task without periods (its mean over its parts), or for the accuracy in each of its `parts`."""
     values: dict[tuple[str, str, str], dict[tuple[str, str], tuple[str, str]]] = {}
     for study in results:
-        rows = study.static[(study.static["source"] != "") == parts]
+        rows = study.static
+        rows = rows[(rows["source"] != "") & (rows["metric"] == "accuracy") if parts else rows["source"] == ""]
         order = {label: place for place, label in enumerate(study.timeline.labels)}
         for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
             last = max(mine["trained"], key=lambda label: order.get(label, -1))
@@ -100,11 +107,22 @@ def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple
             deviation = signed(100 * float(found.std(ddof=1)), 1) if len(found) > 1 else ""
             place = (str(task), str(source), str(metric))
             values.setdefault(place, {})[study.name, str(method)] = (signed(100 * float(found.mean()), 1), deviation)
-    kept = [place for place in values if not parts or place[2] != "centered"]
     return tuple(
-        StaticColumn(task, source or CORE.get(metric, metric), values[task, source, metric])
-        for task, source, metric in kept
+        StaticColumn(task, source or CORE.get(metric, metric), found)
+        for (task, source, metric), found in values.items()
     )
+
+
+def _static(summary: pd.DataFrame, columns: tuple[StaticColumn, ...]) -> PageTable:
+    wanted = {study for column in columns for study, _ in column.values}
+    having = [line for line in lines(summary) if line.study in wanted]
+    return PageTable("Tasks without periods", (), blocks(having), static=columns)
+
+
+def _is_apart(study: StudyResult, task: str) -> bool:
+    """Whether a task has another calendar than its study, not just a few periods more or less."""
+    mine, whole = set(study.evaluated_by_task[task]), set(study.evaluated)
+    return 2 * len(mine & whole) <= len(mine | whole)
 
 
 def _parts(name: str, columns: Sequence[Score]) -> Iterator[tuple[str, tuple[Score, ...]]]:

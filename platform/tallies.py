@@ -111,9 +111,10 @@ def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, 
     return Tally(name, classes, is_ordered, tuple(periods), np.array(table, np.int64).reshape(-1, len(periods)))
 
 
-def _number(kind: str) -> float | None:
-    """What a class begins with, such as 100 of `100-199`, `>= 100` and `100+`; `< 100` comes before it."""
-    match = re.match(r"\s*(<|≤|<=|up to )?\s*(?:>|≥|>=|over )?=?\s*(\d[\d,_]*(?:\.\d+)?)", kind)
+def _number(kind: str) -> tuple[int, ...] | None:
+    """What a class begins with, such as 100 of `100-199`, `>= 100` and `100+`; `< 100` comes before it. Numbers with
+    dots are versions: 1.8 comes before 1.10."""
+    match = re.match(r"\s*(<|≤|<=|up to )?\s*(?:>|≥|>=|over )?=?\s*(\d[\d,_]*(?:\.\d+)*)", kind)
     if match is None:
         return None
-    return float(re.sub("[,_]", "", match[2])) - (0.5 if match[1] else 0.0)
+    return *(int(part) for part in re.sub("[,_]", "", match[2]).split(".")), -1 if match[1] else 0

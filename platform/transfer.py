@@ -24,7 +24,8 @@ class TransferRule(Settings):
     """Which cells of a matrix are backward, in-distribution (ID) and forward. The default is App. B.4 of TiC-LM.
 
     A cell is *past* where its evaluation has come by the end of the checkpoint's period; forward is every cell that is
-    not past. Where trained and evaluated periods are the same, ID is the diagonal under every rule.
+    neither past nor ID (an evaluation that holds the checkpoint's last day may still go on). Where trained and
+    evaluated periods are the same, ID is the diagonal under every rule.
     """
 
     id_rule: Literal["nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"] = (
@@ -106,7 +107,7 @@ def classify(trained: Sequence[Period], evaluated: Sequence[Period], rule: Trans
             in_distribution = np.array(own, dtype=bool).reshape(shape)
         case nearest:
             in_distribution = _nearest(past, came, [t.end for t in trained], nearest == "nearest_preceding_exclusive")
-    backward = past if rule.bwd_includes_id else past & ~in_distribution
+    backward = past | in_distribution if rule.bwd_includes_id else past & ~in_distribution
     return Cells(backward, in_distribution, ~past & ~in_distribution)
 
 

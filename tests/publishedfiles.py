@@ -8,21 +8,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import calendars
+
 
 def labels(text: str) -> list[str]:
     return text.split()
 
 
-TWELVE = labels("201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407")
-CUTOFFS = labels("201305 201501 201701 201901 202101 202301 202407")
+TWELVE, CUTOFFS = list(calendars.CHECKPOINTS), list(calendars.CUTOFFS)
 DUMPS = labels(
     "20140801 20150112 20150805 20160204 20160801 20170101 20170701 20180101 "
     "20180901 20190120 20200101 20200920 20201220 20210701 20220101 20220501 20240401"
 )
-NUMPY = labels(
-    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
-)
-PYTORCH = labels("202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407")
+NUMPY, PYTORCH = labels(calendars.NUMPY), labels(calendars.PYTORCH)
 SITES = {"stackoverflow": 22, "math": 23, "english": 14, "electronics": 21, "worldbuilding": 15, "apple": 9}
 SITES |= {"gaming": 9, "codereview": 7}
 TEXTS = {"monthly": "tic-cc", "cc_v4_rw_v2_wikipedia": "tic-cc-wiki", "cc_v4_rw_v2_news": "tic-cc-news"}
@@ -52,7 +50,7 @@ def frames(site: str) -> list[Span]:
     return [(start, f"{start[:4]}{int(start[4:]) + 5:02d}") for start in starts]
 
 
-def calendars() -> dict[str, list[Span]]:
+def spans() -> dict[str, list[Span]]:
     """Evaluated spans of every task."""
     found = {task: [(m, m) for m in ("201305", *TWELVE)] for task in TEXTS.values()}
     found |= {f"tic-wiki-{kind}": [(new[:6], new[:6]) for new in DUMPS[1:]] for kind in ("diff", "unchanged")}
@@ -61,7 +59,7 @@ def calendars() -> dict[str, list[Span]]:
 
 
 def losses() -> Losses:
-    return {task: {c: {s: loss(task, c, s) for s in spans} for c in CUTOFFS} for task, spans in calendars().items()}
+    return {task: {c: {s: loss(task, c, s) for s in of} for c in CUTOFFS} for task, of in spans().items()}
 
 
 def lines(cutoff: str) -> list[dict[str, Any]]:

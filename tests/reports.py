@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from calendars import CHECKPOINTS, CUTOFFS, NUMPY, PYTORCH, WIKI
 from numpy.typing import NDArray
 
 from ticlm.platform.conventions import Preset
@@ -18,13 +19,6 @@ from ticlm.platform.report import summarize
 from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
 from ticlm.platform.tallies import CountedExamples
 
-CHECKPOINTS = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
-CUTOFFS = tuple(TIC_CC_MONTHS[i] for i in (0, 10, 29, 53, 77, 98, 113))
-NUMPY = (
-    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202402 202408"
-)
-PYTORCH = "202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407"
-WIKI = "201501 201508 201602 201608 201701 201707 201801 201809 201901 202001 202009 202012 202107 202201 202205 202404"
 FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"
 )

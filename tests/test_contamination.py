@@ -15,7 +15,7 @@ from ticlm.platform.contamination import Contamination, contamination
 from ticlm.platform.matrix import views
 from ticlm.platform.outcome import study_result
 from ticlm.platform.periods import Calendar
-from ticlm.platform.results import COLUMNS, MethodResult, PeriodText, StudyResult
+from ticlm.platform.results import COLUMNS, MethodResult, Metric, PeriodText, StudyResult
 from ticlm.platform.shards import Corpus
 from ticlm.platform.study import Study
 
@@ -95,6 +95,17 @@ def test_the_correlations_are_those_worked_by_hand() -> None:
     assert len(found.points) == 6 and found.unpaired == 0
     assert found.points["regret_after"].tolist() == pytest.approx([0.2, 0.4, 0.8, 0.1, 0.5, 0.7])
     assert found.points["loss_before"].tolist() == pytest.approx([2.1, 2.4, 2.9, 2.2, 2.3, 2.6])
+
+
+def test_where_more_is_better_regret_is_what_is_lacking() -> None:
+    """Before and after, the reference is right more often by different amounts."""
+    before: Losses = {("plain", "202301"): (0.5, 0.6, 0.7), ("oracle", "202303"): (0.9, 0.9, 0.9)}
+    study = result(cells("web@1", before), cells("clean@1", before))
+    accuracy = Metric("accuracy", higher_is_better=True)
+    study = dataclasses.replace(
+        study, cells=study.cells.assign(metric="accuracy"), metrics={"web@1": accuracy, "clean@1": accuracy}
+    )
+    assert only(study).points["regret_before"].tolist() == pytest.approx([0.4, 0.3, 0.2])
 
 
 def test_ties_share_their_mean_rank() -> None:

@@ -2,29 +2,20 @@
 
 from pathlib import Path
 
+import calendars
 import numpy as np
 import pytest
+from calendars import periods
 
 from ticlm.platform.conventions import Convention, Preset, named
 from ticlm.platform.errors import InputError
-from ticlm.platform.periods import Period, span
+from ticlm.platform.periods import Period
 from ticlm.platform.settings import parse
 from ticlm.platform.transfer import transfer
 
-
-def periods(labels: str) -> list[Period]:
-    return [Period(label=label, start=span(label)[0], end=span(label)[1]) for label in labels.split()]
-
-
-CHECKPOINTS = periods("201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407")
+CHECKPOINTS = periods(calendars.FIRST_OF_YEARS)
 WITH_INITIAL = periods("201305") + CHECKPOINTS
-WIKI = periods(
-    "201501 201508 201602 201608 201701 201707 201801 201809 201901 202001 202009 202012 202107 202201 202205 202404"
-)
-NUMPY = periods(
-    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
-)
-PYTORCH = periods("202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407")
+WIKI, NUMPY, PYTORCH = periods(calendars.WIKI), periods(calendars.NUMPY), periods(calendars.PYTORCH)
 
 
 def counts(convention: Convention, evaluated: list[Period]) -> tuple[int, int, int]:
@@ -65,6 +56,41 @@ def test_what_does_not_count_is_of_no_kind_and_claims_nothing() -> None:
     # had 201412 been all there is, 201602 would be the first to claim it: 201501 does not count
     alone = Convention(first_checkpoint="201602", evaluated_periods=("201412",)).cells(trained, evaluated)
     np.testing.assert_array_equal(alone.in_distribution, [[0, 0, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_a_named_period_is_found_however_its_span_is_written() -> None:
+    evaluated = periods("201412-201506 201507")
+    for label in ("201412..201506", "201412-201506", "20141201..20150630"):
+        convention = Convention.model_validate({"evaluated_periods": [label]})
+        assert convention.columns(CHECKPOINTS, evaluated).tolist() == [0]
+    checkpoints = Convention(evaluated_periods="checkpoints")
+    assert checkpoints.columns(periods("201412..201506"), evaluated).tolist() == [0]
+
+
+def test_a_named_period_that_is_not_evaluated_is_one_line() -> None:
+    convention = Convention(evaluated_periods=("201501", "201502"))
+    with pytest.raises(InputError, match=r"^evaluated_periods: 201502 is none of .*: 201501, 201508, .*202404$"):
+        convention.cells(CHECKPOINTS, WIKI)
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("perplexity@1", ("beats", "nearest_preceding_exclusive")),  # of the packaged studies of Table 2
+        ("tic-cc-wiki", ("beats", "nearest_preceding_exclusive")),
+        ("tic-math@1", ("beats_or_within_std", "contain")),
+        ("tic-english@2", ("beats_or_within_std", "contain")),
+        ("tic-wiki-changed@1", ("beats_or_within_std", "contain")),
+        ("tic-codedocs-numpy@1", ("beats_or_within_std", "contain")),
+        ("tic-wiki-qa@1", ("beats_or_within_std", "nearest_preceding_exclusive")),
+        ("tic-text@1", ("beats_or_within_std", "nearest_preceding_exclusive")),
+    ],
+)
+def test_the_preset_of_the_printed_numbers_knows_tasks_by_the_names_of_the_recipes(
+    task: str, expected: tuple[str, str]
+) -> None:
+    found = named("paper-1b").of(task)
+    assert (found.highlight, found.id_rule) == expected
 
 
 def test_the_first_pattern_that_fits_a_name_without_its_version_wins() -> None:

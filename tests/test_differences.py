@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from calendars import CHECKPOINTS
 from numpy.typing import NDArray
-from reports import CHECKPOINTS, METHODS, tic_lm
+from reports import METHODS, tic_lm
 
 from ticlm.platform.conventions import named
 from ticlm.platform.differences import differences, paired, told
@@ -107,3 +108,10 @@ def test_a_line_is_told_for_each_only_where_they_are_few() -> None:
     lines = told(frame)
     assert len(lines) == 3 and lines[0].startswith("tic-lm-3b, stackoverflow@1, Bwd. cyclic-cosine − oracle: ")
     assert told(found(tic_lm(methods=3, tasks=["tic-cc@1"]))) == []
+
+
+def test_differences_of_shares_are_told_in_points_as_in_the_table() -> None:
+    frame = found(tic_lm(methods=1, tasks=["wiki-qa@1"]))
+    one = row(frame, "forward", "cyclic-cosine", "oracle", "wiki-qa@1")
+    shown = f"{100 * one['difference']:.1f} points (95 %: {100 * one['low']:.1f} to {100 * one['high']:.1f})"
+    assert told(frame)[-1].endswith(shown.replace("-", "−")) and abs(one["difference"]) < 0.05

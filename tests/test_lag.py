@@ -4,11 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from calendars import CHECKPOINTS, NUMPY, PYTORCH
 from hypothesis import given
 from hypothesis import strategies as st
-from reports import CHECKPOINTS, NUMPY, PYTORCH, TASKS, tic_lm
+from reports import TASKS, tic_lm
 
-from ticlm.platform.lag import apart, nearest, peaks, places, told
+from ticlm.platform.lag import Peak, apart, nearest, peaks, places, told
 from ticlm.platform.lagfigures import lag_figure
 from ticlm.platform.matrix import View, views
 from ticlm.platform.periods import TIC_CC_MONTHS, Period, span
@@ -65,7 +66,7 @@ def test_the_nearest_release_of_numpy_and_pytorch_to_every_checkpoint() -> None:
     numpy, pytorch = NUMPY.split(), PYTORCH.split()
     assert [numpy[j] for j in nearest(checkpoints, every(NUMPY))] == [
         *["201706"] * 4,
-        *("201801", "201901", "201912", "202101", "202112", "202212", "202402", "202408"),
+        *("201801", "201901", "201912", "202101", "202112", "202212", "202406", "202406"),
     ]
     # 202301 lies two months before 202303 and three after 202210
     expected = [*["202103"] * 8, "202203", "202303", "202401", "202407"]
@@ -74,6 +75,7 @@ def test_the_nearest_release_of_numpy_and_pytorch_to_every_checkpoint() -> None:
 
 def test_of_two_evaluations_equally_near_the_earlier_counts() -> None:
     assert nearest([of("201503")], every("201501 201505")) == [0]
+    assert nearest([of("201503")], every("201505 201501")) == [1]
 
 
 def test_places_are_the_middles_of_periods_in_months() -> None:
@@ -93,6 +95,25 @@ def test_a_method_is_best_so_long_after_a_period_as_it_was_made_to_be() -> None:
     assert not found[0].at_edge
     last = found[-1]  # 202404 + 20 lies beyond the last checkpoint
     assert last is not None and last.label == "202407" and last.lag == pytest.approx(3) and last.at_edge
+
+
+def test_the_ends_are_the_first_and_last_models_that_were_scored() -> None:
+    whole = tic_lm(1, ["wiki-diff@1"])
+
+    def peak(*gone: str) -> Peak:
+        """The best on 201501 where these checkpoints have no score."""
+        cells = whole.cells[~whole.cells["trained"].isin(gone)]
+        (seen,) = views(dataclasses.replace(whole, cells=cells, reference=None))
+        found = peaks(seen, seen.methods[0])[0]
+        assert found is not None
+        return found
+
+    assert (peak().label, peak().at_edge) == ("201701", False)
+    first = peak("201403", "201501", "201602")
+    assert (first.label, first.at_edge) == ("201701", True)
+    last = peak(*CHECKPOINTS[4:])
+    assert (last.label, last.at_edge) == ("201701", True)
+    assert peak("201403").at_edge is False
 
 
 def test_where_more_is_better_the_best_is_the_highest() -> None:
@@ -132,7 +153,7 @@ def test_the_figure_of_lags_has_a_line_for_each_method_and_hollow_ends() -> None
     assert len(lines) == 4  # three methods, and the Oracle
     assert lines[0][-1] == pytest.approx(-1)  # 202407 before 202408
     shown = [text.get_text() for text in axes.get_xticklabels()]
-    assert shown[0] == "201706" and shown[-1] == "202408"
+    assert shown[0] == "201706" and shown[-1] == "202406"  # 202408 has no room
 
 
 def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:

@@ -13,11 +13,13 @@ import pytest
 from publishedfiles import CUTOFFS, TWELVE, Span, loss, losses, write
 from reports import tic_lm
 
+from ticlm.platform.beside import beside, renamed
 from ticlm.platform.conventions import named
 from ticlm.platform.errors import InputError
-from ticlm.platform.oracles import CHECKPOINTS, beside, renamed, studies
+from ticlm.platform.oracles import CHECKPOINTS, studies
 from ticlm.platform.published import Published, read
 from ticlm.platform.report import summarize
+from ticlm.platform.results import Metric, StudyResult
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +68,12 @@ def by_hand(task: str, values: Mapping[str, Mapping[Span, float]], preset: str) 
 def test_every_row_is_what_plain_loops_over_the_same_files_say(everything: Published, preset: str) -> None:
     (study,) = studies(everything)
     summary = summarize([study], named(preset)).set_index("task")
+    accuracy = summary.loc["stackexchange-stackoverflow-accuracy"]  # 0.7 everywhere: no regret
+    assert (accuracy["metric"], accuracy["higher_is_better"], accuracy["missing"]) == ("accuracy", True, 0)
+    assert [accuracy[mean] for mean in ("backward", "in_distribution", "forward")] == [0, 0, 0]
     values = losses()
     assert list(summary.index[:5]) == ["tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unchanged"]
-    assert set(summary.index) == set(values)
+    assert set(summary.index) == {*values, "stackexchange-stackoverflow-accuracy"}
     for task in values:
         row = summary.loc[task]
         got = (row["backward"], row["in_distribution"], row["forward"])
@@ -140,12 +145,78 @@ def test_a_study_of_another_size_or_with_a_reference_stays_as_it_is(everything: 
     assert beside(study, [theirs]) is study
 
 
+def bare(theirs: StudyResult, *tasks: str) -> StudyResult:
+    """A study of one method, without an Oracle, of the published size."""
+    whole = tic_lm(1, tasks, name="mine")
+    cells = whole.cells[whole.cells["method"] != "oracle"]
+    return dataclasses.replace(
+        whole, cells=cells, methods=whole.methods[:-1], reference=None, parameters=theirs.parameters
+    )
+
+
+def test_why_a_study_is_not_relative_to_a_published_oracle_is_one_line(everything: Published) -> None:
+    (theirs,) = studies(everything)
+    mine = bare(theirs, "wiki-diff@1", "wiki-qa@1")
+    larger = dataclasses.replace(mine, parameters=7)
+    (alike,) = renamed([mine], ["wiki-diff@1=tic-wiki-diff"])
+    elsewhere = dataclasses.replace(alike, cells=alike.cells.assign(evaluated="201403"))
+    other = dataclasses.replace(alike, metrics={**alike.metrics, "tic-wiki-diff": Metric("bits-per-byte")})
+    for study, why in (
+        (mine, "it shares no task with published-1b"),
+        (elsewhere, "any period in common"),
+        (other, "the same metric"),
+        (larger, "its 7 parameters are those of no published Oracle (1,439,795,200)"),
+    ):
+        found = beside(study, [theirs])
+        assert found.reference is None and found.cells is study.cells
+        *_, line = found.outside
+        assert line.startswith("mine: values are raw, not relative to a published Oracle: ") and why in line
+    related = beside(alike, [theirs])
+    assert related.reference is not None and related.outside[-1].endswith("timeline holds, in tic-wiki-diff")
+    assert not summarize([related]).set_index("task").loc["wiki-qa@1", "relative"]
+
+
+def test_a_study_that_wants_raw_values_keeps_them(everything: Published) -> None:
+    (theirs,) = studies(everything)
+    (alike,) = renamed([bare(theirs, "tic-cc@1")], ["tic-cc@1=tic-cc"])
+    assert beside(alike, [theirs]).reference is not None
+    raw = dataclasses.replace(alike, is_raw=True)
+    assert beside(raw, [theirs]) is raw
+
+
+def test_only_core_is_imported_as_a_table_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, cutoffs=["202407"])
+    for name in ("stackexchange", "tic_wiki", "codedocs"):
+        (tmp_path / f"1b_8x_cutoff202407/downstream_evals/{name}.json").unlink()
+    (tmp_path / "1b_8x_cutoff202407/ppl_evals/aggregated_ppl_evals.jsonl").unlink()
+    done = ticlm("report", "--import", str(tmp_path), "--root", str(tmp_path / "runs"))
+    assert done.returncode == 0, done.stderr
+    assert "CORE" in done.stdout and "35.5" in done.stdout and "missing" not in done.stdout
+
+
 def test_a_name_that_fits_no_task_says_which_there_are() -> None:
     study = tic_lm(methods=1, tasks=["tic-cc@1", "stackoverflow@1"])
     with pytest.raises(InputError, match=r"--as x@1=y: .* one of stackoverflow@1, tic-cc@1, tic-cc@1:wiki"):
         renamed([study], ["x@1=y"])
     with pytest.raises(InputError, match="has a task stackoverflow@1 already"):
         renamed([study], ["tic-cc@1=stackoverflow@1"])
+
+
+def test_a_task_does_not_go_into_a_column_of_another_metric(everything: Published) -> None:
+    (theirs,) = studies(everything)
+    mine = tic_lm(1, ["wiki-qa@1"])
+    with pytest.raises(InputError, match=r"^--as wiki-qa@1=tic-wiki-diff: accuracy and nll cannot share a column$"):
+        renamed([mine], ["wiki-qa@1=tic-wiki-diff"], [theirs])
+    (kept,) = renamed([mine], ["wiki-qa@1=stackexchange-stackoverflow-accuracy"], [theirs])
+    assert set(kept.cells["task"]) == {"stackexchange-stackoverflow-accuracy"}
+
+
+def test_a_source_that_is_renamed_is_no_split_of_its_own() -> None:
+    study = dataclasses.replace(tic_lm(1, ["tic-cc@1"]), splits={"tic-cc@1": "eval"})
+    (found,) = renamed([study], ["tic-cc@1:wiki=wiki"])
+    assert found.splits == {"tic-cc@1": "eval"}
+    (whole,) = renamed([study], ["tic-cc@1=all"])
+    assert whole.splits["all"] == "eval"
 
 
 # the command
@@ -160,7 +231,7 @@ def test_the_command_prints_the_summary_of_imported_files(tree: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert {"summary", "differences", "static", "missing", "outside"} == set(told)
-    assert len(told["summary"]) == 5 + 8 + 2 and len(told["static"]["published-1b"]) == 23
+    assert len(told["summary"]) == 5 + 9 + 2 and len(told["static"]["published-1b"]) == 23
     row = next(row for row in told["summary"] if row["task"] == "codedocs-pytorch")
     assert (row["backward_cells"], row["in_distribution_cells"], row["forward_cells"]) == (29, 1, 70)
     assert row["backward_std"] is None and "files: 29 of 29" in " ".join(told["outside"])

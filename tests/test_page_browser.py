@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
-from reports import CHECKPOINTS, page, tic_lm, with_examples, with_static
+from calendars import CHECKPOINTS
+from reports import page, tic_lm, with_examples, with_static
 
 from ticlm.platform.matrix import views
 

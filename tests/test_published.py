@@ -36,6 +36,7 @@ def test_labels_that_cannot_be_understood_are_counted_under_a_reason(tmp_path: P
         "numpy_201706": 3.0,
         "numpy_201806": math.nan,
         "numpy_201807": "3.0",
+        "numpy_201901": 10**400,
         "numpy_201808": 0.5,
         "numpy_201813": 3.0,
         "numpy": 3.0,
@@ -46,7 +47,7 @@ def test_labels_that_cannot_be_understood_are_counted_under_a_reason(tmp_path: P
     steps = {step.name: step for step in changed(tmp_path, **odd).steps}
     step = steps["labels of downstream_evals"]
     assert step.dropped == {
-        "no number": 2,
+        "no number": 3,
         "a number outside 1 … inf": 1,
         "a date that does not exist": 1,
         "an unknown label": 1,
@@ -54,7 +55,39 @@ def test_labels_that_cannot_be_understood_are_counted_under_a_reason(tmp_path: P
         "an unknown metric": 1,
         "a number outside 0 … 1": 1,
     }
-    assert step.kept == step.read - 8 == 142 + 32 + 1
+    assert step.kept == step.read - 9 == 142 + 32 + 1
+
+
+@pytest.mark.parametrize(("second", "reason"), [(3.0, "an older copy"), (4.0, "copies that contradict each other")])
+def test_a_label_that_stands_twice_in_a_file_is_counted(tmp_path: Path, second: float, reason: str) -> None:
+    write(tmp_path, cutoffs=["201501"])
+    file = tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json"
+    icl = f'{{"numpy_201706": 3.0, "numpy_201801": 2.0, "numpy_201706": {second}}}'
+    file.write_text(f'{{"eval_metrics": {{"icl": {icl}}}}}')
+    found = read([str(tmp_path)])
+    assert found.steps[2].read == 142 + 32 + 3
+    assert found.steps[2].dropped == {reason: 1 if second == 3.0 else 2}
+    kept = {v.evaluated: v.value for v in found.values if v.task == "codedocs-numpy"}
+    assert kept == {"201801": math.log(2)} | ({"201706": math.log(3)} if second == 3.0 else {})
+
+
+def test_runs_of_two_budgets_do_not_pass_for_one_series(tmp_path: Path) -> None:
+    write(tmp_path, cutoffs=["201501"])
+    write(tmp_path, "3b", cutoffs=["201501"])  # another size is another series
+    (tmp_path / "3b_8x_cutoff201501").rename(tmp_path / "3b_2x_cutoff201501")
+    assert len(studies(read([str(tmp_path)]))) == 2
+    (tmp_path / "3b_2x_cutoff201501").rename(tmp_path / "1b_2x_cutoff201501")
+    with pytest.raises(InputError, match=r"a run 1b_8x, beside runs 1b_2x; give the folders of one budget"):
+        read([str(tmp_path)])
+
+
+def test_files_of_which_nothing_can_be_used_are_one_line_with_the_reasons(tmp_path: Path) -> None:
+    folder = tmp_path / "1b_8x_cutoff201501/downstream_evals"
+    folder.mkdir(parents=True)
+    (folder / "codedocs.json").write_text('{"eval_metrics": {"icl": {"numpy_201706": null, "numpy": 2.0}}}')
+    (folder.parent / "notes.txt").write_text("…")
+    with pytest.raises(InputError, match=r"^--import: no published value can be used: .*1 of 2 left out, no number"):
+        studies(read([str(tmp_path)]))
 
 
 def appended(tmp_path: Path, *more: str) -> Published:
@@ -145,5 +178,7 @@ def test_all_that_is_read_is_kept_or_counted(everything: Published) -> None:
 
 
 def test_accuracies_are_kept_beside_the_perplexities_they_come_with(everything: Published) -> None:
-    accuracies = [v for v in everything.values if v.metric == "accuracy" and v.task == "stackexchange-stackoverflow"]
-    assert len(accuracies) == 7 * 22 and {v.value for v in accuracies} == {0.7}
+    dated = [v for v in everything.values if v.evaluated]
+    accuracies = [v for v in dated if v.task == "stackexchange-stackoverflow-accuracy"]
+    assert len(accuracies) == 7 * 22 and {(v.metric, v.value) for v in accuracies} == {("accuracy", 0.7)}
+    assert all(v.metric == "nll" for v in dated if v not in accuracies)

@@ -5,7 +5,6 @@ import dataclasses
 import io
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from browser import CHROMIUM, Browser
+from calendars import CHECKPOINTS as YEARLY
+from calendars import CUTOFFS
 from rich.console import Console
 
 from ticlm.platform.census import Overlap
@@ -29,8 +31,6 @@ from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.report import as_json, contamination_lines, summarize, table, write
 from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
 
-YEARLY = tuple(TIC_CC_MONTHS[i] for i in (2, 10, 20, 29, 41, 53, 65, 77, 89, 98, 108, 113))
-CUTOFFS = tuple(TIC_CC_MONTHS[i] for i in (0, 10, 29, 53, 77, 98, 113))
 INITIAL, CONTINUAL, PER_TOKEN = 111_837_286_400, 111_837_286_400, 16_776_576_000
 METHODS = (
     # name, group, seeds, forgotten per year, in-distribution, unseen per year
@@ -591,6 +591,32 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
         assert one.read_bytes() == other.read_bytes(), one.name
 
 
+def test_what_is_missing_is_the_same_in_json_and_on_the_page() -> None:
+    whole, other = study(methods=METHODS[:1]), dataclasses.replace(study(methods=METHODS[:1]), name="other")
+    holed = dataclasses.replace(without(whole, method="cyclic-cosine", trained="201901", seed=1), missing=("why",))
+    told = json.loads(as_json([holed, other]))["missing"]
+    assert told == ["tic-cc-3b: why", "tic-cc-3b, tic-cc@1, cyclic-cosine: 12 of 432 cells are missing"]
+    assert all(line in Page(rendered(holed, other)).text for line in told)
+
+
+def test_differences_of_an_older_report_do_not_stay_beside_it(tmp_path: Path) -> None:
+    write([study(methods=METHODS[:2])], tmp_path)
+    assert (tmp_path / "differences.csv").exists()
+    files = write([study(methods=METHODS[:1], oracle=False)], tmp_path)
+    assert not (tmp_path / "differences.csv").exists() and tmp_path / "summary.csv" in files
+
+
+def test_a_reference_of_ones_own_that_lacks_a_task_is_missing_and_not_raw() -> None:
+    result = study(methods=METHODS[:1])
+    more = rows("cyclic-cosine", 1, YEARLY, YEARLY, nll(YEARLY, YEARLY, 0, 0, 0), task="wiki@1")
+    both = dataclasses.replace(result, cells=pd.concat([result.cells, more], ignore_index=True))
+    found = summarize([both])
+    row = one(found[found["task"] == "wiki@1"], "cyclic-cosine")
+    assert row["relative"] and np.isnan(row["in_distribution"]) and row["missing"] == 3 * 144
+    borrowed = dataclasses.replace(both, reference=("somebody", 1, "202407"))
+    assert not summarize([borrowed])["relative"].any()
+
+
 def test_the_date_is_shown_only_where_it_is_given() -> None:
     result = study(methods=METHODS[:1])
     assert rendered(result, made="on 2026-01-01").replace(", on 2026-01-01", "") == rendered(result)
@@ -660,31 +686,22 @@ def test_importing_the_report_is_cheap() -> None:
     assert done.stdout.strip() == "[]"
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 @pytest.mark.parametrize("which", ["whole", "quarters", "cleaned"])
 def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: Path, which: str) -> None:
-    assert CHROMIUM is not None
     page = folder / "index.html"
     if which != "whole":
         result = quarterly() if which == "quarters" else cleaned(study(methods=METHODS[:2]))
         page = tmp_path / "index.html"
         page.write_text(rendered(result), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    flags += [
-        f"--user-data-dir={tmp_path / 'profile'}",
-        "--enable-logging=stderr",
-        "--dump-dom",
-        "--virtual-time-budget=5000",
-    ]
-    done = subprocess.run([CHROMIUM, *flags, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
-    assert "CONSOLE" not in done.stderr
-    methods = {"whole": 6, "quarters": 1, "cleaned": 3}[which]
-    assert done.stdout.count("<canvas") == methods + 1  # one per method, and the large one
-    points = {"cleaned": (4 * 12 + len(CUTOFFS) - 1) * 12}.get(which, 0)
-    assert done.stdout.count('class="point"') == points
-    assert (">share of train tokens<" in done.stdout) == (">regret on eval.clean<" in done.stdout) == bool(points)
-    assert "cumulative cost, tokens" in done.stdout and "evaluated period" in done.stdout
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page, 1280)
+        assert browser.complaints == []
+        methods = {"whole": 6, "quarters": 1, "cleaned": 3}[which]
+        assert browser.run("document.querySelectorAll('canvas').length") == methods + 1  # one each, and the large one
+        points = {"cleaned": (4 * 12 + len(CUTOFFS) - 1) * 12}.get(which, 0)
+        assert browser.run("document.querySelectorAll('circle.point').length") == points
+        labels = set(browser.run("[...document.querySelectorAll('svg text')].map((text) => text.textContent)"))
+    assert {"cumulative cost, tokens", "evaluated period"} <= labels
+    assert ("share of train tokens" in labels) == ("regret on eval.clean" in labels) == bool(points)

@@ -39,6 +39,13 @@ def test_classes_that_begin_with_numbers_go_from_small_to_large() -> None:
     assert tally.total.tolist() == [1, 5, 7, 2]
 
 
+def test_versions_go_by_each_of_their_numbers() -> None:
+    tally = counts({"releases": dict.fromkeys(["1.10", "2.0", "1.8.1", "1.8", "1.26.4"], 1)})["releases"]
+    assert tally.classes == ("1.8", "1.8.1", "1.10", "1.26.4", "2.0") and tally.is_ordered
+    mixed = counts({"size": dict.fromkeys(["< 1.10", "1.10", "1.9", "2+"], 1)})["size"]
+    assert mixed.classes == ("1.9", "< 1.10", "1.10", "2+")
+
+
 def test_classes_without_an_order_go_from_frequent_to_rare() -> None:
     tally = counts({"sites": {"math": 2, "gis": 900, "apple": 2}})["sites"]
     assert tally.classes == ("gis", "apple", "math") and not tally.is_ordered

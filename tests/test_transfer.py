@@ -1,25 +1,15 @@
 """Golden values worked by hand; each comment names the wrong implementation that a row tells apart."""
 
+import calendars
 import numpy as np
 import pytest
+from calendars import periods
 
-from ticlm.platform.periods import TIC_CC_MONTHS, Calendar, Period, span
+from ticlm.platform.periods import TIC_CC_MONTHS, Calendar, Period
 from ticlm.platform.transfer import TransferRule, carry_forward, classify, regret, transfer
 
-
-def periods(labels: str) -> list[Period]:
-    """`labels` apart by blanks, as periods."""
-    return [Period(label=label, start=span(label)[0], end=span(label)[1]) for label in labels.split()]
-
-
-CHECKPOINTS = periods("201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407")
-WIKI = periods(
-    "201501 201508 201602 201608 201701 201707 201801 201809 201901 202001 202009 202012 202107 202201 202205 202404"
-)
-NUMPY = periods(
-    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
-)
-PYTORCH = periods("202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407")
+CHECKPOINTS = periods(calendars.FIRST_OF_YEARS)
+WIKI, NUMPY, PYTORCH = periods(calendars.WIKI), periods(calendars.NUMPY), periods(calendars.PYTORCH)
 
 CONTAIN = TransferRule(id_rule="contain", bwd_includes_id=True)
 
@@ -200,6 +190,7 @@ def test_pytorch() -> None:
         (TransferRule(), {("201403", 2), ("201501", 3), ("201602", 4)}),
         (TransferRule(period="end"), {("201403", 1), ("201501", 2), ("201602", 4)}),
         (TransferRule(id_rule="contain"), {("201403", 2), ("201501", 3)}),
+        (TransferRule(id_rule="contain", period="end"), {("201403", 2), ("201501", 3)}),
     ],
 )
 def test_evaluations_that_span_months(rule: TransferRule, expected: set[tuple[str, int]]) -> None:
@@ -207,6 +198,15 @@ def test_evaluations_that_span_months(rule: TransferRule, expected: set[tuple[st
     number = {p.label: k for k, p in enumerate(windows, 1)}
     got = {(checkpoint, number[window]) for checkpoint, window in pairs(CHECKPOINTS[:3], windows, rule)}
     assert got == expected
+
+
+def test_an_evaluation_that_still_goes_on_is_backward_too_where_own_cells_are() -> None:
+    windows = periods("201309-201402 201403-201411 201412-201506")
+    rule = TransferRule(id_rule="contain", period="end", bwd_includes_id=True)
+    cells = classify(CHECKPOINTS[:2], windows, rule)
+    np.testing.assert_array_equal(cells.in_distribution, [[0, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(cells.backward, [[1, 1, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(cells.forward, [[0, 0, 1], [0, 0, 0]])
 
 
 # the Oracle series

@@ -1,0 +1,17 @@
+"""The calendars that TiC-LM evaluates on, as labels."""
+
+from ticlm.platform.periods import Period, span
+
+FIRST_OF_YEARS = "201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407"
+CHECKPOINTS = tuple(FIRST_OF_YEARS.split())
+CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
+WIKI = "201501 201508 201602 201608 201701 201707 201801 201809 201901 202001 202009 202012 202107 202201 202205 202404"
+NUMPY = (
+    "201706 201801 201807 201901 201907 201912 202006 202101 202106 202112 202206 202212 202306 202309 202406 202408"
+)
+PYTORCH = "202103 202106 202110 202203 202206 202210 202303 202310 202401 202404 202407"
+
+
+def periods(labels: str) -> list[Period]:
+    """`labels` apart by blanks, as periods."""
+    return [Period(label=label, start=span(label)[0], end=span(label)[1]) for label in labels.split()]

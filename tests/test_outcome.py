@@ -1,0 +1,103 @@
+"""What a study says of cells that are there but hold no number, and of examples that were left out."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from ticlm.platform import driver, evaluation, plan
+from ticlm.platform.census import Lineage
+from ticlm.platform.examples import Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.outcome import study_result
+from ticlm.platform.periods import Calendar
+from ticlm.platform.plan import Plan
+from ticlm.platform.report import summarize
+from ticlm.platform.results import Cell, StudyResult, read_cells, write_cells
+from ticlm.platform.store import Store
+from ticlm.platform.study import Study
+
+MONTHS = ("202301", "202302")
+NOT_A_NUMBER = "left out: all, as a loss is not a number"
+LONG = "left out: an answer longer than the window"
+
+
+@pytest.fixture
+def made(toy_root: Path, toy_study: Callable[..., Study]) -> Plan:
+    """A trained study of one method and two months, with two tasks on a set of questions."""
+    return trained(toy_root, toy_study, {label: f"w1 {label}" for label in MONTHS})
+
+
+def trained(toy_root: Path, toy_study: Callable[..., Study], texts: Mapping[str, str]) -> Plan:
+    store = Store(toy_root / "examples/toy@1")
+    store.create("examples.json", ExamplesInfo(name="toy", version="1", recipe="r").model_dump_json().encode())
+    for period in Calendar(initial=MONTHS[0], last=MONTHS[1]).timeline().periods:
+        held = PeriodExamples(period=period, subsets={}, statistics={}, lineage=Lineage())
+        publish(store, held, {"all": [Example("1", texts[period.label], "w3")]})
+    tasks = [
+        {"kind": "answer-perplexity", "name": "tic-math", "examples": "toy@1"},
+        {"kind": "document-perplexity", "name": "pages", "examples": "toy@1"},
+    ]
+    method = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 1}}
+    periods = {"initial": MONTHS[0], "last": MONTHS[1]}
+    found = plan.make(toy_study(methods=[method], periods=periods, evaluations=[{}, *tasks]), str(toy_root))
+    driver.train(found)
+    return found
+
+
+def scored(made: Plan, **numbers: dict[str, float]) -> StudyResult:
+    """The study once cells hold these metrics: of a task, or of one of its cells (`task_trained_evaluated`)."""
+    runs = {key: trained for run in made.tree.runs for trained, key in run.rounds.items()}
+    assert made.store is not None
+    cells = []
+    for (round, task, label), (weights, key) in evaluation.keys(made).items():
+        name = task.partition("@")[0].replace("-", "_")
+        for metric, value in numbers.get(f"{name}_{runs[round]}_{label}", numbers.get(name, {"nll": 2.0})).items():
+            cells.append(Cell(weights=weights, task=task, evaluated=label, metric=metric, value=value, n=1, key=key))
+    write_cells(made.store, cells)
+    return study_result(made)
+
+
+def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: Plan) -> None:
+    found = scored(
+        made,
+        tic_math={"nll": 1.0, LONG: 5},
+        tic_math_202302_202301={"nll": 1.0, LONG: 7, "cut: a question longer than the model's window": 2},
+        pages={"nll": 1.0, "left out: no token to score": 1},
+    )
+    assert found.missing == (
+        "tic-math@1: 12 questions left out: an answer longer than the window",
+        "tic-math@1: 2 questions cut: a question longer than the model's window",
+        "pages@1: 2 texts left out: no token to score",
+    )
+    assert set(found.cells["metric"]) == {"nll"}
+
+
+def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: Plan) -> None:
+    found = scored(
+        made, perplexity_202302_202301={NOT_A_NUMBER: 96}, pages_202301_202302={"left out: no token to score": 1}
+    )
+    assert found.missing == (
+        "1 cells: pages@1 has nothing to average: no token to score",
+        "1 cells: perplexity@1 has nothing to average: all, as a loss is not a number",
+        "pages@1: 1 texts left out: no token to score",
+    )
+    rows = summarize([found]).set_index("task")
+    assert rows["missing"].to_dict() == {"perplexity@1": 1, "tic-math@1": 0, "pages@1": 1}
+
+
+def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, toy_study: Callable[..., Study]) -> None:
+    made = trained(toy_root, toy_study, {label: "w1 w2" for label in MONTHS})
+    keys = evaluation.keys(made)
+    assert len({key for (_, task, _), key in keys.items() if task == "pages@1"}) == 2  # one for each checkpoint
+    found = scored(made, pages={"nll": 1.0, "left out: no token to score": 1})
+    assert found.missing == ("pages@1: 2 texts left out: no token to score",)
+    assert summarize([found])["missing"].tolist() == [0, 0, 0]
+    # a period that came later, with the same data, is not scored again
+    assert made.store is not None
+    for weights in {weights for weights, _ in keys.values()}:
+        kept = [cell for cell in read_cells(made.store, weights) if cell.evaluated == MONTHS[0]]
+        for name in made.store.files(f"cells/{weights[:16]}"):
+            made.store.remove(f"cells/{weights[:16]}/{name}")
+        write_cells(made.store, kept)
+    rows = summarize([study_result(made)]).set_index("task")
+    assert rows["missing"].to_dict() == {"perplexity@1": 2, "tic-math@1": 0, "pages@1": 0}
