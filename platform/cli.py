@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,11 +15,9 @@ import typer
 from ticlm.platform.errors import InputError, TiclmError, TiclmWarning
 
 if TYPE_CHECKING:
-    from ticlm.platform.conventions import Preset
     from ticlm.platform.evaluation import Unit
     from ticlm.platform.examples import Examples
     from ticlm.platform.plan import Plan
-    from ticlm.platform.results import StudyResult
     from ticlm.platform.shards import Corpus
 
 app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
@@ -92,7 +89,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Do all of it: build the corpus where a packaged recipe has its name, train, evaluate, report."""
     from contextlib import ExitStack
 
-    from ticlm.platform import driver
+    from ticlm.platform import conventions, driver, reporting
     from ticlm.platform.display import bars
     from ticlm.platform.lease import lease
     from ticlm.platform.outcome import study_result
@@ -111,7 +108,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
             show = stack.enter_context(bars())
             driver.train(made, show)
             driver.evaluate(made, show)
-    _report([study_result(made)], root)
+    reporting.tell([study_result(made)], Store(_root(root)), conventions.named())
 
 
 @app.command()
@@ -190,16 +187,18 @@ def report(
     as_json: Json = False,
 ) -> None:
     """The table and the page of studies, published evaluations, or both side by side."""
-    from ticlm.platform import conventions, oracles, published
+    from ticlm.platform import conventions, oracles, published, reporting
     from ticlm.platform.beside import beside, renamed
     from ticlm.platform.outcome import study_result
+    from ticlm.platform.store import Store
 
     if not studies and not imports:
         raise InputError("report: name a STUDY, or published evaluations with --import PATH")
     chosen = conventions.named(preset)
     others = oracles.studies(published.read(imports)) if imports else ()
     mine = renamed([study_result(_plan(name, root, set_)) for name in studies or ()], names or (), others)
-    _report([*(beside(study, others) for study in mine), *others], root, chosen, as_json)
+    results = [*(beside(study, others) for study in mine), *others]
+    reporting.tell(results, Store(_root(root)), chosen, as_json)
 
 
 @app.command()
@@ -293,38 +292,6 @@ def _units(made: Plan) -> list[Unit]:
     from ticlm.platform import evaluation
 
     return evaluation.units(made) if made.corpus is not None else []
-
-
-def _report(results: Sequence[StudyResult], root: str, preset: Preset | None = None, as_json: bool = False) -> None:
-    import tempfile
-
-    from ticlm.platform import differences, report
-    from ticlm.platform.conventions import named
-    from ticlm.platform.display import console
-    from ticlm.platform.missing import missing
-    from ticlm.platform.store import Store
-
-    preset = preset or named()
-    if as_json:
-        print(report.as_json(results, preset))
-        return
-    summary = report.summarize(results, preset)
-    store = Store(_root(root))
-    folder = "reports/" + "+".join(result.name for result in results)
-    if store.is_local:
-        report.write(results, Path(store.path(folder)), preset)
-    else:
-        with tempfile.TemporaryDirectory() as local:
-            report.write(results, Path(local), preset)
-            store.upload(Path(local), folder)
-    console().print(report.table(summary, results=results))
-    for line in preset.told(summary["task"]):
-        console().print(f"cells: {line}")
-    for line in [*report.contamination_lines(results), *differences.told(differences.differences(results, preset))]:
-        console().print(line)
-    for line in [*(w for r in results for w in r.outside), *(f"missing: {one}" for one in missing(results))]:
-        console().print(line)
-    console().print(f"page: {store.uri(folder)}/index.html", soft_wrap=True)
 
 
 def _root(root: str) -> str:
