@@ -131,7 +131,10 @@ class Checkpoint:
         places: dict[bytes, list[int]] = {}
         branches: dict[bytes, Branches] = {}
         cut: dict[int, bool] = {}
+        first: dict[tuple[str, str], int] = {}
         for i, (before, after) in enumerate(self._encoder.pairs(pairs)):
+            if first.setdefault(pairs[i], i) != i:  # the same twice would differ by rounding, and break a tie
+                continue
             if not len(after) or len(after) > self.window:
                 found[i] = TOO_LONG if len(after) else NO_TOKEN
                 continue
@@ -146,7 +149,7 @@ class Checkpoint:
             for i, one in zip(mine, several, strict=True):
                 logprob = -float(one.losses.sum(dtype=np.float64))
                 found[i] = Continuation(logprob, len(one.losses), not one.below.any(), cut[i])
-        return found
+        return [found[first[pair]] for pair in pairs]
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
         import numpy as np

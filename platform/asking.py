@@ -38,6 +38,10 @@ class ExamplesTask(Task):
     def elsewhere(self) -> str | None:
         return self.examples
 
+    @property
+    def identity(self) -> Task:
+        return self.model_copy(update={"examples": ""})
+
 
 class ReadingTask(ExamplesTask):
     """Base of tasks that read whole texts to a model.
@@ -134,8 +138,19 @@ def overlapping(offsets: NDArray[np.int64], spans: Sequence[tuple[int, int]]) ->
     """Which tokens, by their characters [start, end), share one with any of the spans."""
     import numpy as np
 
-    starts, ends = np.array(spans, np.int64).reshape(-1, 2)[:, None].transpose(2, 0, 1)
-    return np.asarray((np.maximum(starts, offsets[:, 0]) < np.minimum(ends, offsets[:, 1])).any(0))
+    merged: list[list[int]] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(end, merged[-1][1])
+        else:
+            merged.append([start, end])
+    if not merged:
+        return np.zeros(len(offsets), bool)
+    starts, ends = np.array(merged, np.int64).T
+    place = np.searchsorted(ends, offsets[:, 0], side="right")  # the first span that ends behind the token's start
+    reached = place < len(starts)
+    inside = starts[np.minimum(place, len(starts) - 1)] < offsets[:, 1]
+    return np.asarray(reached & inside & (offsets[:, 0] < offsets[:, 1]))
 
 
 def blocks(data: Examples, period: str, subset: str, rows: int) -> Iterator[list[Example]]:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ticlm.platform.likelihood import Scores, Window, batched, window_losses, window_scores
+from ticlm.platform.likelihood import Scores, Window, batch_size, batched, window_losses, window_scores
 from ticlm.platform.logits import Head, scoring
 
 LONGEST = 1 << 13
@@ -116,7 +116,7 @@ def _reads_branches(module: nn.Module) -> bool:
     config: Any = getattr(module, "config", None)
     kinds = getattr(config, "layer_types", None)
     limited = set(kinds) - {"full_attention"} if kinds else getattr(config, "sliding_window", None)
-    if limited:
+    if limited or batch_size(module, 2) == 1:
         return False
     tokens = np.arange(7, dtype=np.int64) % 5
     question = Branches(tokens[:3], [tokens[3:6], tokens[4:7]])

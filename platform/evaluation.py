@@ -43,7 +43,7 @@ class CellKey(Settings):
 def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
     """The key of the cells of one checkpoint and one period (of a task without periods: one part); `data` is the hash
     of what is read there."""
-    asked = task.alone(label) if isinstance(task, Static) else task
+    asked = task.alone(label) if isinstance(task, Static) else task.identity
     return fingerprint(CellKey(weights=weights, task=asked, data=data, objective=objective, compute="float32"))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ticlm.platform import modelfolder
+from ticlm.platform.errors import InputError
 from ticlm.platform.store import Store
 
 
@@ -15,17 +15,23 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     `checkpoint` is a model folder or the first characters of a finished round's id in the root.
     """
     import torch
-    from transformers import AutoTokenizer
 
-    from ticlm.platform import model
+    from ticlm.platform.answerer import Checkpoint
+    from ticlm.platform.objective import Causal
 
     with Store(modelfolder.find(root, checkpoint)).local("") as folder:
-        module: Any = model.load(Path(folder)).eval()
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model = Checkpoint(Path(folder), Causal())
+        tokenizer = model.tokenizer
     encoded = tokenizer(prompt or tokenizer.eos_token, return_tensors="pt")
+    room = model.window - tokens
+    if room < encoded["input_ids"].shape[1]:
+        raise InputError(
+            f"the prompt has {encoded['input_ids'].shape[1]} tokens, and the window of {model.window} leaves room for "
+            f"{max(0, room)} beside {tokens} more; shorten one of them"
+        )
     torch.manual_seed(seed)
     sampling = {"do_sample": True, "temperature": temperature} if temperature > 0 else {"do_sample": False}
-    output = module.generate(
+    output = model.module.generate(
         input_ids=encoded["input_ids"],
         attention_mask=encoded["attention_mask"],
         max_new_tokens=tokens,

@@ -103,10 +103,11 @@ def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
     return recipe.model_copy(update=changes)
 
 
-def content(path: str) -> str:
-    """The hash of a model folder: its weights, its configuration, its tokenizer. InputError where there is none."""
+def content(path: str, also: tuple[str, ...] = ()) -> str:
+    """The hash of a model folder: its weights and its JSON files, and `also` those with these suffixes. InputError
+    where there is none."""
     store = Store(path)
-    names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin"))]
+    names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
     if not names:
         raise InputError(f"{path}: no model folder there")
     return fingerprint(tuple((n, store.sha256(n)) for n in names))

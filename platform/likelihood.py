@@ -117,7 +117,7 @@ def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: in
         return scores
     with scoring(module) as head:
         lengths = {i: len(windows[i].tokens) - 1 for i in wanted}
-        batches = list(batched(lengths, head.batch_tokens(batch_tokens)))
+        batches = list(batched(lengths, batch_size(module, head.batch_tokens(batch_tokens))))
         # Scores stay on the device until the end, so that it never waits for the next batch to be put together.
         found = torch.cat([_batch_scores(head, [windows[i] for i in batch]) for batch in batches], 1)
     order = [i for batch in batches for i in batch]
@@ -125,6 +125,19 @@ def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: in
     for i, values in zip(order, np.split(found.cpu().numpy(), ends, axis=1)):
         scores[i] = Scores(*values)
     return scores
+
+
+def batch_size(module: nn.Module, batch_tokens: int) -> int:
+    """Inputs in a batch: one row where a model reads it by how long the longest beside it is (rotary embeddings of kind
+    longrope or dynamic)."""
+    config = getattr(module, "config", None)
+    rotary = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kinds = {str(one.get("rope_type", one.get("type"))) for one in (rotary, *_mappings(rotary))}
+    return 1 if kinds & {"longrope", "dynamic", "su"} else batch_tokens
+
+
+def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [one for one in value.values() if isinstance(one, Mapping)]
 
 
 def batched(lengths: Mapping[int, int], batch_tokens: int) -> Iterator[list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from ticlm.platform.errors import InputError
@@ -11,6 +12,8 @@ from ticlm.platform.store import Store, read_record
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 """How the names of architectures end that go on with a text."""
+TOKENIZERS = (".txt", ".model", ".tiktoken")
+"""Suffixes of files that tokenizers are in, beside JSON."""
 
 
 def find(root: str, name: str) -> str:
@@ -18,8 +21,9 @@ def find(root: str, name: str) -> str:
     with it. InputError where there is no such round."""
     if "://" in name:
         return name.rstrip("/")
-    if Path(name).expanduser().is_dir():
-        return str(Path(name).expanduser().resolve())
+    path = Path(os.path.expanduser(name))
+    if path.is_dir():
+        return str(path.resolve())
     store = Store(root)
     matches = [found for found in store.folders("rounds") if found.startswith(name)]
     if len(matches) != 1:
@@ -41,7 +45,7 @@ def weights(folder: str) -> str:
         record = read_record(Store(rounds), place[0])
         if record is not None and record.attempt == place[1]:
             return weights_of(record)
-    return content(folder)
+    return content(folder, TOKENIZERS)
 
 
 def check_causal(folder: str) -> None:
@@ -52,6 +56,8 @@ def check_causal(folder: str) -> None:
         raise InputError(f"{folder}: no config.json there, so no model folder") from None
     except ValueError:
         raise InputError(f"{folder}/config.json: not JSON") from None
+    if not isinstance(config, dict):
+        raise InputError(f"{folder}/config.json: not the configuration of a model")
     names = config.get("architectures") or []
     if config.get("is_encoder_decoder"):
         raise InputError(f"{folder} is an encoder-decoder; without a study only causal models can be evaluated")

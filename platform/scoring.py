@@ -140,7 +140,8 @@ def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
             f"evaluations.{task.name}: {folder} {what} corpus {corpus.info.id}, which was cut into its tokens; "
             "document-perplexity reads text and compares models in bits per byte"
         )
-    window = json.loads(model.read("config.json")).get("max_position_embeddings")
+    config = json.loads(model.read("config.json"))
+    window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
     longest = max(column.length for column in corpus.info.columns) - 1
     if window is not None and longest > window:
         raise InputError(

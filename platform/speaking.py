@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ticlm.platform.likelihood import batched
+from ticlm.platform.likelihood import batch_size, batched
 from ticlm.platform.logits import BATCH_TOKENS
 
 
@@ -28,7 +28,7 @@ def continued(
     module.generation_config = config
     said: list[list[int]] = [[]] * len(prompts)
     lengths = {i: len(prompt) + tokens for i, prompt in enumerate(prompts)}
-    size = BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"]
+    size = batch_size(module, BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"])
     for batch in batched(lengths, size):
         longest = len(prompts[batch[0]])
         ids = np.full((len(batch), longest), pad, np.int64)

@@ -67,6 +67,11 @@ class Task(Settings):
         corpus."""
         return None
 
+    @property
+    def identity(self) -> Task:
+        """The task without where its data lie, which is what its numbers follow from beside them."""
+        return self
+
     def measure(self, answerer: Answerer, data: Any, period: str, rows: int) -> Iterator[Measurement]:
         """The task's numbers for one period of its Corpus or Examples; `rows` is how many rows or examples to hand to
         the answerer at once."""
@@ -120,3 +125,7 @@ class PerplexityOn(PackedRows):
     @property
     def elsewhere(self) -> str | None:
         return self.corpus
+
+    @property
+    def identity(self) -> Task:
+        return self.model_copy(update={"corpus": ""})

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sets import PERIOD, Prompter, kept, measured
 from speakers import KINDS, TEXTS, said_directly, speaker
 
 from ticlm.platform.answerer import Checkpoint
-from ticlm.platform.asking import DocumentPerplexity, NounPerplexity, ReadingTask
+from ticlm.platform.asking import DocumentPerplexity, NounPerplexity, ReadingTask, overlapping
 from ticlm.platform.errors import InputError
 from ticlm.platform.examples import Example
 from ticlm.platform.objective import Causal
@@ -172,3 +174,16 @@ def test_periods_are_read_by_their_label(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="202302"):
         list(document().measure(PROMPTER, kept(tmp_path, FIRST), "202302", 3))
     assert PERIOD == "202301"
+
+
+@given(
+    tokens=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=12),
+    spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=8),
+)
+def test_a_token_counts_where_it_shares_a_character_with_a_span(
+    tokens: list[tuple[int, int]], spans: list[tuple[int, int]]
+) -> None:
+    places = [(start, start + length) for start, length in sorted(tokens)]
+    marked = [(start, start + length) for start, length in spans]
+    expected = [any(set(range(*place)) & set(range(*span)) for span in marked) for place in places]
+    assert overlapping(np.array(places, np.int64).reshape(-1, 2), marked).tolist() == expected

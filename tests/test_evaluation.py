@@ -16,16 +16,19 @@ import torch
 
 from ticlm.platform import driver, evaluation, evaluators, model, plan
 from ticlm.platform.answerer import Answerer
+from ticlm.platform.asking import DocumentPerplexity
 from ticlm.platform.errors import InputError, RunError
 from ticlm.platform.identity import weights_of
+from ticlm.platform.objective import Causal
 from ticlm.platform.outcome import study_result
 from ticlm.platform.plan import Plan
 from ticlm.platform.results import Cell, read_cells
 from ticlm.platform.rows import to_parquet
+from ticlm.platform.settings import fingerprint
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store
 from ticlm.platform.study import Study
-from ticlm.platform.tasks import Measurement, Perplexity
+from ticlm.platform.tasks import Measurement, Perplexity, PerplexityOn, Task
 from ticlm.platform.work import published
 
 MakeStudy = Callable[..., Study]
@@ -410,3 +413,16 @@ def test_an_error_of_the_users_ends_evaluators_in_one_line(
     with pytest.raises(RunError, match="an evaluator died 4 times"):
         evaluators.on_ray(dying, 1, None, lambda: None)
     assert len(os.listdir(tmp_path / "marks")) == 4
+
+
+def test_where_data_lie_is_not_in_the_key_of_their_cells() -> None:
+    def key(task: Task) -> str:
+        return evaluation.cell_key("w", task, "202301", "d", Causal())
+
+    here, there = (DocumentPerplexity(name="docs", examples=place) for place in ("docs@1", "/else/docs@1"))
+    assert key(here) == key(there) != key(here.model_copy(update={"split": "changed"}))
+    ours, theirs = (PerplexityOn(name="other", corpus=place) for place in ("other@1", "s3://bucket/other@1"))
+    assert key(ours) == key(theirs) != key(here)
+    assert key(Perplexity()) == fingerprint(
+        evaluation.CellKey(weights="w", task=Perplexity(), data="d", objective=Causal(), compute="float32")
+    )

@@ -329,3 +329,28 @@ def test_where_no_error_can_be_told() -> None:
     assert all(map(math.isnan, mean_and_stderr([], [])))
     with pytest.raises(ValueError, match="one length"):
         mean_and_stderr([1.0], [1, 2])
+
+
+def test_what_reads_a_row_by_the_longest_beside_it_reads_it_alone() -> None:
+    """Phi-3's long rotary embeddings change with the longest row of a batch."""
+    from transformers import Phi3Config, Phi3ForCausalLM
+
+    long = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [8.0] * 4, "rope_theta": 10000.0}
+    config = Phi3Config(
+        vocab_size=50,
+        hidden_size=32,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=64,
+        original_max_position_embeddings=16,
+        rope_scaling=long,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    torch.manual_seed(0)
+    model = Phi3ForCausalLM(config).eval()
+    short, other = list(range(3, 15)), list(range(3, 33))
+    (alone,) = rolling(model, [short], 64, 1)
+    assert rolling(model, [short, other], 64, 1)[0] == pytest.approx(alone, abs=1e-4)
