@@ -259,3 +259,9 @@ def test_the_numbers_of_lm_evaluation_harness(folder: Path, checkpoint: Checkpoi
     assert [one.logprob for one in found] == pytest.approx([value for value, _ in theirs], rel=1e-5, abs=1e-4)
     assert [one.greedy for one in found] == [greedy for _, greedy in theirs]
     assert rival.tokenizer.eos_token == END
+
+
+def test_the_same_choice_twice_is_equally_likely(checkpoint: Checkpoint) -> None:
+    pairs = [(f"The {i} answers are", " the same") for i in range(20)]
+    found = checkpoint.score([pair for pair in pairs for _ in range(2)])
+    assert found[::2] == found[1::2]

@@ -15,7 +15,7 @@ import speakers
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
-from ticlm.platform import cli, driver, evaluation, plan, scoring
+from ticlm.platform import cli, driver, evaluation, modelfolder, plan, scoring
 from ticlm.platform.errors import InputError
 from ticlm.platform.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.periods import Calendar
@@ -109,6 +109,26 @@ def test_the_same_weights_beside_another_tokenizer_are_another_model(tmp_path: P
     one, two = (scoring.unit(Store(tmp_path), str(folder), tasks) for folder in (speaker, other))
     same = (speaker / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     assert same and one.weights != two.weights
+
+
+def test_a_tokenizer_in_plain_files_counts_too(tmp_path: Path, speaker: Path) -> None:
+    folder = tmp_path / "gpt"
+    shutil.copytree(speaker, folder)
+    before = modelfolder.weights(str(folder))
+    (folder / "merges.txt").write_text("a b")
+    assert modelfolder.weights(str(folder)) != before
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/model", "nothing"])
+def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="0 rounds start with it"):
+        modelfolder.find(str(tmp_path), name)
+
+
+def test_a_configuration_that_is_a_list_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(InputError, match="not the configuration of a model"):
+        modelfolder.check_causal(str(tmp_path))
 
 
 def test_a_round_is_known_by_its_id_and_its_place_and_shares_the_cells_of_studies(
