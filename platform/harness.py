@@ -58,7 +58,7 @@ def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) 
     return Found(
         accuracy=float(right.mean()) if len(right) else 0.0,
         stderr=_stderr(results.get("acc_stderr,none")),
-        chance=_chance(task, max_examples),
+        chance=float(np.mean(judged.chance)) if judged.chance else 0.0,
         n=len(right),
         left_out=dict(judged.left_out),
         cut=judged.cut,
@@ -87,7 +87,7 @@ def _named(part: Part, model: Asked, max_examples: int | None) -> Found:
         stderr=_stderr(values.get(f"{part.metric}_stderr,{key.partition(',')[2]}")),
         chance=float(np.average(chances, weights=list(sizes.values()))),
         n=sum(sizes.values()),
-        cut=model.cut,
+        cut=len(model.cut),
     )
 
 

@@ -52,13 +52,15 @@ class Asked(LM):  # type: ignore[misc]
     def __init__(self, answerer: Answerer) -> None:
         super().__init__()
         self.answerer = answerer
-        self.lost, self.cut = "", 0
+        self.lost = ""
+        self.cut: set[tuple[str | None, int | None]] = set()
+        """Questions (task and number) whose context was cut in one of their requests."""
 
     def loglikelihood(self, requests: list[Instance]) -> list[Said]:
         pairs = ([_whole(*pair) for pair in block] for block in _blocks(requests))
         said = [Said.of(one) for block in pairs for one in self.answerer.score(block)]
         self.lost = next((one.problem for one in said if one.problem), self.lost)
-        self.cut += sum(one.cut for one in said)
+        self.cut |= {(r.task_name, r.doc_id) for r, one in zip(requests, said, strict=True) if one.cut}
         return said
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:

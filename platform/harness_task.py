@@ -22,9 +22,6 @@ def config(part: Part, file: taskfile.TaskFile, judged: Callable[..., dict[str, 
     stem = part.delimiter.rstrip(" ")
     space = " " if part.delimiter.endswith(" ") else ""
 
-    def trimmed(text: str) -> str:
-        return text.lstrip() if space else text
-
     def before(doc: Mapping[str, Any]) -> str:
         return str(doc["context"]).strip() + stem
 
@@ -45,7 +42,7 @@ def config(part: Part, file: taskfile.TaskFile, judged: Callable[..., dict[str, 
         case "choices":
             return shared | {
                 "output_type": "multiple_choice",
-                "doc_to_choice": lambda doc: [trimmed(option) for option in doc["options"]],
+                "doc_to_choice": lambda doc: [trimmed(option, part) for option in doc["options"]],
                 "doc_to_target": lambda doc: doc["gold"],
             }
         case "beginnings":  # a number in place of the text tells the harness that the choices are contexts
@@ -53,7 +50,7 @@ def config(part: Part, file: taskfile.TaskFile, judged: Callable[..., dict[str, 
                 "output_type": "multiple_choice",
                 "doc_to_text": lambda doc: doc["gold"],
                 "doc_to_choice": lambda doc: [option.strip() + stem for option in doc["options"]],
-                "doc_to_target": lambda doc: trimmed(doc["context"]),
+                "doc_to_target": lambda doc: trimmed(doc["context"], part),
             }
         case "continuation":  # here the harness puts nothing between the two, so the space comes with the target
             return shared | {
@@ -69,23 +66,39 @@ def config(part: Part, file: taskfile.TaskFile, judged: Callable[..., dict[str, 
             }
 
 
+def trimmed(text: str, part: Part) -> str:
+    """An option as it is asked: a space at the delimiter's end stands in place of those that the option begins with."""
+    return text.lstrip() if part.delimiter.endswith(" ") else text
+
+
 class Judge:
-    """Whether an answer is right. What cannot be judged is counted, not called wrong."""
+    """Whether an answer is right. What cannot be judged is counted, not called wrong.
+
+    `right` and `chance` (what a blind choice would get) hold one number for each question that was judged.
+    """
 
     def __init__(self, part: Part, form: taskfile.Form) -> None:
         self.part, self.form = part, form
         self.right: list[float] = []
+        self.chance: list[float] = []
         self.left_out: Counter[str] = Counter()
         self.cut = 0
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, float]:
-        problem = next((r.problem for r in results if isinstance(r, Said) and r.problem), None)
-        if problem is not None:
+        problem = self._problem(doc, results)
+        if problem:
             self.left_out[f"an answer {problem}"] += 1
             return {}
         self.cut += any(r.cut for r in results if isinstance(r, Said))
         self.right.append(self._right(doc, results))
+        self.chance.append(1 / len(doc["options"]) if "options" in doc else 0.0)
         return {"acc": self.right[-1]}
+
+    def _problem(self, doc: Mapping[str, Any], results: Sequence[Any]) -> str:
+        """Why a question cannot be judged; nothing where it can."""
+        if self.form == "answer" and not _labels(doc):
+            return "of punctuation and articles"
+        return next((r.problem for r in results if isinstance(r, Said) and r.problem), "")
 
     def _right(self, doc: Mapping[str, Any], results: Sequence[Any]) -> float:
         """1, 0, or what a guess among choices that are equally likely gets."""
@@ -93,11 +106,16 @@ class Judge:
             case "continuation":
                 return float(results[0][1])
             case "answer":
-                labels = {normalised(answer) for answer in doc["answers"]} - {""}
-                return float(normalised(results[0]).startswith(tuple(labels)))
+                return float(normalised(results[0]).startswith(_labels(doc)))
         scores = [said[0] / self._length(doc, said, i) for i, said in enumerate(results)]
         return float(scores[doc["gold"]] == max(scores)) / scores.count(max(scores))
 
     def _length(self, doc: Mapping[str, Any], said: Said, place: int) -> int:
         text = doc["context"] if self.form == "beginnings" else doc["options"][place]
-        return {"tokens": said.tokens, "sum": 1, "bytes": len(text.encode())}[self.part.chosen_by]
+        size = len(trimmed(text, self.part).encode())
+        return {"tokens": said.tokens, "sum": 1, "bytes": size}[self.part.chosen_by]
+
+
+def _labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an answer may begin with."""
+    return tuple({normalised(answer) for answer in doc["answers"]} - {""})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -9,6 +10,8 @@ from pydantic import Field, model_validator
 from ticlm.platform.errors import InputError
 from ticlm.platform.settings import Settings, fingerprint
 from ticlm.platform.store import Store
+
+NEEDS_HARNESS = "static tasks are asked through lm-evaluation-harness: pip install 'ticlm[static]'"
 
 
 class Part(Settings):
@@ -52,9 +55,10 @@ class Part(Settings):
         return self.file if alone else f"{files.rstrip('/')}/{self.file}"
 
     def sha256(self, files: str) -> str:
-        """What determines its questions: the hash of its file. InputError where there is none."""
+        """What determines its questions: the hash of its file; of a task of the harness its name and the harness's
+        version, with which its prompts may change. InputError where there is no file, or no harness."""
         if self.file is None:
-            return fingerprint(("lm-evaluation-harness", self.harness))
+            return fingerprint(("lm-evaluation-harness", _harness_version(), self.harness))
         store, name = located(self.path(files))
         try:
             return store.sha256(name)
@@ -67,6 +71,13 @@ class Part(Settings):
     def identity(self) -> Part:
         """Without what changes none of its answers: where its file lies, and what guessing gets."""
         return self.model_copy(update={"file": None if self.file is None else "", "baseline": None})
+
+
+def _harness_version() -> str:
+    try:
+        return version("lm_eval")
+    except PackageNotFoundError:
+        raise InputError(NEEDS_HARNESS) from None
 
 
 def located(path: str) -> tuple[Store, str]:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ticlm.platform import settings
 from ticlm.platform.core_tasks import CORE
 from ticlm.platform.errors import InputError
-from ticlm.platform.part import Part
+from ticlm.platform.part import NEEDS_HARNESS, Part
 from ticlm.platform.periods import Label
 from ticlm.platform.tasks import Measurement, Task
 
@@ -141,4 +141,4 @@ class Static(Task):
 def require_harness() -> None:
     """InputError where lm-evaluation-harness is not installed."""
     if find_spec("lm_eval") is None:
-        raise InputError("static tasks are asked through lm-evaluation-harness: pip install 'ticlm[static]'")
+        raise InputError(NEEDS_HARNESS)

@@ -17,6 +17,7 @@ from ticlm.platform import settings
 from ticlm.platform.objective import AnyObjective, Causal
 from ticlm.platform.periods import Calendar, Label
 from ticlm.platform.settings import Settings
+from ticlm.platform.static import Static
 from ticlm.platform.task_kinds import AnyTask
 from ticlm.platform.tasks import Perplexity
 
@@ -220,7 +221,29 @@ class Study(Settings):
             unknown = [] if named == "all" else [label for label in named if label not in labels]
             if unknown:
                 raise ValueError(f"{where}: {unknown[0]} is not in the timeline ({labels[0]} … {labels[-1]})")
+        for task in self.evaluations:
+            if isinstance(task, Static):
+                self._check_asked(task, labels)
         return self
+
+    def _check_asked(self, task: Static, labels: Sequence[str]) -> None:
+        """ValueError where a static task names a checkpoint that is never scored; it would have no number."""
+        where = f"evaluations.{task.name}.checkpoints"
+        if task.checkpoints == "last":
+            if not all(isinstance(m, OracleSeries) or self.scores(m, labels[-1]) for m in self.methods):
+                raise ValueError(f"{where}: the last is {labels[-1]}, which evaluate.checkpoints leaves out")
+        elif task.checkpoints != "all":
+            start = {self.model.as_of} if isinstance(self.model, FolderModel) and self.initial.budget == 0 else set()
+            known = {*labels, *start}
+            if not task.checkpoints:
+                raise ValueError(f"{where}: names none; give last, all, or some of {labels[0]} … {labels[-1]}")
+            for label in task.checkpoints:
+                if label not in known:
+                    raise ValueError(f"{where}: {label} is not in the timeline ({labels[0]} … {labels[-1]})")
+                if not any(
+                    label in m.cutoffs if isinstance(m, OracleSeries) else self.scores(m, label) for m in self.methods
+                ):
+                    raise ValueError(f"{where}: no checkpoint of {label} is scored; see evaluate.checkpoints")
 
     @property
     def batch_tokens(self) -> int:

@@ -101,7 +101,7 @@ def _question(row: Mapping[str, Any], form: Form, where: str) -> dict[str, Any]:
             answers = [row["answer"], *(aliases if isinstance(aliases, list) else [aliases])]
             return {
                 "context": _text(row, "context", where),
-                "answers": [_filled(str(a), "answer", where) for a in answers],
+                "answers": [_filled(_answer(a, where), "answer", where) for a in answers],
             }
 
 
@@ -109,6 +109,12 @@ def _text(row: Mapping[str, Any], field: str, where: str) -> str:
     if not isinstance(row[field], str):
         raise InputError(f"{where}: {field} must be text, got {type(row[field]).__name__}")
     return str(row[field])
+
+
+def _answer(value: Any, where: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{where}: answer and aliases must be texts or numbers, got {type(value).__name__}")
+    return str(value)
 
 
 def _filled(text: str, field: str, where: str) -> str:

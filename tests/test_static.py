@@ -12,7 +12,7 @@ import speakers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform import evaluation, plan, taskfile
+from ticlm.platform import evaluation, part, plan, taskfile
 from ticlm.platform.core_tasks import CORE
 from ticlm.platform.errors import InputError
 from ticlm.platform.objective import Causal
@@ -115,6 +115,17 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: Any, said: str) -> None:
     (tmp_path / "x.jsonl").write_text(f"{json.dumps(GOOD)}\n{text}\n")
     with pytest.raises(InputError, match=said):
         taskfile.read(Part(name="x", file="x.jsonl"), str(tmp_path))
+
+
+@pytest.mark.parametrize("answer", [{"answer": None}, {"answer": True}, {"answer": "x", "aliases": ["y", None]}])
+def test_an_answer_is_a_text_or_a_number(tmp_path: Path, answer: dict[str, Any]) -> None:
+    files = write(
+        tmp_path, good=[{"context": "c", "answer": 7, "aliases": [7.5, "7"]}], bad=[{"context": "c", **answer}]
+    )
+    (good,) = taskfile.read(Part(name="x", file="good.jsonl"), files).questions
+    assert good["answers"] == ["7", "7.5", "7"]
+    with pytest.raises(InputError, match=r"line 1: answer and aliases must be texts or numbers, got (NoneType|bool)"):
+        taskfile.read(Part(name="x", file="bad.jsonl"), files)
 
 
 def test_a_file_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -234,6 +245,14 @@ def test_a_free_answer_begins_with_one_that_is_right(tmp_path: Path) -> None:
     assert pupil.asked[0][0] == "Who is number 0?\nAnswer:"
 
 
+def test_a_question_whose_answers_are_articles_and_punctuation_is_left_out(tmp_path: Path) -> None:
+    rows = [{"context": "Which grade?", "answer": "A", "aliases": ["+"]}, *FREELY[:3]]
+    task = static(write(tmp_path, x=rows), {"name": "x", "file": "x.jsonl"})
+    found = measured(task, Pupil(by({"": 0}), lambda prompt: "A 1"), "x")
+    assert found["accuracy"].value == pytest.approx(1 / 3) and found["accuracy"].n == 3
+    assert found["left out: an answer of punctuation and articles"].value == 1
+
+
 def test_choices_are_compared_per_token_in_all_or_per_byte(tmp_path: Path) -> None:
     rows = [{"query": "q", "choices": ["b c d e", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "z"], "gold": 0}]
     likes = by({"b c": -4, "aaa": -8, "z": -3})  # per token −1, −8, −3; in all −4, −8, −3; per byte −0.57, −0.28, −3
@@ -246,6 +265,15 @@ def test_choices_are_compared_per_token_in_all_or_per_byte(tmp_path: Path) -> No
             if measured(task, Pupil(likes), "x")["accuracy"].value:
                 right[rule] = gold
     assert right == {"tokens": 0, "sum": 2, "bytes": 1}
+
+
+def test_bytes_are_those_of_the_choice_that_was_asked(tmp_path: Path) -> None:
+    rows = [{"query": "q", "choices": ["bbbb", " " * 40 + "aaaa"], "gold": 0}]
+    likes = by({"bbbb": -4, "aaaa": -8})  # with the spaces, which are not asked, −0.18 per byte and not −2
+    task = static(write(tmp_path, x=rows), {"name": "x", "file": "x.jsonl", "chosen_by": "bytes"})
+    pupil = Pupil(likes)
+    assert measured(task, pupil, "x")["accuracy"].value == 1.0
+    assert [continuation for _, continuation in pupil.asked] == [" bbbb", " aaaa"]
 
 
 def test_between_equal_choices_the_answer_counts_as_a_guess(tmp_path: Path) -> None:
@@ -272,6 +300,15 @@ def test_what_cannot_be_scored_is_left_out_and_counted(tmp_path: Path) -> None:
     }
     broken = measured(task, Pupil(lambda *_: Continuation(float("nan"), 1, False, False)), "x")
     assert {name: one.value for name, one in broken.items()} == {"left out: all, as a loss is not a number": 12}
+
+
+def test_chance_is_that_of_the_questions_that_were_judged(tmp_path: Path) -> None:
+    rows = [GOOD | {"query": "two"}, {"query": "four", "choices": ["a", "b", "c", "d"], "gold": 0}]
+    task = static(write(tmp_path, x=rows), {"name": "x", "file": "x.jsonl"})
+    likes = by({"": -1})
+    found = measured(task, Pupil(lambda *pair: TOO_LONG if pair[0] == "four" else likes(*pair)), "x")
+    assert (found["chance"].value, found["chance"].n) == (0.5, 1)
+    assert measured(task, Pupil(likes), "x")["chance"].value == 0.375
 
 
 def test_only_the_first_questions_are_asked_where_that_is_wanted(tmp_path: Path) -> None:
@@ -357,6 +394,9 @@ def test_tasks_and_groups_of_the_harness_are_asked_by_name(tmp_path: Path, monke
     assert values["capitals"] == pytest.approx([1.0, 1 / 3, 12])
     assert values["going"] == [1 / 8, 0.0, 8]
     assert values["both"] == pytest.approx([13 / 20, 4 / 20, 20])
+    cut = by({"town": -1, "sea": -2, "unknown": -9, "three": -7}, cut=True)
+    both = measured(static("", {"name": "x", "harness": "toy_both"}), Pupil(cut), "x")
+    assert both["cut: a question longer than the model's window"].value == 20, "questions, not their choices"
     with pytest.raises(InputError, match="toy_going has no metric f1; it has acc"):
         measured(static("", {"name": "x", "harness": "toy_going", "metric": "f1"}), Pupil(likes), "x")
     with pytest.raises(InputError, match=f"toy_going has an answer {TOO_LONG}, which it cannot leave out"):
@@ -430,6 +470,24 @@ def test_a_part_is_asked_again_only_where_something_that_its_answers_depend_on_c
     assert after["x"] == before["x"] and after["y"] != before["y"]
 
 
+def test_a_task_of_the_harness_is_asked_again_with_another_version_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import PackageNotFoundError
+
+    task = static("", {"name": "x", "harness": "copa"})
+    found = []
+    for version in ("0.4.13", "0.4.13", "0.5.0"):
+        monkeypatch.setattr(part, "version", lambda _, version=version: version)
+        found.append(keys(task)["x"])
+    assert found[0] == found[1] != found[2]
+
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(part, "version", absent)
+    with pytest.raises(InputError, match=r"pip install 'ticlm\[static\]'"):
+        keys(task)
+
+
 def test_a_missing_file_is_said_before_anything_is_trained(toy_root: Path, toy_study: Callable[..., Study]) -> None:
     core = {"kind": "static", "files": str(toy_root / "nowhere")}
     made = plan.make(toy_study(evaluations=[{}, core]), str(toy_root))
@@ -444,6 +502,33 @@ def test_of_a_run_the_last_checkpoint_is_asked_or_all_or_those_that_are_named() 
     chosen = {name: Static(files="x", checkpoints=name) for name in ("last", "all", ("202301",))}
     asked = {name: [label for label in labels if task.scores(label, labels)] for name, task in chosen.items()}
     assert asked == {"last": ["202303"], "all": [*labels], ("202301",): ["202301"]}
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "evaluated", "said"),
+    [
+        (["209901"], "all", "209901 is not in the timeline"),
+        ([], "all", "names none; give last, all, or some of 202301 … 202304"),
+        ("last", ["202301"], "the last is 202304, which evaluate.checkpoints leaves out"),
+        (["202302"], ["202301"], "no checkpoint of 202302 is scored; see evaluate.checkpoints"),
+    ],
+)
+def test_a_study_refuses_a_static_task_that_would_score_nothing(
+    checkpoints: Any, evaluated: Any, said: str, toy_study: Callable[..., Study]
+) -> None:
+    core = {"kind": "static", "files": "x", "checkpoints": checkpoints}
+    settings = {"methods": ["cyclic-cosine"], "evaluations": [core], "evaluate": {"checkpoints": evaluated}}
+    with pytest.raises(InputError, match=f"evaluations.core.checkpoints: {said}") as error:
+        toy_study(**settings)
+    assert "\n" not in str(error.value)
+
+
+def test_an_oracle_is_asked_whatever_else_is_evaluated(toy_study: Callable[..., Study]) -> None:
+    core = {"kind": "static", "files": "x", "checkpoints": ["202302"]}
+    oracle = {"base": "oracle", "cutoffs": ["202302"]}
+    evaluate = {"checkpoints": ["202301"]}
+    assert toy_study(methods=["cyclic-cosine", oracle], evaluations=[core], evaluate=evaluate)
+    assert toy_study(methods=[oracle], evaluations=[core | {"checkpoints": "last"}], evaluate=evaluate)
 
 
 def test_a_study_has_static_scores_beside_its_matrix(
