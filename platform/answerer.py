@@ -38,9 +38,9 @@ class Answerer(Protocol):
         NO_TOKEN). A context that does not fit beside it loses its beginning, an empty one is end-of-text."""
         ...
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
         """What follows each prompt, greedily, up to the end of text, the first `stop`, or `tokens` tokens. A prompt
-        that leaves no room for these loses its beginning."""
+        that leaves no room for these loses its beginning. None where the model gives no numbers."""
         ...
 
 
@@ -151,7 +151,7 @@ class Checkpoint:
                 found[i] = Continuation(logprob, len(one.losses), not one.below.any(), cut[i])
         return [found[first[pair]] for pair in pairs]
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
         import numpy as np
 
         from ticlm.platform.speaking import continued
@@ -166,8 +166,8 @@ class Checkpoint:
         stops = self._stops(stop) if stop else frozenset()
         said = continued(self.module, started, tokens, self.tokenizer.eos_token_id, stops)
         plainly = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-        texts = [str(self.tokenizer.decode(one, **plainly)) for one in said]
-        return [text.split(stop)[0] if stop else text for text in texts]
+        texts = [None if one is None else str(self.tokenizer.decode(one, **plainly)) for one in said]
+        return [text.split(stop)[0] if stop and text else text for text in texts]
 
     def _stops(self, stop: str) -> frozenset[int]:
         """Tokens that have `stop` in them."""

@@ -17,7 +17,7 @@ from pydantic import Field
 from ticlm.platform.errors import InputError
 from ticlm.platform.mixture import Subset
 from ticlm.platform.reading import Cut, Reading
-from ticlm.platform.tasks import Measurement, Task
+from ticlm.platform.tasks import NOT_A_NUMBER, Measurement, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,7 +177,7 @@ def are_finite(losses: Sequence[float], rest: Counter[str]) -> bool:
     """Whether a model gave numbers all along. One that does not has no mean: without the worst it would look better."""
     broken = sum(not math.isfinite(loss) for loss in losses)
     if broken:
-        rest["all, as a loss is not a number"] += len(losses)
+        rest[NOT_A_NUMBER] += len(losses)
     return not broken
 
 

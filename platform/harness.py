@@ -19,6 +19,7 @@ from ticlm.platform.errors import InputError
 from ticlm.platform.harness_model import NO_NUMBER, Asked
 from ticlm.platform.harness_task import Judge, config
 from ticlm.platform.part import Part
+from ticlm.platform.tasks import NOT_A_NUMBER
 
 if TYPE_CHECKING:
     from ticlm.platform.answerer import Answerer
@@ -52,8 +53,8 @@ def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) 
     judged = Judge(part, file.form)
     task = lm_eval_task.ConfigurableTask(config=config(part, file, judged))
     results = _evaluated({part.name: task}, part, model, max_examples)["results"][part.name]
-    if judged.left_out[f"an answer {NO_NUMBER}"]:  # without these a model that fails would look better than it is
-        return Found(0.0, None, 0.0, 0, {"all, as a loss is not a number": len(judged.right) + judged.left_out.total()})
+    if judged.left_out[f"an answer {NO_NUMBER}"] or model.lost == NO_NUMBER:
+        return Found(0.0, None, 0.0, 0, {NOT_A_NUMBER: len(judged.right) + judged.left_out.total()})
     right = np.array(judged.right, np.float64)
     return Found(
         accuracy=float(right.mean()) if len(right) else 0.0,

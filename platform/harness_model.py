@@ -73,9 +73,11 @@ class Asked(LM):  # type: ignore[misc]
         said = [""] * len(requests)
         for (tokens, stops), places in alike.items():
             prompts = [requests[place].args[0] for place in places]
-            for place, text in zip(
-                places, self.answerer.generate(prompts, tokens, stops[0] if len(stops) == 1 else "")
-            ):
+            answers = self.answerer.generate(prompts, tokens, stops[0] if len(stops) == 1 else "")
+            for place, text in zip(places, answers, strict=True):
+                if text is None:
+                    self.lost = NO_NUMBER
+                    continue
                 said[place] = min((text.split(stop)[0] for stop in stops), key=len, default=text)
         return said
 

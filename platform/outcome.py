@@ -26,13 +26,11 @@ from ticlm.platform.rounds import Run
 from ticlm.platform.static import Static
 from ticlm.platform.tallies import CountedExamples, counted
 from ticlm.platform.task_kinds import AnyTask
-from ticlm.platform.tasks import Measurement, PackedRows
+from ticlm.platform.tasks import NOT_A_NUMBER, Measurement, PackedRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NOT_A_NUMBER = "all, as a loss is not a number"
-"""How a metric ends that says that nothing of a period was averaged: cells that are missing, not examples."""
 POINTS = 40
 """Points of a round's learning-rate curve in a report."""
 

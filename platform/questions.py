@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ticlm.platform.asking import ExamplesTask, are_finite, blocks, by_source, left_out
 from ticlm.platform.errors import InputError
-from ticlm.platform.tasks import Measurement
+from ticlm.platform.tasks import NOT_A_NUMBER, Measurement
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -161,17 +161,23 @@ class ExactMatch(QuestionTask):
         from ticlm.platform.bootstrap import mean
 
         rest: Counter[str] = Counter()
-        right, source = [], []
+        right, source, wordless = [], [], 0
         for block in self.asked(data, period, rows, rest):
             said = answerer.generate([self.context(e) + self._opening for e in block], self.tokens, stop="\n")
             for example, text in zip(block, said, strict=True):
+                if text is None:
+                    wordless += 1
+                    continue
                 labels = {normalised(one) for one in (example.answer or "", *example.aliases)} - {""}
                 if not labels:
                     rest["an answer of punctuation and articles"] += 1
                     continue
                 right.append(float(self._is_right(normalised(text), labels)))
                 source.append(example.source)
-        yield from each_source("accuracy", right, source, mean)
+        if wordless:  # a model whose logits are no numbers is not one that answers wrongly
+            rest[NOT_A_NUMBER] += len(right) + wordless
+        else:
+            yield from each_source("accuracy", right, source, mean)
         yield from left_out(rest)
 
     @property

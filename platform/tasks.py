@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ticlm.platform.shards import Corpus
 
 
+NOT_A_NUMBER = "all, as a loss is not a number"
+"""Why a cell has no mean: without the worst, a model that gives no numbers would look better than it is."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One number about one checkpoint, one period and, where `source` is given, one source of text within it."""
@@ -97,8 +101,8 @@ class PackedRows(Task):
         reader = data.rows(period, self.split)
         blocks = reader.all(rows, self.max_rows)
         sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in blocks)))
-        if not np.isfinite(sums).all():  # without the worst rows a broken model would look better
-            yield Measurement("left out: all, as a loss is not a number", float(len(sums)), len(sums))
+        if not np.isfinite(sums).all():
+            yield Measurement(f"left out: {NOT_A_NUMBER}", float(len(sums)), len(sums))
             return
         of = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
         for source in ["", *sorted(set(of.tolist()) - {""})]:

@@ -34,7 +34,7 @@ class Prompter:
         self,
         pieces: Mapping[str, Sequence[tuple[str, float]]] = {},
         continuations: Mapping[tuple[str, str], Continuation | str] = {},
-        speech: Mapping[str, str] = {},
+        speech: Mapping[str, str | None] = {},
     ) -> None:
         self.pieces, self.continuations, self.speech = pieces, continuations, speech
 
@@ -59,8 +59,9 @@ class Prompter:
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         return [self.continuations[pair] for pair in pairs]
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str]:
-        return [self.speech[prompt].split(stop or None)[0] for prompt in prompts]
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
+        said = [self.speech[prompt] for prompt in prompts]
+        return [None if text is None else text.split(stop or None)[0] for text in said]
 
 
 def measured(task: Task, answerer: Any, data: Examples, rows: int = 3) -> dict[tuple[str, str], Measurement]:

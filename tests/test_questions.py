@@ -155,6 +155,12 @@ def test_a_question_with_a_choice_that_does_not_fit_is_left_out_whole(tmp_path: 
     assert found[f"left out: an answer {TOO_LONG}", ""].n == 1
 
 
+def test_a_model_that_cannot_speak_is_not_one_that_answers_wrongly(tmp_path: Path) -> None:
+    data = kept(tmp_path, CAPITAL, MAYOR)
+    (found,) = measured(match(), Prompter(speech={CAPITAL.text: "Paris", MAYOR.text: None}), data).values()
+    assert (found.metric, found.n) == ("left out: all, as a loss is not a number", 2)
+
+
 @pytest.mark.parametrize("task", [answer(), choice()])
 def test_a_model_that_gives_no_numbers_has_no_mean(tmp_path: Path, task: QuestionTask) -> None:
     broken = {(WHICH.text, f" {text}"): came(math.nan if text == "no" else -1.0) for text in WHICH.choices}
