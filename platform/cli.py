@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
-import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticlm.platform.errors import InputError, TiclmError, TiclmWarning
+from ticlm.platform.ending import ended
+from ticlm.platform.errors import InputError
 
 if TYPE_CHECKING:
     from ticlm.platform.evaluation import Unit
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from ticlm.platform.shards import Corpus
 
 app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
-data = typer.Typer(help="Build and look at corpora.", no_args_is_help=True)
+data = typer.Typer(help="Build and look at corpora, and sets of examples.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
 Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
@@ -305,42 +303,9 @@ def _root(root: str) -> str:
 
 
 def main() -> None:
-    """Entry point: one line for every user's error, exit code 2 for bad input, 1 for a failed run."""
+    """Entry point."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    warnings.formatwarning = _warning
-    try:
-        sys.exit(app(standalone_mode=False) or 0)
-    except typer.Exit as error:
-        sys.exit(error.exit_code)
-    except TiclmError as error:
-        _fail(str(error), error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; the same command goes on from here", 130)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
-            raise
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        where = error.filename or "the root"
-        hint = "free some space, then run the same command again" if full else "use another --root"
-        _fail(f"{where}: {error.strerror}; {hint}", 1 if full else 2)
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
-            _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
-        if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
-            _fail(error.format_message(), 2)
-        raise
-
-
-def _warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
-) -> str:
-    ours = issubclass(category, TiclmWarning)
-    return f"ticlm: {message}\n" if ours else f"{filename}:{lineno}: {category.__name__}: {message}\n"
-
-
-def _fail(message: str, code: int) -> None:
-    print(f"ticlm: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(code)
+    ended(lambda: app(standalone_mode=False))
