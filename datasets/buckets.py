@@ -83,7 +83,7 @@ class BucketWriter:
 
     def add(self, key: str, value: Value) -> None:
         """`value`: what JSON can say, with integers of 64 bits at most."""
-        text = orjson.dumps(value)
+        text = bytes(memoryview(orjson.dumps(value)))  # a copy: orjson's own keep the room they were written in
         keys, values = self._held.setdefault(self._buckets.of(key), ([], []))
         keys.append(key)
         values.append(text)
