@@ -111,7 +111,7 @@ class Chain:
         made = plan.make(_study(folder), folder)
         work = driver.work_of(made, made.chains[0])
         self.moments: list[Mapping[str, Any]] = []
-        fit: Callable[[], None] = lambda: cluster.fit(work, (1, 2), self._keep)  # noqa: E731
+        fit: Callable[[], None] = lambda: cluster.fit(work, (1, 2), self._keep, threading.Event())  # noqa: E731
         self.thread = threading.Thread(target=fit, daemon=True)
         self.thread.start()
 

@@ -70,7 +70,7 @@ class _Chain:
     def run(self, first: int, resume: str | None) -> None:
         """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
         work, workers = self.work, self.workers
-        feed = Feed(work.rounds, work.corpora, workers.rank, workers.world)
+        feed = Feed(work.rounds, work.corpora, workers.rank, workers.world, work.until)
         batches: Iterator[RankBatch] | None = None
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
@@ -164,7 +164,7 @@ class _Chain:
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> RunError:
         """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
         period = self.work.rounds[number].period
-        rows = Reader(Feed(self.work.rounds, self.work.corpora)).rows(number, step)
+        rows = Reader(Feed(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
         path = f"{attempt.path}/no-number.json"
         if self.workers.rank == 0:
             named = {str(source): positions for source, positions in rows.items()}

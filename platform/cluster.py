@@ -14,10 +14,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ticlm.platform.board import Board, Guard, cause, progress
-from ticlm.platform.errors import InputError, RunError, TiclmError, TiclmWarning
+from ticlm.platform.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
 from ticlm.platform.nodes import Notice, Watch
 from ticlm.platform.store import Store
 from ticlm.platform.work import ChainWork
@@ -59,13 +60,14 @@ def connected(cpus: int) -> Iterator[None]:
         ray.shutdown()
 
 
-def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None]) -> None:
+def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None], stop: Event) -> None:
     """Train a chain on `share` (min, max) workers until all its rounds have records.
 
     Workers that die, or whose nodes go, are started again, as many of them as there is room for, from the newest valid
     checkpoint. A user's error ends the chain as it is; after RESTARTS restarts in a row without a new step the chain
     fails with the last cause. `report` gets progress events, and moments (with a key of that name): the workers
-    `started`, made a first `step`, `failed`, or are `waiting` for nodes.
+    `started`, made a first `step`, `failed`, or are `waiting` for nodes. Once `stop` is set the workers are let go, with
+    all they had reserved, and Stopped is raised.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -76,11 +78,13 @@ def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, 
     board = ray.remote(num_cpus=0, scheduling_strategy=here)(Board).remote()
     idle, reached = 0, progress(work)
     try:
-        with Watch(board, share, _kind(device), report):
+        with Watch(board, share, _kind(device), report, stop):
             while True:
                 try:
                     return _fit(work, share, device, board)
                 except Exception as error:  # Ray wraps what a worker raised in several layers of its own
+                    if stop.is_set():
+                        raise Stopped from None
                     told: TiclmError | None = ray.get(board.ended_with.remote())
                     if told is not None:
                         raise told from error
@@ -112,7 +116,7 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
             name=name,
             storage_path=storage,
             failure_config=FailureConfig(max_failures=-1),  # the guard decides
-            callbacks=[_guard(Guard(work, RESTARTS, progress(work)), board), *_pause()],
+            callbacks=[_guard(Guard(work, RESTARTS, progress(work)), board), *_controller(board)],
             worker_runtime_env={"env_vars": _environment(work)},
         ),
     )
@@ -197,22 +201,30 @@ def _guard(guard: Guard, board: Any) -> Any:
     return Callback()
 
 
-def _pause() -> list[Any]:
-    """Lets the controller breathe where there is no room for any worker: Ray 2.60's then asks again without a pause
-    and takes a whole core of the driver's node. The hook is not a public one; without it, the core is taken.
+def _controller(board: Any) -> list[Any]:
+    """What the controller of a fit does beside Ray's own. The hook is not a public one.
+
+    It makes itself known, so that it can be told to stop: when only its caller is killed, as Tune does, its workers
+    keep what they have reserved, unless Ray has a dashboard to ask. And it breathes where there is no room for any
+    worker: Ray 2.60's then asks again without a pause and takes a whole core of the driver's node.
     """
     try:
         from ray.train.v2._internal.execution.callback import ControllerCallback
     except ImportError:
         return []
 
-    class Pause(ControllerCallback):  # type: ignore[misc]
+    class Controller(ControllerCallback):  # type: ignore[misc]
+        def after_controller_start(self, train_run_context: Any) -> None:
+            import ray
+
+            _tell(board, "controller", actor=ray.get_runtime_context().current_actor)
+
         def after_controller_state_update(self, previous_state: Any, current_state: Any) -> None:
             waiting = ("InitializingState", "RestartingState", "ReschedulingState")
             if type(previous_state) is type(current_state) and type(current_state).__name__ in waiting:
                 time.sleep(0.2)
 
-    return [Pause()]
+    return [Controller()]
 
 
 def _tell(board: Any, moment: str, note: str = "", **more: Any) -> None:

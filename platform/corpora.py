@@ -25,23 +25,24 @@ def uri_of(name: str, store: Store | None, folder: str = "corpora") -> str | Non
     return f"{store.root}/{folder}/{name if '@' in name else name + '@1'}"
 
 
-def find(name: str, store: Store | None) -> Corpus | None:
-    """The corpus of this name; None where there is none yet."""
+def find(name: str, store: Store | None, until: str | None = None) -> Corpus | None:
+    """The corpus of this name, seen as it was at the end of the period `until`; None where there is none yet."""
     uri = uri_of(name, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
     from ticlm.platform.shards import Corpus
 
-    return Corpus.open(uri)
+    return Corpus.open(uri, until)
 
 
 def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
-    """Another corpus that a task reads. InputError where it is not there, or was cut in another way than `own`."""
+    """Another corpus that a task reads, seen as far as `own`. InputError where it is not there, or was cut in another
+    way."""
     from ticlm.platform.shards import Corpus
 
     uri = uri_of(name, store)
     assert uri is not None
-    found = Corpus.open(uri)
+    found = Corpus.open(uri, own.until)
     if found.info.tokenizer.sha256 != own.info.tokenizer.sha256:
         raise InputError(
             f"evaluations.{task}: corpus {found.info.id} was cut with another tokenizer than {own.info.id}; build it "
@@ -56,13 +57,13 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
     return found
 
 
-def examples(name: str, store: Store | None) -> Examples:
-    """The examples that a task reads; InputError where they are not there."""
+def examples(name: str, store: Store | None, until: str | None = None) -> Examples:
+    """The examples that a task reads, up to the period `until`; InputError where they are not there."""
     from ticlm.platform.examples import Examples
 
     uri = uri_of(name, store, "examples")
     assert uri is not None
-    return Examples.open(uri)
+    return Examples.open(uri, until)
 
 
 def either(name: str, store: Store) -> Corpus | Examples:
@@ -86,7 +87,7 @@ def check(study: Study, corpus: Corpus) -> None:
                 f"length: {study.length}, but the corpus {corpus.info.id} was cut into rows of "
                 f"{columns[name] - extra}; set length: {columns[name] - extra}"
             )
-    for period in study.periods.timeline().periods:
+    for period in study.timeline.periods:
         manifest = corpus.periods.get(period.label)
         if manifest is not None and manifest.period != period:
             raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")

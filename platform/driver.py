@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from threading import Event
 from typing import Any, Protocol
 
 from ticlm.platform import evaluation, evaluators
 from ticlm.platform.corpora import uri_of
-from ticlm.platform.errors import InputError
+from ticlm.platform.errors import InputError, Stopped
 from ticlm.platform.plan import Chain, Plan, missing_periods
 from ticlm.platform.store import read_record
 from ticlm.platform.study import FolderModel
@@ -43,11 +44,14 @@ class Silent:
 SILENT = Silent()
 
 
-def train(plan: Plan, show: Show = SILENT) -> None:
+def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
     """Train every pending chain whose parent is done, side by side, until none is left.
 
-    When a chain fails, those beside it finish, those below it are not started, and the first error is raised.
+    When a chain fails, those beside it finish, those below it are not started, and the first error is raised. When
+    `stop` is set from elsewhere, or this call is interrupted, workers are let go at once, without a last checkpoint;
+    the former raises Stopped.
     """
+    stop = stop or Event()
     left = plan.pending()
     if not left:
         return
@@ -57,11 +61,11 @@ def train(plan: Plan, show: Show = SILENT) -> None:
         fit = _fit(plan)
         running: dict[Future[None], Chain] = {}
         failed: list[Exception] = []
-        with ThreadPoolExecutor(plan.study.resources.chains) as pool:
+        with ThreadPoolExecutor(plan.study.resources.chains) as pool, _set_on_error(stop):
             while left or running:
-                for chain in [] if failed else _startable(plan, left, list(running.values())):
+                for chain in [] if failed or stop.is_set() else _startable(plan, left, list(running.values())):
                     left.remove(chain)
-                    running[pool.submit(_one, plan, chain, fit, show)] = chain
+                    running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
                 if not running:
                     break
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -74,6 +78,17 @@ def train(plan: Plan, show: Show = SILENT) -> None:
                     _reload(plan, chain)
         if failed:
             raise failed[0]
+        if left and stop.is_set():
+            raise Stopped
+
+
+@contextmanager
+def _set_on_error(stop: Event) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        stop.set()
+        raise
 
 
 def evaluate(plan: Plan, show: Show = SILENT) -> None:
@@ -122,6 +137,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
+        until=plan.study.until,
     )
 
 
@@ -149,7 +165,8 @@ def _workers(plan: Plan) -> int:
     return workers[1] if isinstance(workers, tuple) else workers
 
 
-Fit = Callable[[ChainWork, tuple[int, int], Callable[[Mapping[str, Any]], None]], None]
+Report = Callable[[Mapping[str, Any]], None]
+Fit = Callable[[ChainWork, tuple[int, int], Report, Event], None]
 
 
 def _fit(plan: Plan) -> Fit:
@@ -160,7 +177,7 @@ def _fit(plan: Plan) -> Fit:
     return _in_process
 
 
-def _in_process(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None]) -> None:
+def _in_process(work: ChainWork, share: tuple[int, int], report: Report, stop: Event) -> None:
     from ticlm.platform import tracking
     from ticlm.platform.chain import run_chain
     from ticlm.platform.model import Workers, local_group
@@ -175,15 +192,20 @@ def _in_process(work: ChainWork, share: tuple[int, int], report: Callable[[Mappi
         for tracker in trackers:
             tracker.log(event)
 
+    def urgent() -> bool:
+        if stop.is_set():
+            raise Stopped
+        return False
+
     try:
         with local_group(work.rounds[0].recipe.precision, work.resources.device) as device:
-            run_chain(work, Workers(device=device), tell)
+            run_chain(work, Workers(device=device), tell, urgent)
     finally:
         for tracker in trackers:
             tracker.close()
 
 
-def _one(plan: Plan, chain: Chain, fit: Fit, show: Show) -> None:
+def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     work = work_of(plan, chain)
     name = plan.label(chain)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
@@ -195,7 +217,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show) -> None:
             return
         show.update(name, event["tokens"], f"{event['period']}  loss {event['loss']:.3f}")
 
-    fit(work, plan.share(chain), report)
+    fit(work, plan.share(chain), report, stop)
     show.end(name)
 
 

@@ -17,6 +17,13 @@ class RunError(TiclmError):
     """Work that was rightly asked for could not be finished."""
 
 
+class Stopped(RunError):
+    """Work that was asked to stop before its end; the same command goes on from there."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped; the same command goes on from here")
+
+
 class FutureMonthError(InputError):
     """Something at one period would read a later one (DESIGN: causality)."""
 

@@ -49,11 +49,13 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
 
 @dataclass(frozen=True)
 class Job:
-    """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs."""
+    """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs. Of data later than the
+    period `until`, where it is given, nothing may be opened."""
 
     task: AnyTask
     data: str
     cells: tuple[tuple[str, str], ...]
+    until: str | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def units(plan: Plan) -> list[Unit]:
     resources = plan.study.resources
     found = []
     for weights, by_task in wanted.items():
-        jobs = left(plan.store, weights, [Job(tasks[id], places[id], tuple(c.items())) for id, c in by_task.items()])
+        asked = [Job(tasks[id], places[id], tuple(c.items()), plan.study.until) for id, c in by_task.items()]
+        jobs = left(plan.store, weights, asked)
         if jobs:
             found.append(
                 Unit(
@@ -206,7 +209,8 @@ def _progress(answerer: Checkpoint, store: Store, unit: Unit, job: Job) -> Itera
 def _opened(job: Job) -> Any:
     if isinstance(job.task, Static):
         return None
-    return Examples.open(job.data) if job.task.on_examples else Corpus.open(job.data)
+    kind = Examples if job.task.on_examples else Corpus
+    return kind.open(job.data, job.until)
 
 
 def _cells(answerer: Checkpoint, unit: Unit, job: Job, data: Any, label: str, key: str) -> list[Cell]:

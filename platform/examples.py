@@ -84,18 +84,21 @@ class PeriodExamples(Settings):
 
 
 class Examples:
-    """A set of examples on disk: its info, the manifests of its finished periods, and the examples."""
+    """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
 
-    def __init__(self, store: Store, info: ExamplesInfo) -> None:
-        self.store, self.info = store, info
+    With `until`, a view that ends with the period of this label, as of a Corpus.
+    """
+
+    def __init__(self, store: Store, info: ExamplesInfo, until: str | None = None) -> None:
+        self.store, self.info, self.until = store, info, until
         self._periods: dict[str, tuple[PeriodExamples, str]] | None = None
 
     @staticmethod
-    def open(uri: str) -> Examples:
+    def open(uri: str, until: str | None = None) -> Examples:
         """The set at a path or URI; InputError where there is none."""
         store = Store(uri)
         try:
-            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)))
+            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), until)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no examples there (no {INFO}); build them: ticlm data build RECIPE") from None
         except ValueError as error:
@@ -108,12 +111,12 @@ class Examples:
 
     def _finished(self) -> dict[str, tuple[PeriodExamples, str]]:
         if self._periods is None:
-            self._periods = finished(self.store, PeriodExamples)
+            self._periods = finished(self.store, PeriodExamples, self.until)
         return self._periods
 
     def split(self, period: str, split: Subset) -> SubsetManifest:
         """The manifest of one subset; InputError where it, or the period, was never built."""
-        subsets = chosen(self._finished(), period, f"examples {self.info.id}")[0].subsets
+        subsets = chosen(self._finished(), period, f"examples {self.info.id}", self.until)[0].subsets
         if split not in subsets:
             raise InputError(
                 f"period {period} of examples {self.info.id} has no subset {split}; it has {', '.join(subsets)}"

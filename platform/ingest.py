@@ -35,12 +35,14 @@ class RankBatch:
 
 @dataclass(frozen=True)
 class Feed:
-    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs."""
+    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they are
+    views that end with the period `until`, where it is given."""
 
     rounds: tuple[Round, ...]
     corpora: Mapping[str, str]
     rank: int = 0
     world: int = 1
+    until: str | None = None
 
 
 class Reader:
@@ -48,7 +50,7 @@ class Reader:
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
-        self._corpora = {name: Corpus.open(uri) for name, uri in feed.corpora.items()}
+        self._corpora = {name: Corpus.open(uri, feed.until) for name, uri in feed.corpora.items()}
         self._readers: dict[Source, RowReader] = {}
 
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:

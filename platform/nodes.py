@@ -12,6 +12,7 @@ from ticlm.platform.board import Leaving
 
 POLL_S = 1.0
 PATIENCE_S = 60.0
+ABORT_S = 10.0
 
 
 class Notice:
@@ -43,13 +44,20 @@ class Watch:
     """For the time of the block, hands what is put on a chain's board to `report`, and watches the cluster for it.
 
     When nodes come or go, Ray's coordinator of resources is told to count again. When the chain has no workers and the
-    cluster too few nodes, a moment `waiting` says so, once. A start as expected is none to speak of.
+    cluster too few nodes, a moment `waiting` says so, once. A start as expected is none to speak of. Once `stop` is set,
+    the controller of the chain's workers is told to let them go.
     """
 
     def __init__(
-        self, board: Any, share: tuple[int, int], kind: str, report: Callable[[Mapping[str, Any]], None]
+        self,
+        board: Any,
+        share: tuple[int, int],
+        kind: str,
+        report: Callable[[Mapping[str, Any]], None],
+        stop: threading.Event,
     ) -> None:
-        self.board, self.kind, self.report = board, kind, report
+        self.board, self.kind, self.report, self.stop = board, kind, report, stop
+        self.controller: Any = None
         self.least, self.expected = share
         self.nodes: dict[str, float] = {}
         self.down: float | None = time.monotonic()
@@ -70,7 +78,9 @@ class Watch:
         while not self._stop.wait(0.3):
             with suppress(RayError):  # what Ray cannot tell now it tells at the next turn
                 self._news()
-                if time.monotonic() - looked > POLL_S:
+                if self.stop.is_set():
+                    self._abort()
+                elif time.monotonic() - looked > POLL_S:
                     looked = time.monotonic()
                     self._look()
                     self.say_what_is_missing()
@@ -82,6 +92,9 @@ class Watch:
 
         for event in ray.get(self.board.take.remote()):
             match event.get("moment"):
+                case "controller":
+                    self.controller = event["actor"]
+                    continue
                 case "failed":
                     self.down, self.expected = time.monotonic(), 0
                 case "started":
@@ -90,6 +103,17 @@ class Watch:
                     if as_expected:
                         event["note"] = ""
             self.report(event)
+
+    def _abort(self) -> None:
+        """Let the workers go, and what was reserved for them; its caller then finds the controller gone."""
+        import ray
+
+        controller, self.controller = self.controller, None
+        if controller is not None:
+            try:
+                ray.get(controller.abort.remote(), timeout=ABORT_S)
+            finally:
+                ray.kill(controller)
 
     def _look(self) -> None:
         import ray

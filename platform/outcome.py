@@ -50,7 +50,7 @@ def study_result(plan: Plan) -> StudyResult:
     return StudyResult(
         name=study.name,
         parameters=parameters,
-        timeline=study.periods.timeline(),
+        timeline=study.timeline,
         methods=tuple(
             MethodResult(m.name, m.group, m.seeds, is_oracle=isinstance(m, OracleSeries)) for m in study.methods
         ),
@@ -218,7 +218,7 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
 def _text(plan: Plan) -> Iterator[PeriodText]:
     """What the corpus says of each of the study's periods. Shares are of the tokens that its census counted."""
     assert plan.corpus is not None
-    for label in plan.study.periods.timeline().labels:
+    for label in plan.study.timeline.labels:
         manifest = plan.corpus.periods.get(label)
         if manifest is not None:
             tokens, census = manifest.splits["train"].tokens, manifest.census

@@ -132,7 +132,7 @@ class Plan:
 
     def checkpoints(self) -> tuple[str, ...]:
         """Trained periods that are evaluated, oldest first."""
-        labels = self.study.periods.timeline().labels
+        labels = self.study.timeline.labels
         chosen = self.study.evaluate.checkpoints
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
@@ -143,7 +143,7 @@ class Plan:
             return tuple(part.name for part in task.tasks)
         if task is not None and task.elsewhere is not None:
             return tuple(self.data_of(task).periods)
-        labels = self.study.periods.timeline().labels
+        labels = self.study.timeline.labels
         chosen = self.study.evaluate.periods
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
@@ -155,7 +155,7 @@ class Plan:
         key = (task.elsewhere, task.on_examples)
         if key not in self._elsewhere:
             self._elsewhere[key] = (
-                corpora.examples(task.elsewhere, self.store)
+                corpora.examples(task.elsewhere, self.store, self.study.until)
                 if task.on_examples
                 else corpora.other(task.elsewhere, self.corpus, self.store, task.name)
             )
@@ -226,7 +226,7 @@ class Plan:
 def make(study: Study, root: str | None) -> Plan:
     """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
     store = Store(root) if root is not None else None
-    corpus = corpora.find(study.corpus, store)
+    corpus = corpora.find(study.corpus, store, study.until)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     plan = Plan(study, rounds(study, sizes), corpus, store)
     if corpus is None or store is None:
@@ -250,7 +250,7 @@ def make(study: Study, root: str | None) -> Plan:
 def missing_periods(plan: Plan) -> list[str]:
     """Periods of the study that its corpus does not have (yet)."""
     have = plan.corpus.periods if plan.corpus else {}
-    return [label for label in plan.study.periods.timeline().labels if label not in have]
+    return [label for label in plan.study.timeline.labels if label not in have]
 
 
 def users(plans: Sequence[Plan]) -> set[str]:

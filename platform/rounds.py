@@ -145,14 +145,17 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
 
 
 def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
-    labels = study.periods.timeline().labels
+    labels, whole = study.timeline.labels, study.periods.timeline().labels
     corpus = corpus_id(study.corpus)
     initial = _initial_tokens(study, labels[0], sizes)
-    start, continual = labels[0], labels[1:]
+    start, skipped = labels[0], 1
     if initial == 0:  # an imported checkpoint: it may stand for any period, or for none of the timeline
         assert isinstance(study.model, FolderModel)
         start = study.model.as_of
-        continual = labels[1:] if start in labels else labels
+        skipped = 1 if start in whole else 0
+        if start in whole and start not in labels:
+            raise FutureMonthError(f"first_periods: {study.first_periods}; the initial model", labels[-1], start)
+    continual, rounds = labels[skipped:], len(whole) - skipped  # first_periods leaves each round's budget as it is
     later = labels[labels.index(start) + 1 :] if start in labels else labels
     return Horizon(
         sources={label: Source(corpus=corpus, period=label) for label in labels},
@@ -160,9 +163,9 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
         initial=initial,
         continual=continual,
         later=later,
-        budget=lambda total: _continual_tokens(study, 1, len(continual), total),
+        budget=lambda total: _continual_tokens(study, 1, rounds, total),
         budget_upto=lambda label, total: _continual_tokens(
-            study, continual.index(label) + 1 if label in continual else 0, len(continual), total
+            study, continual.index(label) + 1 if label in continual else 0, rounds, total
         ),
     )
 

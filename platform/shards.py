@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 from pydantic import Field
 
 from ticlm.platform.census import Census, Lineage
-from ticlm.platform.errors import InputError
+from ticlm.platform.errors import FutureMonthError, InputError
 from ticlm.platform.mixture import Split
-from ticlm.platform.periods import Calendar, Period, Timeline
+from ticlm.platform.periods import Calendar, Period, Timeline, span
 from ticlm.platform.rows import Column, RowReader
 from ticlm.platform.settings import Settings, fingerprint, parse
 from ticlm.platform.store import RECORD, Store, read_record
@@ -97,18 +97,22 @@ class PeriodManifest(Settings):
 
 
 class Corpus:
-    """A corpus on disk: its info, the manifests of its finished periods, and its rows."""
+    """A corpus on disk: its info, the manifests of its finished periods, and its rows.
 
-    def __init__(self, store: Store, info: CorpusInfo) -> None:
-        self.store, self.info = store, info
+    With `until`, a view that ends with the period of this label: of later ones no file is opened, not even a record,
+    and asking for one raises FutureMonthError.
+    """
+
+    def __init__(self, store: Store, info: CorpusInfo, until: str | None = None) -> None:
+        self.store, self.info, self.until = store, info, until
         self._periods: dict[str, tuple[PeriodManifest, str]] | None = None
 
     @staticmethod
-    def open(uri: str) -> Corpus:
+    def open(uri: str, until: str | None = None) -> Corpus:
         """The corpus at a path or URI; InputError where there is none."""
         store = Store(uri)
         try:
-            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)))
+            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), until)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: ticlm data build RECIPE") from None
         except ValueError as error:
@@ -125,12 +129,12 @@ class Corpus:
 
     def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
         if self._periods is None:
-            self._periods = finished(self.store, PeriodManifest)
+            self._periods = finished(self.store, PeriodManifest, self.until)
         return self._periods
 
     def split(self, period: str, split: Split) -> SplitManifest:
         """The manifest of one split; InputError where it, or the period, was never built."""
-        splits = chosen(self._finished(), period, f"corpus {self.info.id}")[0].splits
+        splits = chosen(self._finished(), period, f"corpus {self.info.id}", self.until)[0].splits
         if split not in splits:
             raise InputError(
                 f"period {period} of corpus {self.info.id} has no split {split}; it has {', '.join(splits)}"
@@ -159,11 +163,13 @@ class _OfPeriod(Protocol):
     def period(self) -> Period: ...
 
 
-def finished(store: Store, kind: type[M]) -> dict[str, tuple[M, str]]:
+def finished(store: Store, kind: type[M], until: str | None = None) -> dict[str, tuple[M, str]]:
     """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
-    label, oldest first."""
+    label, oldest first; of those that end after the period `until`, nothing is opened."""
     found: list[tuple[M, str]] = []
     for label in store.folders("periods"):
+        if is_later(label, until):
+            continue
         record = read_record(store, f"periods/{label}")
         if record is not None:
             where = f"{store.uri('periods')}/{label}/{RECORD}"
@@ -173,9 +179,16 @@ def finished(store: Store, kind: type[M]) -> dict[str, tuple[M, str]]:
     return {spans[i].label: found[i] for i in order}
 
 
-def chosen(finished: Mapping[str, T], period: str, what: str) -> T:
-    """The one of this label; InputError where there is none."""
+def is_later(label: str, until: str | None) -> bool:
+    """Whether the period of this label ends after that of the label `until`."""
+    return until is not None and span(label)[1] > span(until)[1]
+
+
+def chosen(finished: Mapping[str, T], period: str, what: str, until: str | None = None) -> T:
+    """The one of this label; InputError where there is none, FutureMonthError where it is later than `until`."""
     if period not in finished:
+        if until is not None and is_later(period, until):
+            raise FutureMonthError(f"{what}, seen", until, period)
         have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
         raise InputError(f"{what} has no period {period}; it has {have}")
     return finished[period]

@@ -14,8 +14,9 @@ from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Imported
 from ticlm.platform import settings
+from ticlm.platform.errors import FutureMonthError, InputError
 from ticlm.platform.objective import AnyObjective, Causal
-from ticlm.platform.periods import Calendar, Label
+from ticlm.platform.periods import Calendar, Label, Timeline
 from ticlm.platform.settings import Settings
 from ticlm.platform.static import Static
 from ticlm.platform.task_kinds import AnyTask
@@ -171,9 +172,14 @@ class Evaluate(Settings):
 
 
 class Study(Settings):
+    """`first_periods: N` cuts a study off after the first N periods of its calendar, as tuning must be (TiC-LM, App.
+    C.2): later ones have no round, no cell, and none of their files is opened; budgets stay those of the whole
+    calendar."""
+
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
     corpus: str
     periods: Calendar
+    first_periods: int | None = Field(None, gt=0)
     model: Annotated[Model, BeforeValidator(_named_model)]
     objective: AnyObjective = Causal()
     batch_rows: int = Field(gt=0)
@@ -211,7 +217,7 @@ class Study(Settings):
         workers = self.resources.workers if isinstance(self.resources.workers, int) else self.resources.workers[1]
         if workers > self.batch_rows:
             raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
-        labels = self.periods.timeline().labels
+        labels = self.timeline.labels
         wanted: list[tuple[str, Sequence[str]]]
         wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
         continual = [m for m in self.methods if isinstance(m, Continual)]
@@ -219,6 +225,8 @@ class Study(Settings):
         wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
         for where, named in wanted:
             unknown = [] if named == "all" else [label for label in named if label not in labels]
+            if unknown and unknown[0] in self.periods.timeline().labels:
+                raise FutureMonthError(f"{where}, with first_periods: {self.first_periods},", labels[-1], unknown[0])
             if unknown:
                 raise ValueError(f"{where}: {unknown[0]} is not in the timeline ({labels[0]} … {labels[-1]})")
         for task in self.evaluations:
@@ -244,6 +252,22 @@ class Study(Settings):
                     label in m.cutoffs if isinstance(m, OracleSeries) else self.scores(m, label) for m in self.methods
                 ):
                     raise ValueError(f"{where}: no checkpoint of {label} is scored; see evaluate.checkpoints")
+
+    @property
+    def timeline(self) -> Timeline:
+        """The periods that the study knows, oldest first. InputError where there are fewer than `first_periods`."""
+        whole = self.periods.timeline()
+        if self.first_periods is None:
+            return whole
+        if self.first_periods > len(whole):
+            have = f"{len(whole)} ({whole.labels[0]} … {whole.labels[-1]})"
+            raise InputError(f"study {self.name}: first_periods is {self.first_periods}, but it has only {have}")
+        return Timeline(periods=whole.periods[: self.first_periods])
+
+    @property
+    def until(self) -> str | None:
+        """The last period that may be read, where `first_periods` ends the study."""
+        return None if self.first_periods is None else self.timeline.labels[-1]
 
     @property
     def batch_tokens(self) -> int:

@@ -13,7 +13,8 @@ from ticlm.platform.study import Resources
 @dataclass(frozen=True)
 class ChainWork:
     """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
-    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root."""
+    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root. Of
+    periods later than `until`, where it is given, nothing may be opened."""
 
     root: str
     label: str
@@ -25,6 +26,7 @@ class ChainWork:
     vocab_size: int
     end_of_text: int
     resources: Resources
+    until: str | None = None
 
 
 def folder_of(round_id: str) -> str:

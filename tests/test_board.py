@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_board_keeps_every_moment_and_the_newest_progress() -> None:
 
 def test_a_chain_without_nodes_says_once_what_it_waits_for() -> None:
     events: list[Any] = []
-    watch = Watch(None, (2, 4), "CPU", events.append)
+    watch = Watch(None, (2, 4), "CPU", events.append, Event())
     watch.nodes = {"head": 0.0, "one": 1.0}
     watch.down = time.monotonic()
     watch.say_what_is_missing()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ticlm.platform import cluster, driver, evaluation, plan
-from ticlm.platform.errors import InputError, RunError
+from ticlm.platform.errors import InputError, RunError, Stopped
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store, read_record
 from ticlm.platform.study import Study
@@ -137,6 +137,51 @@ def test_a_chain_that_always_fails_ends_with_its_cause(
     message = str(caught.value)
     assert "no new step after 1 restarts: FileNotFoundError" in message and "replay-half" in message
     assert "corpora/toy@1/tokenizer" in message and "\n" not in message
+
+
+def test_a_stop_frees_what_the_workers_had_reserved_and_the_next_run_ends_in_the_same_bits(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None]
+) -> None:
+    """Without a dashboard nobody else would free it: a search that stops trials would starve."""
+    import ray
+
+    made = plan.make(study_of(toy_study, 120, workers=2), str(toy_root))
+    (chain,) = made.chains
+    work = driver.work_of(made, chain)
+    undisturbed = replace(work, root=str(toy_root.parent / "undisturbed"))
+    train_world(undisturbed, 2)
+
+    stop, ended = threading.Event(), list[BaseException]()
+
+    def train() -> None:
+        try:
+            driver.train(made, stop=stop)
+        except Stopped as error:
+            ended.append(error)
+
+    training = threading.Thread(target=train)
+    training.start()
+    store, folder, deadline = Store(toy_root), folder_of(work.ids[0]), time.monotonic() + 120
+    while not any(store.folders(f"{folder}/{attempt}/steps") for attempt in store.folders(folder)):
+        assert time.monotonic() < deadline and training.is_alive(), "no mid-round checkpoint was written"
+        time.sleep(0.05)
+    stop.set()
+    training.join(60)
+    assert not training.is_alive() and len(ended) == 1
+    assert read_record(store, folder) is None, "it was stopped before the round's end"
+    while ray.available_resources().get("CPU") != 2:
+        assert time.monotonic() < deadline, f"still reserved: {ray.util.placement_group_table()}"
+        time.sleep(0.1)
+    held = [group for group in ray.util.placement_group_table().values() if group["state"] != "REMOVED"]
+    assert held == []
+
+    driver.train(made)
+    for round_id in work.ids:
+        mine, theirs = (
+            Store(root).read(f"{published(Store(root), round_id)}/model.safetensors")
+            for root in (toy_root, undisturbed.root)
+        )
+        assert mine == theirs
 
 
 def test_more_workers_than_there_are_is_refused_at_once(ray_local: None, toy_root: Path, toy_study: MakeStudy) -> None:
