@@ -1,0 +1,13 @@
+"""TiC-LM, Table 9: how much of a round's budget the new period gets, 1/t or a fixed share."""
+
+from ticlm.tune_spaces.space import Space
+
+SPACE = Space(
+    name="replay",
+    method="replay-half",
+    points=(
+        {"replay": {"kind": "equal"}},
+        *({"replay.alpha": alpha} for alpha in (0.1, 0.3, 0.5, 0.7, 0.9)),
+    ),
+    says="shares of the new period under replay, and 1/t (TiC-LM, Table 9)",
+)

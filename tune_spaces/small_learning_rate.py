@@ -1,0 +1,12 @@
+"""The peak rate of the cyclic cosine, and AR, as Table 5 of TiC-LM has them, at the scale of the packaged small studies."""
+
+from ticlm.tune_spaces.space import Space
+
+AR = {"kind": "autoregressive-cosine", "max_rate": 1e-3, "end_rate": 3e-4, "warmup_steps": 5}
+
+SPACE = Space(
+    name="small_learning_rate",
+    method="cyclic-cosine",
+    points=(*({"schedule.max_rate": rate} for rate in (4e-3, 2e-3, 1e-3, 5e-4, 3e-4)), {"schedule": AR}),
+    says="the learning rate of the cyclic cosine, and AR, for models of a laptop's size",
+)

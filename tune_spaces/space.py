@@ -1,0 +1,190 @@
+"""Search spaces: which settings of one method may be searched, as points one after another or as domains to draw from.
+
+A module (or a user's file) with a constant SPACE is a space; `load` finds it by name or path, `grid` makes one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import runpy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ticlm.methods.catalog import CATALOG
+from ticlm.methods.method import Continual, Method, OracleSeries
+from ticlm.platform.errors import InputError
+from ticlm.platform.settings import fingerprint
+from ticlm.tune_spaces import changes, domains, wording
+
+
+@dataclass(frozen=True)
+class Space:
+    """Changes of one method, each by the path of its setting in the method (`schedule.max_rate`, `penalties.0.weight`).
+
+    `points` are tried one after another; `domains` (of ray.tune) are drawn from. A value may be a mapping: it is merged
+    into the method as a study's YAML is, where another `kind` replaces. `method` is the study's one of that name, else
+    the catalogue's; `says` tells people what this is and where it comes from.
+    """
+
+    name: str
+    method: str
+    points: tuple[Mapping[str, Any], ...] = ()
+    domains: Mapping[str, Any] = field(default_factory=dict)
+    says: str = ""
+
+    def __post_init__(self) -> None:
+        if not wording.is_name(self.name):
+            raise InputError(f"the space {self.name!r}: a name has small letters, digits, '.', '_', '+' and '-'")
+        if bool(self.points) == bool(self.domains):
+            what = "it has points and domains; give one of them" if self.points else "give points or domains"
+            raise InputError(f"the space {self.name} {'is ambiguous' if self.points else 'is empty'}: {what}")
+        for number, point in enumerate(self.points, 1):
+            changes.check_paths(point, f"the space {self.name}: point {number}")
+            if not point:
+                raise InputError(f"the space {self.name}: point {number} changes nothing; give a setting and its value")
+            if point in self.points[: number - 1]:
+                first = self.points.index(point) + 1
+                raise InputError(f"the space {self.name}: points {first} and {number} are the same: {self.told(point)}")
+        changes.check_paths(self.domains, f"the space {self.name}: domains")
+        _ = self.identity  # refuses what has none
+
+    def method_of(self, study_methods: Sequence[Method]) -> Continual:
+        """The method to change: the study's of that name, else the catalogue's. InputError where neither has it, or
+        where it is an Oracle series, which learns nothing from month to month."""
+        found = next((m for m in study_methods if m.name == self.method), CATALOG.get(self.method))
+        where = f"the space {self.name} searches the method {self.method}"
+        searched = [m.name for m in (*study_methods, *CATALOG.values()) if not isinstance(m, OracleSeries)]
+        allowed = ", ".join(dict.fromkeys(searched))
+        if found is None:
+            raise InputError(f"{where}, which neither the study nor the catalogue has; allowed: {allowed}")
+        if isinstance(found, OracleSeries):
+            raise InputError(f"{where}, which is an Oracle series; allowed: {allowed}")
+        return found
+
+    def changed(self, base: Continual, point: Mapping[str, Any], name: str) -> Continual:
+        """`base` with a point's settings, named `name`; all else in it stays as it is. InputError for a setting that
+        `base` lacks (with those it has), or a value that is refused."""
+        return changes.applied(base, {**changes.nested(point), "name": name}, f"the space {self.name}")
+
+    def check(self, base: Continual) -> None:
+        """InputError where a point, or the ends of a domain, cannot be settings of `base`."""
+        middle = {path: domains.ends(domain)[0] for path, domain in self.domains.items()}
+        others = [middle | {path: end} for path, domain in self.domains.items() for end in domains.ends(domain)]
+        for point in (*self.points, *others):
+            self.changed(base, point, base.name)
+
+    def label(self, point: Mapping[str, Any]) -> str:
+        """A short name of the point, its own within the space and fit to stand in a method's name."""
+        text, exact = self._text(point)
+        return text if exact and self._texts[text] <= 1 else f"{text}-{fingerprint(changes.canonical(point))[:6]}"
+
+    def told(self, point: Mapping[str, Any]) -> str:
+        """The point for people: `max_rate 1e-4, weight_decay 0.01`."""
+        return ", ".join(wording.told(name, value) for name, value in self._named(point))
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 (hex) of the method's name and of every point or domain: its kind, bounds and sampler; the same in
+        every process. InputError for a domain of no known type, or a value that is not like JSON's."""
+        where = f"the space {self.name}"
+        points = tuple(changes.canonical(point, f"{where}: point {n}") for n, point in enumerate(self.points, 1))
+        found = tuple((path, domains.canonical(domain, f"{where}: {path}")) for path, domain in self.domains.items())
+        return fingerprint(("space", 1, self.method, points, found))
+
+    def _text(self, point: Mapping[str, Any]) -> tuple[str, bool]:
+        parts = [wording.labelled(name, value) for name, value in self._named(point)]
+        return "-".join(text for text, _ in parts), all(exact for _, exact in parts)
+
+    @cached_property
+    def _texts(self) -> Counter[str]:
+        return Counter(self._text(point)[0] for point in self.points)
+
+    def _named(self, point: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Its settings by short names, without those that are the same in every point."""
+        told = {path: value for path, value in point.items() if path in self._varied} or point
+        return [(self._names.get(path, path), value) for path, value in told.items()]
+
+    @cached_property
+    def _varied(self) -> set[str]:
+        first, *others = self.points or ({},)
+        same = {path for path, value in first.items() if all(path in p and p[path] == value for p in others)}
+        return {path for one in (*self.points, self.domains) for path in one if path not in same}
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return wording.short_names({path: None for one in (*self.points, self.domains) for path in one})
+
+
+def load(name: str) -> Space:
+    """The packaged space of this name, or the constant SPACE of a Python file, which is run. InputError in one line
+    where there is none, or where the file raises anything."""
+    if Path(name).is_file():
+        found = _run(name)
+    elif name in packaged():
+        found = vars(import_module(f"ticlm.tune_spaces.{name}"))
+    else:
+        raise InputError(f"{name}: no such file, and no packaged space; packaged are: {', '.join(packaged())}")
+    if "SPACE" not in found:
+        raise InputError(f"{name}: has no constant SPACE; write SPACE = Space(…) of ticlm.tune_spaces.space")
+    space = found["SPACE"]
+    if not isinstance(space, Space):
+        kind = f"{type(space).__module__}.{type(space).__qualname__}"
+        raise InputError(f"{name}: SPACE must be a Space of ticlm.tune_spaces.space, it is a {kind}")
+    return space
+
+
+def packaged() -> list[str]:
+    """Names of the spaces that come with the package: modules that define SPACE."""
+    modules = [file for file in files("ticlm").joinpath("tune_spaces").iterdir() if file.name.endswith(".py")]
+    return sorted(file.name[:-3] for file in modules if re.search(r"^SPACE\b", file.read_text(), re.MULTILINE))
+
+
+def grid(method: str, values: Sequence[str]) -> Space:
+    """Every combination of `PATH=V1,V2,…` (YAML values), the first path changing slowest."""
+    columns: dict[str, list[Any]] = {}
+    for text in values:
+        path, equals, listed = text.partition("=")
+        where = f"--values {text}"
+        if not equals or not path:
+            raise InputError(f"{where}: expected PATH=V1,V2,…")
+        if path in columns:
+            raise InputError(f"{where}: {path} is given twice")
+        try:
+            found = yaml.safe_load(f"[{listed}]")
+        except yaml.YAMLError:
+            raise InputError(f"{where}: {listed!r} are not YAML values between commas") from None
+        if not found:
+            raise InputError(f"{where}: no values; expected PATH=V1,V2,…")
+        columns[path] = [_numeric(value) for value in found]
+    points = tuple(dict(zip(columns, row)) for row in itertools.product(*columns.values())) if columns else ()
+    return Space("grid", method, points, says=f"{' × '.join(values)} of {method}")
+
+
+def _run(path: str) -> dict[str, Any]:
+    try:
+        return runpy.run_path(path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be run: {type(error).__name__}{f': {said}' if said else ''}") from None
+
+
+def _numeric(value: Any) -> Any:
+    """YAML reads 1e-4 as text."""
+    if isinstance(value, dict):
+        return {key: _numeric(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numeric(item) for item in value]
+    if isinstance(value, str) and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+", value):
+        return float(value)
+    return value
