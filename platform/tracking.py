@@ -71,6 +71,8 @@ class WeightsAndBiases:
             raise InputError("resources.wandb needs the package wandb: pip install 'ticlm[wandb]'") from None
         folder.mkdir(parents=True, exist_ok=True)
         os.environ.setdefault("WANDB_SILENT", "true")
+        if settings.mode == "online":
+            _require_key()
         self.run = wandb.init(
             project=settings.project,
             mode=settings.mode,
@@ -86,3 +88,19 @@ class WeightsAndBiases:
 
     def close(self) -> None:
         self.run.finish()
+
+
+def _require_key() -> None:
+    """Raises where wandb finds no key by itself: in the environment, its settings files, or .netrc. Asks no server."""
+    import wandb
+
+    wandb.setup(wandb.Settings(mode="online"))  # as the study says, whatever WANDB_MODE does
+    try:
+        found = wandb.login(prompt=False, verify=False)
+    except wandb.errors.AuthenticationError as error:
+        raise InputError(f"resources.wandb: {' '.join(str(error).split())}") from None
+    if not found:
+        raise InputError(
+            "resources.wandb: mode online needs WANDB_API_KEY in the environment of the workers (a secret of the "
+            "cluster), or mode: offline"
+        )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ticlm.platform import driver, plan, tracking
+from ticlm.platform.errors import InputError
 from ticlm.platform.study import Resources, Study
 
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -62,3 +65,34 @@ def test_chains_have_runs_of_their_own_and_a_chain_that_trains_nothing_has_none(
     idle.close()
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2
     assert tracking.start(Resources(), str(tmp_path), "toy", "half: 202301") == []
+
+
+def start_online(folder: Path, environment: Mapping[str, str]) -> str:
+    """What becomes of trackers in mode online where wandb knows nothing but this environment; "" where a key is found.
+    In a process of its own: wandb remembers keys."""
+    for name in [n for n in os.environ if n.startswith("WANDB_") or n == "NETRC"]:
+        del os.environ[name]
+    os.environ.update({"HOME": str(folder), **environment})
+    os.chdir(folder)  # a folder of settings beside the process would count too
+    try:
+        if environment:
+            os.environ["WANDB_SILENT"] = "true"
+            tracking._require_key()
+        else:
+            tracking.start(Resources.model_validate({"wandb": {"mode": "online"}}), str(folder), "toy", "half: 202301")
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_wandb_online_without_a_key_is_one_line(tmp_path: Path, forks: Callable[..., list[tuple[int, Any]]]) -> None:
+    key = {"WANDB_API_KEY": "0" * 40}
+    given: tuple[dict[str, str], ...] = ({}, {"WANDB_API_KEY": "short"}, key, key | {"WANDB_MODE": "offline"})
+    none, bad, good, other = forks(*(partial(start_online, tmp_path, one) for one in given), timeout_s=120)
+    assert none == (
+        0,
+        "resources.wandb: mode online needs WANDB_API_KEY in the environment of the workers (a secret of the cluster), "
+        "or mode: offline",
+    )
+    assert bad[1].startswith("resources.wandb: WANDB_API_KEY invalid") and "\n" not in bad[1]
+    assert good == other == (0, ""), "whatever WANDB_MODE says: the study has a mode"

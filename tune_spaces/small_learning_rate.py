@@ -1,4 +1,4 @@
-"""The peak rate of the cyclic cosine, and AR, as Table 5 of TiC-LM has them, at the scale of the packaged small studies."""
+"""The peak rate of the cyclic cosine, and AR, as in Table 5 of TiC-LM, at the scale of the packaged small studies."""
 
 from ticlm.tune_spaces.space import Space
 
