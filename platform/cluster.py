@@ -7,6 +7,7 @@ workers finds the newest valid checkpoint in the root by itself (chain.py), so a
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 import uuid
@@ -19,6 +20,7 @@ from typing import Any
 
 from ticlm.platform.board import Board, Guard, cause, progress
 from ticlm.platform.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
+from ticlm.platform.metrics import Exported, Series
 from ticlm.platform.nodes import Notice, Watch
 from ticlm.platform.store import Store
 from ticlm.platform.work import ChainWork
@@ -31,31 +33,31 @@ os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 # How long a group waits for its placement group, before its size is chosen anew: right after a node is lost it is still
 # counted. What comes after (processes, imports) has no part in it. Ray's default is 60 s.
 os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "3")
-os.environ.setdefault("RAY_TRAIN_METRICS_ENABLED", "0")
 RESTARTS = 3
 
 
 @contextmanager
-def connected(cpus: int) -> Iterator[None]:
-    """A running Ray: the one already initialised, that of RAY_ADDRESS, or a local one for the time of the block."""
+def connected(cpus: int, dashboard: bool = False) -> Iterator[str]:
+    """A running Ray: the one already initialised, that of RAY_ADDRESS, or a local one for the time of the block. Gives
+    the address of its dashboard, if any."""
     import ray
 
     if ray.is_initialized():
-        yield
+        yield ""
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if os.environ.get("RAY_ADDRESS"):
-        ray.init(log_to_driver=False, logging_level="ERROR")
+        context = ray.init(log_to_driver=False, logging_level="ERROR")
     else:
-        ray.init(
+        context = ray.init(
             address="local",
             num_cpus=max(cpus, os.cpu_count() or 1),
-            include_dashboard=False,
+            include_dashboard=dashboard,
             log_to_driver=False,
             logging_level="ERROR",
         )
     try:
-        yield
+        yield f"http://{context.dashboard_url}" if context.dashboard_url else ""
     finally:
         ray.shutdown()
 
@@ -66,8 +68,8 @@ def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, 
     Workers that die, or whose nodes go, are started again, as many of them as there is room for, from the newest valid
     checkpoint. A user's error ends the chain as it is; after RESTARTS restarts in a row without a new step the chain
     fails with the last cause. `report` gets progress events, and moments (with a key of that name): the workers
-    `started`, made a first `step`, `failed`, or are `waiting` for nodes. Once `stop` is set the workers are let go, with
-    all they had reserved, and Stopped is raised.
+    `started`, made a first `step`, `failed`, or are `waiting` for nodes. Once `stop` is set the workers are let go,
+    with all they had reserved, and Stopped is raised.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -101,7 +103,8 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
     from ray.train.torch import TorchConfig, TorchTrainer
 
     storage = f"{Store(work.root).uri('ray')}"
-    name = uuid.uuid4().hex[:12]
+    name = _run_name(work)
+    _show_runs()
     trainer = TorchTrainer(
         _train_fn,
         train_loop_config={"work": work, "device": device, "board": board},
@@ -150,7 +153,7 @@ def _train_fn(config: dict[str, Any]) -> list[str]:
     trackers: list[tracking.Tracker] = []
     if rank == 0:
         study, _, label = work.label.partition(" ")
-        trackers = tracking.start(work.resources, work.root, study, label)
+        trackers = [Exported(work, world), *tracking.start(work.resources, work.root, study, label)]
     notice, asked = Notice(), 0
     show_others = warnings.showwarning
 
@@ -188,6 +191,8 @@ def _guard(guard: Guard, board: Any) -> Any:
     """The guard as Ray Train calls it, in the controller's process; an exception there ends the fit."""
     from ray.train import UserCallback
 
+    series = Series(guard.work)
+
     class Callback(UserCallback):  # type: ignore[misc]
         def after_exception(self, run_context: Any, worker_exceptions: dict[int, Exception]) -> None:
             import ray
@@ -197,6 +202,8 @@ def _guard(guard: Guard, board: Any) -> Any:
             if error is not None:
                 ray.get(board.give_up.remote(error))
                 raise error
+            with series.harmless():
+                series.add("ticlm_restarts_total", 1)
 
     return Callback()
 
@@ -251,6 +258,20 @@ def _check_capacity(workers: int, device: str) -> None:
     have = ray.cluster_resources().get(kind, 0)
     if have < workers:
         raise InputError(f"resources.workers: {workers} workers need a {kind} each; this Ray has {have:g} {kind}s")
+
+
+def _run_name(work: ChainWork) -> str:
+    """What Ray's dashboard shows, and a folder's name on any storage: the study and the chain, and no other run's."""
+    words = re.sub(r"[^a-z0-9.]+", "-", work.label.lower()).strip("-.")
+    return f"{words[:64]}-{uuid.uuid4().hex[:8]}"
+
+
+def _show_runs() -> None:
+    """Has Ray Train keep its runs for the dashboard where there is one. They live in an actor of 290 MB."""
+    import ray
+
+    if ray.init(ignore_reinit_error=True, configure_logging=False).dashboard_url:
+        os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_TRACKING", "1")
 
 
 def _environment(work: ChainWork) -> dict[str, str]:

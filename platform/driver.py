@@ -256,13 +256,15 @@ def _require_models(plan: Plan) -> None:
 
 
 @contextmanager
-def connected(plan: Plan) -> Iterator[None]:
-    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one."""
-    if plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process":
-        yield
+def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
+    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one. Gives
+    the address of its dashboard, where it has one; a Ray of our own has one only if it is asked for."""
+    alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
+    if alone and not dashboard:
+        yield ""
         return
     from ticlm.platform import cluster
 
     resources = plan.study.resources
-    with cluster.connected(max(_workers(plan), resources.evaluators)):
-        yield
+    with cluster.connected(max(_workers(plan), resources.evaluators), dashboard) as address:
+        yield address

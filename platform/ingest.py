@@ -35,8 +35,8 @@ class RankBatch:
 
 @dataclass(frozen=True)
 class Feed:
-    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they are
-    views that end with the period `until`, where it is given."""
+    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they
+    are views that end with the period `until`, where it is given."""
 
     rounds: tuple[Round, ...]
     corpora: Mapping[str, str]

@@ -44,8 +44,8 @@ class Watch:
     """For the time of the block, hands what is put on a chain's board to `report`, and watches the cluster for it.
 
     When nodes come or go, Ray's coordinator of resources is told to count again. When the chain has no workers and the
-    cluster too few nodes, a moment `waiting` says so, once. A start as expected is none to speak of. Once `stop` is set,
-    the controller of the chain's workers is told to let them go.
+    cluster too few nodes, a moment `waiting` says so, once. A start as expected is none to speak of. Once `stop` is
+    set, the controller of the chain's workers is told to let them go.
     """
 
     def __init__(

@@ -49,10 +49,16 @@ def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
     A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
     the file that says so; see `merged`). `sets` are applied to what comes of it.
     """
+    data, where = resolved(name, folder, sets)
+    return parse(kind, data, where)
+
+
+def resolved(name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """The settings file as one mapping, with all that it extends and `sets` applied, and what to call it in errors."""
     data, where = _read(name, folder, ())
     for assignment in sets:
         _assign(data, assignment)
-    return parse(kind, data, where)
+    return data, where
 
 
 def names(name: str, folder: str, key: str) -> bool:

@@ -22,6 +22,9 @@ from ticlm.platform.static import Static
 from ticlm.platform.task_kinds import AnyTask
 from ticlm.platform.tasks import Perplexity
 
+FOLDER = "platform/studies"
+"""Of the packaged studies."""
+
 
 class PresetModel(Settings):
     """A shape by name, with changes to its config (`tiny`, `1b`, `3b`; see model.py)."""
@@ -307,4 +310,4 @@ def _method(entry: Any) -> Any:
 
 def load(name: str, sets: Sequence[str] = ()) -> Study:
     """The study in the YAML file (or packaged under the name) `name`, with `a.b=c` assignments applied."""
-    return settings.load(Study, name, "platform/studies", sets)
+    return settings.load(Study, name, FOLDER, sets)

@@ -99,7 +99,7 @@ def training(study: Study, root: str) -> Iterator[Story]:
 
     def train() -> None:
         try:
-            fit(driver.work_of(made, chain), made.share(chain), story.keep)
+            fit(driver.work_of(made, chain), made.share(chain), story.keep, threading.Event())
         except Exception as error:
             story.error = error
 

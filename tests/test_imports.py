@@ -20,7 +20,7 @@ LIGHT = {
 }
 """What the science and the world may know of the machine."""
 
-READ_METHODS = {f"ticlm.platform.{name}" for name in ("study", "rounds", "tasks", "outcome")}
+READ_METHODS = {f"ticlm.platform.{name}" for name in ("study", "rounds", "tasks", "outcome", "search")}
 """Modules to which a method is a value with a name and fields; to all others it is a seam."""
 
 READ_DATASETS = {"ticlm.platform.cli"}
@@ -40,7 +40,8 @@ LIGHT_TO_IMPORT = (
     *sorted(LIGHT),
     *(f"ticlm.platform.{name}" for name in ("cli", "study", "rounds", "plan", "planview", "work", "upkeep")),
     *(f"ticlm.platform.{name}" for name in ("evaluation", "outcome", "report", "driver", "cluster", "ingest")),
-    *("ticlm.methods.catalog", "ticlm.datasets.corpus"),
+    *(f"ticlm.platform.{name}" for name in ("search", "selection", "trialtable", "tuning", "choice", "jobs", "lease")),
+    *("ticlm.methods.catalog", "ticlm.datasets.corpus", "ticlm.tune_spaces.space"),
 )
 HEAVY = ("torch", "ray", "transformers", "datasets", "spacy", "matplotlib")
 
@@ -111,7 +112,7 @@ def shown(found: list[Import]) -> list[str]:
 
 def test_the_sources_were_found_and_read() -> None:
     """The other tests would pass on an empty list."""
-    assert {room(module) for module in MODULES} >= {"platform", "methods", "datasets"}
+    assert {room(module) for module in MODULES} >= set(ROOMS)
     assert Import("ticlm.platform.cluster", "ray.train", False) in IMPORTS
     assert Import("ticlm.platform.study", "ticlm.methods.method", False) in IMPORTS
     assert Import("ticlm.methods.optimizers", "torch", True) in IMPORTS
@@ -133,6 +134,11 @@ def test_methods_know_only_the_light_modules_of_the_platform() -> None:
 
 def test_datasets_know_only_the_light_modules_of_the_platform() -> None:
     theirs = [i for i in OURS if room(i.by) == "datasets" and room(i.name) != "datasets"]
+    assert shown([i for i in theirs if i.name not in LIGHT]) == []
+
+
+def test_spaces_know_methods_and_the_light_modules_of_the_platform() -> None:
+    theirs = [i for i in OURS if room(i.by) == "tune_spaces" and room(i.name) not in ("tune_spaces", "methods")]
     assert shown([i for i in theirs if i.name not in LIGHT]) == []
 
 

@@ -1,0 +1,93 @@
+"""A trial: one method trained period after period on what tuning sees, and scored after each. Torch, and Ray only where
+the study's resources want it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Event, Thread
+
+from ticlm.platform import conventions, driver, evaluation, evaluators, outcome, plan, report
+from ticlm.platform.errors import Stopped
+from ticlm.platform.plan import Plan
+from ticlm.platform.selection import Scores
+from ticlm.platform.store import read_record
+from ticlm.platform.study import Study
+from ticlm.platform.work import folder_of
+
+POLL_S = 0.3
+
+
+class Trial:
+    """Trains the first method of a study in a thread, while checkpoints that are done are scored in the caller's."""
+
+    def __init__(self, study: Study, root: str) -> None:
+        self.method = study.methods[0].name
+        self.plan = plan.make(study, root)
+        run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
+        self.left = list(run.rounds.items())
+        for key in run.rounds.values():  # a period's scores are of what is done by then, however much is done already
+            self.plan.records.pop(key, None)
+        self._stop, self._failed = Event(), list[BaseException]()
+        self._thread = Thread(target=self._train, args=(plan.make(study, root),), daemon=True)
+        self._thread.start()
+
+    @property
+    def periods(self) -> int:
+        """Continual rounds in all."""
+        return len(self.plan.tree.runs[0].rounds) - 1
+
+    def next(self) -> tuple[str, Scores]:
+        """Wait for the next continual period's checkpoint and score it: its label, and the means so far over all the
+        periods that are seen. Raises what ended the training."""
+        while True:
+            label, key = self.left.pop(0)
+            self._wait(key)
+            if self.plan.tree.rounds[key].parent is not None or not self.left:
+                break  # the initial checkpoint is scored together with the first that comes of it
+        evaluators.here(evaluation.units(self.plan), lambda: None)
+        return label, scores(self.plan)[self.method]
+
+    def close(self) -> None:
+        """Let go of the workers and all that they had reserved."""
+        self._stop.set()
+        self._thread.join()
+
+    def _train(self, own: Plan) -> None:
+        try:
+            driver.train(own, stop=self._stop)
+        except BaseException as error:
+            self._failed.append(error)
+
+    def _wait(self, key: str) -> None:
+        store = self.plan.store
+        assert store is not None
+        while not self.plan.done(key):
+            ended = not self._thread.is_alive()
+            record = read_record(store, folder_of(self.plan.ids[key]))
+            if record is not None:
+                self.plan.records[key] = record
+            elif self._failed:
+                raise self._failed[0]
+            elif ended:
+                raise Stopped
+            else:
+                time.sleep(POLL_S)
+
+
+def scores(made: Plan) -> dict[str, Scores]:
+    """Backward, in-distribution and forward means of every continual method of a study, over the cells it has."""
+    summary = report.summarize([outcome.study_result(made)], conventions.named())
+    rows = summary[(summary["source"] == "") & ~summary["is_oracle"]]
+    columns = ("method", "backward", "in_distribution", "forward")
+    return {name: Scores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
+
+
+def complete(made: Plan) -> Iterator[str]:
+    """Methods of the study whose every cell there can be is there."""
+    left = {unit.weights for unit in evaluation.units(made)}
+    keys = evaluation.keys(made)
+    weights = {key: found for (key, _, _), (found, _) in keys.items()}
+    for run in made.tree.runs:
+        if all(made.done(key) and weights.get(key) not in left for key in run.rounds.values()):
+            yield run.method.name
