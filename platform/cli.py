@@ -200,6 +200,102 @@ def report(
 
 
 @app.command()
+def tune(
+    space: Annotated[
+        str, typer.Argument(metavar="SPACE", help="A packaged space, a .py file, or with --values a method's name.")
+    ],
+    study: Name,
+    root: Root = "runs",
+    set_: Sets = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--values", metavar="PATH=V1,V2…", help="A grid of the method's settings.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--search", help="grid, random or optuna; by default what the space is made for.")
+    ] = None,
+    scheduler: Annotated[str, typer.Option(help="fifo; or asha, which stops trials that fall behind.")] = "fifo",
+    trials: Annotated[int | None, typer.Option(help="How many to try; by default all points of a grid, or 16.")] = None,
+    seed: Annotated[int, typer.Option(help="Of what random and optuna draw.")] = 0,
+    reference: Annotated[str, typer.Option(help="raw losses, or regret against an oracle of the last period.")] = "raw",
+    all_periods: Annotated[
+        str, typer.Option(help="Then try on all periods: none, chosen, ends (the worst too) or every one.")
+    ] = "chosen",
+    as_json: Json = False,
+) -> None:
+    """Search a method's settings on a study's first periods, choose by a rule, and try the choice on all periods."""
+    from ticlm.platform import choice, driver, search
+    from ticlm.platform import plan as plans
+    from ticlm.platform.display import bars
+    from ticlm.platform.lease import lease
+    from ticlm.platform.store import Store
+
+    asked = {"scheduler": scheduler, "trials": trials, "seed": seed, "reference": reference, "all_periods": all_periods}
+    tuning = search.load(space, study, set_ or (), values or (), asked | {"algorithm": algorithm})
+    made = plans.make(tuning.seen(()), _root(root))
+    with (
+        lease(Store(_root(root)), f"tune {tuning.study.name}"),
+        bars() as show,
+        driver.connected(made, dashboard=True) as dashboard,
+    ):
+        found = choice.make(tuning, _root(root), driver.SILENT if as_json else show, dashboard)
+    print(choice.as_json(found)) if as_json else choice.tell(found)
+
+
+@app.command()
+def choose(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A CSV file: setting,backward,in_distribution,forward…")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Apply the rule of `ticlm tune` to a table: of its own trials.csv, or of numbers printed elsewhere."""
+    import json
+
+    from ticlm.platform import selection, trialtable
+    from ticlm.platform.display import console, say
+
+    trials = trialtable.read(table)
+    if as_json:
+        print(json.dumps(trialtable.as_json(trials), indent=1))
+        return
+    console().print(trialtable.table(trials, table, "on the periods of tuning", "on all periods"))
+    for line in selection.told(trials):
+        say(line)
+
+
+@app.command()
+def submit(
+    study: Name,
+    root: Annotated[
+        str | None,
+        typer.Option("--root", envvar="TICLM_ROOT", help="An absolute path that all nodes share, or a URI."),
+    ] = None,
+    set_: Sets = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            envvar=["RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"], help="The cluster's dashboard: http://HEAD:8265"
+        ),
+    ] = None,
+    command: Annotated[str, typer.Option(help="What to do: run, train, eval, report, or tune and a SPACE.")] = "run",
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME[=VALUE]", help="A variable for the job; whoever sees the job sees it."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end.")] = True,
+    installed: Annotated[bool, typer.Option("--installed", help="The nodes have ticlm: do not send it.")] = False,
+    python: Annotated[str, typer.Option(help="The interpreter on the nodes.")] = "python",
+) -> None:
+    """Run a study on a Ray cluster, as a job; follow its log, and end as it ends."""
+    from ticlm.platform import jobs
+
+    job = jobs.job(study, root, set_ or (), command, env or (), installed, python)
+    client, name = jobs.submit(job, address, lambda line: print(line, flush=True))
+    if wait:
+        raise typer.Exit(jobs.follow(client, name))
+
+
+@app.command()
 def clean(
     studies: Names,
     root: Root = "runs",
@@ -309,3 +405,7 @@ def main() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     ended(lambda: app(standalone_mode=False))
+
+
+if __name__ == "__main__":
+    main()

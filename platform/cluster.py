@@ -18,7 +18,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from ticlm.platform import reach
 from ticlm.platform.board import Board, Guard, cause, progress
+from ticlm.platform.ending import heed_sigterm
 from ticlm.platform.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
 from ticlm.platform.metrics import Exported, Series
 from ticlm.platform.nodes import Notice, Watch
@@ -37,9 +39,9 @@ RESTARTS = 3
 
 
 @contextmanager
-def connected(cpus: int, dashboard: bool = False) -> Iterator[str]:
+def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> Iterator[str]:
     """A running Ray: the one already initialised, that of RAY_ADDRESS, or a local one for the time of the block. Gives
-    the address of its dashboard, if any."""
+    the address of its dashboard, if any. InputError where not all of its nodes reach the root."""
     import ray
 
     if ray.is_initialized():
@@ -56,7 +58,10 @@ def connected(cpus: int, dashboard: bool = False) -> Iterator[str]:
             log_to_driver=False,
             logging_level="ERROR",
         )
+    heed_sigterm()
     try:
+        if root is not None:
+            reach.check(root)
         yield f"http://{context.dashboard_url}" if context.dashboard_url else ""
     finally:
         ray.shutdown()

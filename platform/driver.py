@@ -266,5 +266,6 @@ def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
     from ticlm.platform import cluster
 
     resources = plan.study.resources
-    with cluster.connected(max(_workers(plan), resources.evaluators), dashboard) as address:
+    root = plan.store.root if plan.store is not None else None
+    with cluster.connected(max(_workers(plan), resources.evaluators), dashboard, root) as address:
         yield address

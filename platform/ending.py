@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -13,19 +16,32 @@ import typer
 from ticlm.platform.errors import TiclmError, TiclmWarning
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
+_running, _terminated = threading.Event(), threading.Event()
+"""Whether this process runs a command; whether SIGTERM came to it."""
+INTERRUPTED = 130
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: `ray job stop`, Kubernetes or a batch system wants this process to end, and will kill it soon."""
 
 
 def ended(command: Callable[[], object]) -> NoReturn:
     """Run the command and leave with its exit code. What is no user's error is raised as it is."""
     warnings.formatwarning = _warning
+    before = signal.getsignal(signal.SIGTERM)
+    _running.set()
     try:
-        sys.exit(command() or 0)  # type: ignore[arg-type]
+        heed_sigterm()
+        code = command() or 0
+        if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
+            raise KeyboardInterrupt
+        sys.exit(code)  # type: ignore[arg-type]
     except typer.Exit as error:
         sys.exit(error.exit_code)
     except TiclmError as error:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; the same command goes on from here", 130)
+        _fail("stopped; the same command goes on from here", 143 if _terminated.is_set() else INTERRUPTED)
     except OSError as error:
         if error.errno not in DISK:
             raise
@@ -39,6 +55,29 @@ def ended(command: Callable[[], object]) -> NoReturn:
         if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
             _fail(error.format_message(), 2)
         raise
+    finally:
+        _running.clear()
+        _terminated.clear()
+        _on_sigterm(before)
+
+
+def heed_sigterm() -> None:
+    """Have SIGTERM end a command like Ctrl-C does, so that it gives back what it holds; once, since whoever sends it
+    again wants no other end. Nothing where no command runs. To be called anew after `ray.init`, which takes the signal
+    for itself: its handler exits with code 15 or, where it started Ray, drains the node for half a minute first."""
+    if _running.is_set():
+        _on_sigterm(_terminate)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _terminated.set()
+    raise Terminated
+
+
+def _on_sigterm(handler: object) -> None:
+    if threading.current_thread() is threading.main_thread() and handler is not None:
+        signal.signal(signal.SIGTERM, handler)  # type: ignore[arg-type]
 
 
 def _warning(

@@ -70,6 +70,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+        self._forget()
 
     def _run(self) -> None:
         from ray.exceptions import RayError
@@ -93,6 +94,7 @@ class Watch:
         for event in ray.get(self.board.take.remote()):
             match event.get("moment"):
                 case "controller":
+                    self._forget()
                     self.controller = event["actor"]
                     continue
                 case "failed":
@@ -108,12 +110,19 @@ class Watch:
         """Let the workers go, and what was reserved for them; its caller then finds the controller gone."""
         import ray
 
+        if self.controller is not None:
+            try:
+                ray.get(self.controller.abort.remote(), timeout=ABORT_S)
+            finally:
+                self._forget()
+
+    def _forget(self) -> None:
+        """End the process of a controller that is through; a handle that was passed on would keep it."""
+        import ray
+
         controller, self.controller = self.controller, None
         if controller is not None:
-            try:
-                ray.get(controller.abort.remote(), timeout=ABORT_S)
-            finally:
-                ray.kill(controller)
+            ray.kill(controller)
 
     def _look(self) -> None:
         import ray

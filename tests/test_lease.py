@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ticlm.platform import lease as module
-from ticlm.platform.errors import RunError
+from ticlm.platform.errors import RunError, TiclmWarning
 from ticlm.platform.lease import lease
 from ticlm.platform.store import Store
 
@@ -107,13 +107,96 @@ def test_a_living_process_of_this_host_keeps_its_lease_however_slow_its_heart(st
         pass
 
 
-def test_a_writer_on_another_host_is_succeeded_only_when_its_heart_has_stopped(store: Store) -> None:
-    held_by(store, host="elsewhere", pid=ended_process(), beat=time.time() - module.STALE_S + 30)
-    with pytest.raises(RunError, match="elsewhere"), lease(store, "impatient"):
-        pass
+def test_a_writer_on_another_host_whose_heart_stopped_long_ago_is_succeeded_at_once(
+    store: Store, recwarn: pytest.WarningsRecorder
+) -> None:
     held_by(store, host="elsewhere", beat=time.time() - module.STALE_S - 1)
     with lease(store, "heir"):
         assert [held["purpose"] for held in leases(store)] == ["heir"]
+    assert not [w for w in recwarn if issubclass(w.category, TiclmWarning)], "nothing was waited for"
+
+
+def test_a_writer_on_another_host_that_was_killed_a_moment_ago_is_succeeded_once_its_heart_has_stopped(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(module, "STALE_S", 1.0)
+    held_by(store, host="elsewhere")
+    with pytest.warns(TiclmWarning, match=r"held a moment ago by ticlm run demo .* on elsewhere"), lease(store, "heir"):
+        assert [held["purpose"] for held in leases(store)] == ["heir"]
+
+
+def test_a_writer_on_another_host_is_not_succeeded_while_its_heart_beats(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.1)
+    held_by(store, host="elsewhere")
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(0.2):
+            held_by(store, host="elsewhere", beat=time.time())
+
+    heart = threading.Thread(target=beat)
+    heart.start()
+    try:
+        with (
+            pytest.warns(TiclmWarning, match="watching for up to"),
+            pytest.raises(RunError, match=r"in use by another writer: ticlm run demo .* on elsewhere"),
+            lease(store, "impatient"),
+        ):
+            pass
+    finally:
+        stop.set()
+        heart.join()
+    assert [held["purpose"] for held in leases(store)] == ["ticlm run demo"]
+
+
+def test_clocks_that_differ_do_not_keep_a_dead_writer_alive(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(module, "STALE_S", 1.0)
+    held_by(store, host="elsewhere", beat=time.time() + 3600)
+    with pytest.warns(TiclmWarning), lease(store, "heir"):
+        assert [held["purpose"] for held in leases(store)] == ["heir"]
+
+
+def test_a_writer_on_another_host_that_gives_the_root_back_while_it_is_watched_is_succeeded(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.1)
+    beat = time.time()
+    held_by(store, host="elsewhere", beat=beat)
+    end = threading.Timer(0.3, lambda: held_by(store, host="elsewhere", beat=beat, released=True))
+    end.start()
+    with pytest.warns(TiclmWarning), lease(store, "heir"):
+        assert [held["purpose"] for held in leases(store)] == ["heir"]
+    end.join()
+
+
+def test_a_process_id_that_another_process_was_given_holds_nothing(store: Store) -> None:
+    parent = module._born(os.getppid())
+    assert parent is not None
+    held_by(store, born=parent)
+    with pytest.raises(RunError, match="ticlm run demo"), lease(store, "impatient"):
+        pass
+    held_by(store, born=parent - 0.01)
+    with lease(store, "heir"):
+        assert [held["purpose"] for held in leases(store)] == ["heir"]
+    store.remove("leases")
+    held_by(store, pid=os.getpid(), born=parent)  # as where a container is started again
+    with lease(store, "heir of its own id"):
+        assert [held["purpose"] for held in leases(store)] == ["heir of its own id"]
+
+
+def test_what_is_left_of_a_process_until_its_parent_looks_holds_nothing(store: Store) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays in the table
+        held_by(store, pid=process.pid)
+        with lease(store, "heir"):
+            assert [held["purpose"] for held in leases(store)] == ["heir"]
+    finally:
+        process.wait()
 
 
 def test_a_lease_that_was_prepared_too_long_gives_way_to_a_newer_one(

@@ -1,0 +1,80 @@
+"""Storage on a cluster of two nodes: what both reach passes, and the node that cannot reach it is named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform import reach
+from ticlm.platform.errors import InputError
+from ticlm.platform.store import Store
+
+Forks = Callable[..., list[tuple[int, Any]]]
+
+
+def test_what_one_process_wrote_another_must_find_as_it_was(store: Store) -> None:
+    store.write("probes/probe", b"here")
+    assert reach.against(store.root, "probes", "node", b"here") == ""
+    assert store.read("probes/node") == b"here", "it can write there as well"
+    assert "something else" in reach.against(store.root, "probes", "node", b"there")
+    assert "is not there" in reach.against(store.root, "elsewhere", "node", b"here")
+    assert reach.against("nothing://bucket", "probes", "node", b"").startswith("InputError: root nothing://bucket")
+    assert not store.exists("elsewhere"), "nothing is made where there was nothing"
+
+
+def checked(folder: str, *roots: str) -> list[str]:
+    """What the check says of each root on a head, 127.0.0.2, and a node, 127.0.0.3. Their workers stand in folders of
+    their own, so that what a process calls /proc/self/cwd differs between them, as a path of two machines does."""
+    os.environ["RAY_TMPDIR"] = folder
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster, said = Cluster(), []
+    try:
+        for name, address in {"head": "127.0.0.2", "node": "127.0.0.3"}.items():
+            os.mkdir(f"{folder}/{name}")
+            os.chdir(f"{folder}/{name}")
+            cluster.add_node(num_cpus=0, include_dashboard=False, node_ip_address=address)
+        os.chdir(f"{folder}/head")
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", _node_ip_address="127.0.0.2")
+        for root in roots:
+            try:
+                reach.check(root)
+                said.append("reached")
+            except InputError as error:
+                said.append(str(error))
+    finally:
+        ray.shutdown()
+        for node in cluster.list_all_nodes():
+            node.kill_all_processes(check_alive=False, allow_graceful=False)
+    return said
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3_bucket: str, tmp_path: Path) -> None:
+    folder = tempfile.mkdtemp(prefix="re", dir="/tmp")  # short: sockets live in it
+    try:
+        roots = (f"{tmp_path}/shared", f"{s3_bucket}/root", "/proc/self/cwd/root")
+        ((code, said),) = forks(partial(checked, folder, *roots), log=tmp_path / "log", timeout_s=120)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert code == 0, (tmp_path / "log").read_text()[-3000:]
+    assert said[:2] == ["reached"] * 2
+    assert said[2].startswith("root /proc/self/cwd/root cannot be reached from node 127.0.0.3: ")
+    assert "a path that all nodes share" in said[2] and "\n" not in said[2]
+    assert not list((tmp_path / "shared").iterdir()) and not Store(f"{s3_bucket}/root").walk(), "what it wrote is left"
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_a_single_node_needs_no_check(ray_local: None, tmp_path: Path) -> None:
+    reach.check(f"{tmp_path}/root")
+    assert not list(tmp_path.iterdir())
