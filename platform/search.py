@@ -116,7 +116,8 @@ class Tuning:
         """The study on all its periods, with these methods, scored on its own held-out rows."""
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
         changes = {"name": f"{self.study.name}-tuned", "first_periods": None, "evaluations": (self._task,)}
-        own = self.study.reference if series else "raw"
+        named = self.study.reference if self.study.reference in [one.name for one in series] else None
+        own = named if series else "raw"
         return self._changed(changes | {"methods": (*methods, *series), "reference": own})
 
     def chosen(self, point: Mapping[str, Any]) -> dict[str, Any]:

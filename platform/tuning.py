@@ -8,6 +8,7 @@ Tune decides only which settings are tried and how far. A trial that is stopped 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import threading
@@ -57,13 +58,15 @@ def prepare(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> Pla
 def search(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> tuple[str, list[Tried]]:
     """Run the search, or what is left of it: its folder in the root, and what was tried, in the order of the trials. A
     driver.connected must be around it. Raises Stopped where it was interrupted, RunError where every trial failed."""
+    import ray
     from ray import tune
 
     made = prepare(tuning, root, show)
-    _check_room(tuning)
+    part = _part(tuning.study.resources, tuning.at_once)
+    needs = reserved(part, tuning.at_once, ray.cluster_resources())
     folder, store = tuning.folder(tuple(made.ids.values())), Store(root)
     filesystem, path = _storage(store, folder)
-    trainable = tune.with_resources(tune.with_parameters(_trainable(), tuning=tuning, root=root), _resources(tuning))
+    trainable = tune.with_resources(tune.with_parameters(_trainable(), tuning=tuning, root=root), needs)
     space = _param_space(tuning)
     _SHOWN[:] = [show]
     os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the new one prints errors as tracebacks whatever it is told
@@ -147,31 +150,29 @@ def _part(resources: Resources, at_once: int) -> Resources:
     return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
 
 
-def _resources(tuning: Tuning) -> dict[str, float]:
-    """What Tune reserves for a trial's own process, which scores; its workers reserve for themselves."""
-    import ray
-
-    resources = tuning.study.resources
-    gpus = resources.evaluator_gpus
-    if gpus is None and resources.device != "cpu":
-        gpus = min(1.0, ray.cluster_resources().get("GPU", 0.0))
-    cpus = {"CPU": 1.0 if resources.trainer == "process" else 0.01}
-    return {**cpus, "GPU": gpus} if gpus else cpus
-
-
-def _check_room(tuning: Tuning) -> None:
-    """InputError where the trials that are to run side by side cannot."""
-    import ray
-
-    resources, count = _part(tuning.study.resources, tuning.at_once), tuning.at_once
+def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dict[str, float]:
+    """What Tune reserves for the process of each of `count` trials side by side, on a cluster that has so much. It
+    scores; its workers, as many as these `resources` say, reserve for themselves. On GPUs it gets `evaluator_gpus`, by
+    default what the workers leave, up to a whole one. InputError where there is no room."""
     each = resources.workers if isinstance(resources.workers, int) else resources.workers[0]
-    have = ray.cluster_resources()
     kind = "GPU" if resources.device != "cpu" and have.get("GPU", 0) >= 1 else "CPU"
     if have.get(kind, 0) < each * count:
         raise InputError(
             f"{count} trials at once, with {each} worker{'s' * (each > 1)} each, need {each * count} {kind}s; this Ray "
             f"has {have.get(kind, 0):g}: lower resources.chains (trials at once) or resources.workers"
         )
+    if resources.trainer == "process":  # it trains, too
+        return {"CPU": 1.0, **({"GPU": 1.0} if kind == "GPU" else {})}
+    left = (have["GPU"] - each * count) / count if kind == "GPU" else 0.0
+    share = resources.evaluator_gpus
+    if share is None:
+        share = math.floor(100 * min(1.0, left)) / 100
+    elif kind == "GPU" and share > left:
+        raise InputError(
+            f"resources.evaluator_gpus: {share:g} for the scoring of each of {count} trials, beside their workers, but "
+            f"{left:g} are left of this Ray's {have['GPU']:g} GPUs; 0 scores on the CPU"
+        )
+    return {"CPU": 0.01, **({"GPU": share} if share and kind == "GPU" else {})}
 
 
 def _param_space(tuning: Tuning) -> dict[str, Any]:
@@ -307,9 +308,16 @@ def _tried(tuning: Tuning, results: Iterable[Any]) -> list[Tried]:
         elif "period" in metrics and metrics["training_iteration"] < rounds:
             note = f"stopped after {metrics['period']} (asha)"
         tried.append(Tried(point, note, refused))
+    tried.sort(key=lambda one: _place(tuning, one.point))
     if tried and len(failed) == len(tried):
         raise RunError(f"every trial failed; the first: {failed[0]}")
     return tried
+
+
+def _place(tuning: Tuning, point: Mapping[str, Any]) -> tuple[int, str]:
+    """In the order of the space's points; what was drawn, by its settings. Tune's own order is another after a kill."""
+    points = [dict(one) for one in tuning.space.points]
+    return points.index(dict(point)) if dict(point) in points else 0, tuning.space.label(point)
 
 
 def _last_line(error: BaseException) -> str:

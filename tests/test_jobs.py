@@ -108,6 +108,26 @@ def test_only_the_variables_that_are_named_go_with_a_job(monkeypatch: pytest.Mon
     assert "a=b" not in str(job.metadata) and "a=b" not in job.entrypoint
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_told_to_end_gives_its_lease_back_and_says_so_in_one_line(
+    toy_root: Path, toy_study: Callable[..., Study], number: int, code: int
+) -> None:
+    study = toy_study(
+        initial={"budget": {"steps": 10**6}, "schedule": {"kind": "cosine", "max_rate": 1e-2}},
+        resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 10}},
+    )
+    (toy_root / "toy.yaml").write_text(yaml.safe_dump(study.model_dump(mode="json")))
+    command = [sys.executable, "-m", "ticlm.platform", "train", f"{toy_root}/toy.yaml", "--root", str(toy_root)]
+    store = Store(toy_root)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=bare()) as process:
+        until(lambda: trained(store) or process.poll() is not None, lambda: "no checkpoint was written")
+        process.send_signal(number)
+        _, said = process.communicate(timeout=120)
+    assert (process.returncode, said) == (code, "ticlm: stopped; the same command goes on from here\n")
+    assert released(store) == [True]
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A head whose nodes lack ticlm, seen from `folder` by someone who holds its token."""

@@ -23,12 +23,12 @@ from watchdog.observers import Observer
 
 from ticlm.datasets import corpus as building
 from ticlm.datasets.recipe import Recipe
-from ticlm.platform import choice, driver, plan, search, selection, trial
+from ticlm.platform import choice, driver, plan, search, selection, trial, tuning
 from ticlm.platform.errors import FutureMonthError, InputError, RunError
 from ticlm.platform.settings import parse
 from ticlm.platform.shards import Corpus
 from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study, load
+from ticlm.platform.study import Resources, Study, load
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 BuildCorpus = Callable[..., Corpus]
@@ -403,6 +403,32 @@ def test_more_trials_at_once_than_there_is_room_for_is_refused(
     wanted = rates(study(resources=ON_RAY | {"workers": 3, "chains": 3}))
     with pytest.raises(InputError, match="3 trials at once, with 1 worker each, need 3 CPUs; this Ray has 2"):
         made(year, wanted)
+
+
+@pytest.mark.parametrize(
+    ("asked", "count", "have", "gets"),
+    [
+        ({"workers": 1}, 2, {"CPU": 2}, {"CPU": 0.01}),
+        ({"workers": 1, "trainer": "process"}, 2, {"CPU": 2}, {"CPU": 1.0}),
+        ({"workers": 1, "trainer": "process"}, 2, {"CPU": 2, "GPU": 2}, {"CPU": 1.0, "GPU": 1.0}),
+        ({"workers": 1}, 1, {"CPU": 8, "GPU": 1}, {"CPU": 0.01}),  # its one GPU trains; the CPU scores
+        ({"workers": 2}, 3, {"CPU": 32, "GPU": 8}, {"CPU": 0.01, "GPU": 0.66}),
+        ({"workers": (1, 4)}, 2, {"CPU": 32, "GPU": 8}, {"CPU": 0.01, "GPU": 1.0}),
+        ({"workers": 3, "evaluator_gpus": 0.25}, 2, {"CPU": 32, "GPU": 8}, {"CPU": 0.01, "GPU": 0.25}),
+        ({"workers": 2, "device": "cpu"}, 2, {"CPU": 32, "GPU": 8}, {"CPU": 0.01}),
+        ({"workers": 4, "evaluator_gpus": 0.25}, 2, {"CPU": 32, "GPU": 8}, "evaluator_gpus: 0.25 .* but 0 are left"),
+        ({"workers": 5}, 2, {"CPU": 32, "GPU": 8}, "need 10 GPUs; this Ray has 8"),
+    ],
+)
+def test_a_trial_reserves_no_gpu_that_its_workers_need(
+    asked: Mapping[str, Any], count: int, have: Mapping[str, float], gets: Mapping[str, float] | str
+) -> None:
+    resources = Resources(**asked)
+    if isinstance(gets, str):
+        with pytest.raises(InputError, match=gets):
+            tuning.reserved(resources, count, have)
+    else:
+        assert tuning.reserved(resources, count, have) == gets
 
 
 def test_a_trial_that_asks_for_a_later_period_is_refused(
