@@ -100,10 +100,11 @@ def _whole(wanted: Tuning, of: Sequence[Trial], points: Mapping[str, Any]) -> St
 
 
 def _scores(study: Study, root: str) -> dict[str, selection.Scores]:
-    """Of the methods of a study that have been trained and scored to the end."""
+    """Of the methods of a study that have been trained and scored to the end, as what they are measured against has."""
     made = plan.make(study, root)
     done = set(complete(made))
-    return {name: found for name, found in scores(made).items() if name in done} if done else {}
+    found = scores(made) if done else {}
+    return {name: one for name, one in found.items() if name in done and one.comparable}
 
 
 def _keep(found: Found, points: Mapping[str, Any], root: str, folder: str) -> None:

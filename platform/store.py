@@ -154,7 +154,7 @@ class Store:
     def upload(self, folder: Path, path: str) -> None:
         """Copy the files of a local folder to `path`."""
         for file in sorted(p for p in folder.rglob("*") if p.is_file()):
-            target = self.path(f"{path}/{file.relative_to(folder).as_posix()}")
+            target = f"{self.path(path)}/{file.relative_to(folder).as_posix()}"
             if self.is_local:
                 Path(target).parent.mkdir(parents=True, exist_ok=True)
             self.fs.put_file(str(file), target)
@@ -169,7 +169,7 @@ class Store:
             for name in self.walk(path):
                 target = Path(folder, name)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                self.fs.get_file(self.path(f"{path}/{name}"), str(target))
+                self.fs.get_file(f"{self.path(path)}/{name}", str(target))
             yield Path(folder)
 
     def check_writable(self) -> None:

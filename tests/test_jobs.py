@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SECRETS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 SMALL = (  # of the demo: two rounds of one method
     "periods.last=202302",
-    "initial.budget=122_880",
+    "initial.budget=163_840",
     "methods=[{base: cyclic-cosine, schedule: {max_rate: 2e-3, warmup_steps: 5}}]",
     "resources={workers: 1, chains: 1, evaluators: 1, cadence: {steps: 10}}",
 )
@@ -294,10 +294,11 @@ def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
     told = first.stdout.readline()
     name = told.split()[1]
     assert told == f"job {name} at {cluster.address}\n"
-    until(lambda: trained(store) or first.poll() is not None, lambda: str(cluster.jobs()))
+    until(lambda: name in cluster.jobs(), lambda: told)
     twice, said = cluster.end(*cluster.submit(store.root))
-    assert (twice, said.count("\n")) == (2, 1) and f"is running already, as job {name}" in said
+    assert (twice, said.count("\n")) == (2, 1) and f"already, as job {name}" in said
     assert list(cluster.jobs()) == [name]
+    until(lambda: trained(store) or first.poll() is not None, lambda: str(cluster.jobs()))
 
     assert cluster.ray("stop", name)[0] == 0
     said, _ = first.communicate(timeout=240)

@@ -53,6 +53,17 @@ def test_what_is_not_there_is_empty_and_removing_it_is_no_error(store: Store) ->
     assert read_record(store, "nothing") is None
 
 
+@pytest.mark.parametrize("path", ["", "a"])
+def test_a_folder_is_taken_here_and_put_there(store: Store, tmp_path: Path, path: str) -> None:
+    """The whole store too: a tokenizer lies at the top of its own."""
+    (tmp_path / "mine/b").mkdir(parents=True)
+    (tmp_path / "mine/b/c.txt").write_text("c")
+    store.upload(tmp_path / "mine", path)
+    assert store.walk(path) == ["b/c.txt"]
+    with store.local(path) as folder:
+        assert (folder / "b/c.txt").read_text() == "c"
+
+
 def test_a_hash_is_that_of_the_content(store: Store) -> None:
     store.write("empty", b"")
     store.write("abc", b"abc")
