@@ -78,19 +78,21 @@ def _trials(wanted: Tuning, tried: Sequence[tuning.Tried], root: str) -> list[Tr
 
 
 def _on_all(found: Found, points: Mapping[str, Any], root: str, show: driver.Show) -> list[Trial]:
-    """The trials with their scores on all periods, where they have been tried on them, now or before."""
+    """The trials with their scores on all periods, where they have been tried on them, now or before. Where none is to
+    be tried, not even a record of a later period is opened."""
+    if found.tuning.search.all_periods == "none":
+        return list(found.trials)
     wanted, through = found.tuning, [trial for trial in found.trials if trial.scores is not None]
     which = wanted.search.all_periods
     ends = [selection.choose(found.trials), selection.worst(found.trials)]
-    if asked := {"none": [], "chosen": ends[:1], "ends": ends, "every": through}[which]:
-        made = plan.make(_whole(wanted, asked, points), root)
-        if missing := plan.missing_periods(made):
-            raise InputError(
-                f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} "
-                "yet, to try it on all periods: append it, or say --all-periods none"
-            )
-        driver.train(made, show)
-        driver.evaluate(made, show)
+    made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), root)
+    if missing := plan.missing_periods(made):
+        raise InputError(
+            f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, to "
+            "try it on all periods: append it, or say --all-periods none"
+        )
+    driver.train(made, show)
+    driver.evaluate(made, show)
     whole = _scores(_whole(wanted, through, points), root)
     return [replace(trial, whole=whole.get(trial.name)) for trial in found.trials]
 

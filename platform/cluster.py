@@ -19,6 +19,7 @@ from threading import Event
 from typing import Any
 
 from ticlm.platform import reach
+from ticlm.platform.authentication import show_token
 from ticlm.platform.board import Board, Guard, cause, progress
 from ticlm.platform.ending import heed_sigterm
 from ticlm.platform.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
@@ -36,6 +37,8 @@ os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 # counted. What comes after (processes, imports) has no part in it. Ray's default is 60 s.
 os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "3")
 RESTARTS = 3
+COMING_S = 600.0
+"""How long a cluster may take until it has room for a chain's least workers."""
 
 
 @contextmanager
@@ -48,8 +51,9 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
         yield ""
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    if os.environ.get("RAY_ADDRESS"):
-        context = ray.init(log_to_driver=False, logging_level="ERROR")
+    address = os.environ.get("RAY_ADDRESS")
+    if address:
+        context = _joined(address)
     else:
         context = ray.init(
             address="local",
@@ -67,6 +71,21 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
         ray.shutdown()
 
 
+def _joined(address: str) -> Any:
+    """The Ray at RAY_ADDRESS; InputError in one line where there is none, or one that does not let us in."""
+    import ray
+
+    show_token()
+    try:
+        return ray.init(log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"RAY_ADDRESS {address}: no Ray that can be joined there ({type(error).__name__}: {said}); give HEAD:6379 "
+            "of a cluster whose token you have, or unset it"
+        ) from None
+
+
 def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, Any]], None], stop: Event) -> None:
     """Train a chain on `share` (min, max) workers until all its rounds have records.
 
@@ -80,7 +99,7 @@ def fit(work: ChainWork, share: tuple[int, int], report: Callable[[Mapping[str, 
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     device = _device(work.resources.device)
-    _check_capacity(share[0], device)
+    _check_capacity(share[0], device, stop)
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     board = ray.remote(num_cpus=0, scheduling_strategy=here)(Board).remote()
     idle, reached = 0, progress(work)
@@ -256,13 +275,21 @@ def _device(wanted: str) -> str:
     return "cuda" if ray.cluster_resources().get("GPU", 0) >= 1 else "cpu"
 
 
-def _check_capacity(workers: int, device: str) -> None:
+def _check_capacity(workers: int, device: str, stop: Event) -> None:
+    """InputError where there will be no room for so many workers: at once on a Ray of our own, on a cluster that may
+    still grow after COMING_S."""
     import ray
 
-    kind = _kind(device)
-    have = ray.cluster_resources().get(kind, 0)
-    if have < workers:
-        raise InputError(f"resources.workers: {workers} workers need a {kind} each; this Ray has {have:g} {kind}s")
+    kind, deadline = _kind(device), time.monotonic() + (COMING_S if os.environ.get("RAY_ADDRESS") else 0)
+    told = False
+    while (have := ray.cluster_resources().get(kind, 0)) < workers:
+        lacks = f"resources.workers: {workers} workers need a {kind} each; this Ray has {have:g} {kind}s"
+        if stop.is_set() or time.monotonic() >= deadline:
+            raise InputError(lacks)
+        if not told:
+            warnings.warn(f"{lacks}; waiting for nodes, {COMING_S:.0f} s at most", TiclmWarning, stacklevel=2)
+        told = True
+        time.sleep(1)
 
 
 def _run_name(work: ChainWork) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 import yaml
 
 from ticlm.platform import settings
+from ticlm.platform.authentication import PLACES, show_token
 from ticlm.platform.errors import InputError, RunError, TiclmError
 from ticlm.platform.study import Study
 
@@ -26,7 +28,7 @@ COMMANDS = ("run", "train", "eval", "report", "tune")
 STOP_S = 30
 """How long a stopped job may take to give back what it holds; Ray's own 3 s are few for a lease in a bucket."""
 PATIENCE_S = 30.0
-TOKEN = "RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and ~/.ray/auth_token"
+STUDY = "study.yaml"
 
 
 class Left(TiclmError):
@@ -63,16 +65,18 @@ class Job:
     def entrypoint(self) -> str:
         ticlm = ["ticlm"] if self.installed and self.python == "python" else [self.python, "-m", "ticlm.platform"]
         first, *rest = self.command
-        words = [Path(word).name if Path(word).is_file() else word for word in rest]
-        return shlex.join([*ticlm, first, *words, "study.yaml", "--root", self.root])
+        words = [
+            word if file is None else word.removesuffix(str(file)) + Path(file).name for word, file in _files(rest)
+        ]
+        return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
 
     def pack(self, folder: Path) -> None:
         """Write what the nodes need: the study in one file, the files that the command names, and the package."""
         text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
-        (folder / "study.yaml").write_text(text)
-        for word in self.command[1:]:
-            if Path(word).is_file():
-                shutil.copy(word, folder)
+        (folder / STUDY).write_text(text)
+        for _, file in _files(self.command[1:]):
+            if file is not None:
+                shutil.copy(file, folder)
         if not self.installed:
             source = Path(str(files("ticlm")))
             shutil.copytree(source, folder / "ticlm", ignore=shutil.ignore_patterns("__pycache__"))
@@ -94,6 +98,9 @@ def job(
         raise InputError(f"--command {command}: {error}") from None
     if not words or words[0] not in COMMANDS:
         raise InputError(f"--command {command!r}: must begin with one of {', '.join(COMMANDS)}")
+    sent = [Path(file).name for _, file in _files(words[1:]) if file is not None]
+    if STUDY in sent or len(set(sent)) < len(sent):
+        raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
     resolved, where = settings.resolved(name, "platform/studies", sets)
     study = settings.parse(Study, resolved, where)
     return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python)
@@ -144,12 +151,20 @@ def follow(client: Any, name: str) -> int:
             shown.rest(client.get_job_logs(name))
     except KeyboardInterrupt:
         raise Left(f"job {name} goes on; {_how_to(name, client)}") from None
+    except InputError as error:  # it was right a moment ago
+        raise RunError(f"job {name} is lost from sight: {error}; submit it again when the head is back") from None
     if str(found.status) == "STOPPED":
         raise RunError(f"job {name} was stopped; the same command goes on from there")
     if found.driver_exit_code is None and str(found.status) == "FAILED":
         raise RunError(f"job {name} failed: {_last_line(found.message or 'Ray does not say why')}")
     code = found.driver_exit_code or 0
     return code if code >= 0 else 128 - code
+
+
+def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Words of a command, each with the file here that it names, be it as `--option=FILE`."""
+    named = [(word, word.partition("=")[2] if word.startswith("--") else word) for word in words]
+    return [(word, path if path and Path(path).is_file() else None) for word, path in named]
 
 
 class _Shown:
@@ -189,10 +204,11 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _client(address: str | None) -> Any:
     if not address:
-        raise InputError("no cluster: give --address http://HEAD:8265 (its dashboard), or set RAY_ADDRESS")
+        raise InputError("no cluster: give --address http://HEAD:8265 (its dashboard), or set RAY_API_SERVER_ADDRESS")
+    if not re.fullmatch(r"\w+://\S+|[^\s:/]+:\d+", address) or re.search(r":82\d\d$", address.partition("://")[0]):
+        raise InputError(f"--address {address}: give the cluster's dashboard, http://HEAD:8265")
     os.environ["RAY_API_SERVER_ADDRESS"] = address  # otherwise RAY_ADDRESS, where it is set, would win over --address
-    if "RAY_AUTH_MODE" not in os.environ and _has_token():
-        os.environ["RAY_AUTH_MODE"] = "token"  # Ray's client sends none without it
+    show_token()
     with _plain(address):
         import logging
 
@@ -207,11 +223,6 @@ def _client(address: str | None) -> Any:
         return JobSubmissionClient(address)
 
 
-def _has_token() -> bool:
-    named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    return named or Path("~/.ray/auth_token").expanduser().is_file()
-
-
 @contextmanager
 def _plain(address: str) -> Iterator[None]:
     """Errors of Ray's client in one line."""
@@ -222,9 +233,9 @@ def _plain(address: str) -> Iterator[None]:
         yield
     except AuthenticationError as error:
         if "Forbidden" in str(error):
-            raise InputError(f"{address} refuses the token (403); one is looked for in {TOKEN}") from None
+            raise InputError(f"{address} refuses the token (403); one is looked for in {PLACES}") from None
         if "Unauthorized" in str(error):
-            raise InputError(f"{address} wants a token (401); there is none in {TOKEN}") from None
+            raise InputError(f"{address} wants a token (401); there is none in {PLACES}") from None
         raise InputError(f"{address}: {_first(error)}") from None
     except (ConnectionError, RequestException, RayError) as error:
         raise InputError(f"no Ray answers at {address}: {_first(error)}; give the dashboard of a head") from None
@@ -248,7 +259,8 @@ def _patiently(do: Callable[[], Any]) -> Any:
 
 def _how_to(name: str, client: Any) -> str:
     at = f"--address {client.get_address()}"
-    return f"follow it with: ray job logs {at} --follow {name}; stop it with: ray job stop {at} {name}"
+    ray = "RAY_AUTH_MODE=token ray" if os.environ.get("RAY_AUTH_MODE") == "token" else "ray"
+    return f"follow it with: {ray} job logs {at} --follow {name}; stop it with: {ray} job stop {at} {name}"
 
 
 def _first(error: Exception) -> str:

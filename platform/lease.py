@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from ticlm.platform.errors import RunError, TiclmWarning
@@ -48,6 +49,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         "pid": os.getpid(),
         "born": _born(os.getpid()),
         "host": socket.gethostname(),
+        "place": _place(),
         "since": time.strftime("%Y-%m-%d %H:%M:%S"),
         "beat": time.time(),
         "released": False,
@@ -66,7 +68,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         while not stop.wait(HEARTBEAT_S):
             try:
                 store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
-            except OSError:  # a full disk must not end the run here; the work itself will say so
+            except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
                 continue
 
     thread = threading.Thread(target=beat, daemon=True)
@@ -78,8 +80,8 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         thread.join()
         try:
             store.write(mine, json.dumps(state | {"released": True}).encode())
-        except OSError:  # a full disk
-            with suppress(OSError):
+        except Exception:  # a full disk, a bucket out of reach
+            with suppress(Exception):
                 store.remove(mine)
 
 
@@ -121,7 +123,18 @@ def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
 
 
 def _is_here(held: Mapping[str, Any]) -> bool:
+    """Whether the ids of the holder's processes mean anything here: hosts and containers may share a name."""
+    if "place" in held:
+        return bool(held["place"] == _place())
     return bool(held["host"] == socket.gethostname())
+
+
+def _place() -> str:
+    """Where a process's id is its own: this start of this machine, and the namespace of processes in it."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    if not boot.exists():
+        return socket.gethostname()
+    return f"{boot.read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
 
 
 def _age(held: Mapping[str, Any]) -> float:

@@ -61,9 +61,9 @@ def search(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> tupl
     import ray
     from ray import tune
 
-    made = prepare(tuning, root, show)
     part = _part(tuning.study.resources, tuning.at_once)
     needs = reserved(part, tuning.at_once, ray.cluster_resources())
+    made = prepare(tuning, root, show)
     folder, store = tuning.folder(tuple(made.ids.values())), Store(root)
     filesystem, path = _storage(store, folder)
     trainable = tune.with_resources(tune.with_parameters(_trainable(), tuning=tuning, root=root), needs)
@@ -123,11 +123,11 @@ def _trainable() -> Any:
 
         def step(self) -> dict[str, Any]:
             if self.trial is None:
-                return {"done": True, "refused": self.refused}
+                return {"done": True, "refused": self.refused, "mean": math.inf}
             try:
                 period, found = self.trial.next()
             except InputError as error:  # to try again would not help
-                return {"done": True, "refused": str(error)}
+                return {"done": True, "refused": str(error), "mean": math.inf}
             done = not self.trial.left
             return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
 
@@ -235,7 +235,7 @@ def _callbacks(tuning: Tuning, folder: str) -> list[Any]:
 
     class Progress(tune.Callback):  # type: ignore[misc]
         def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any) -> None:
-            if "mean" in result:
+            if "period" in result:
                 _say(f"{trial}: {result['period']}  mean of the three {result['mean']:.4f}")
 
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:

@@ -130,5 +130,6 @@ def test_the_operator_reaches_the_dashboard_and_nobody_else_from_outside() -> No
         assert not [rule for rule in rules if {"port": ports[name], "protocol": "TCP"} in rule.get("ports", [])]
     (asked,) = [rule for rule in rules if {"port": ports["dashboard"], "protocol": "TCP"} in rule.get("ports", [])]
     assert [source["podSelector"]["matchLabels"] for source in asked["from"]] == [
-        {"app.kubernetes.io/name": "kuberay-operator"}
+        {"app.kubernetes.io/name": "kuberay-operator"},
+        {"app.kubernetes.io/component": "kuberay-operator"},
     ]

@@ -107,6 +107,37 @@ def test_a_living_process_of_this_host_keeps_its_lease_however_slow_its_heart(st
         pass
 
 
+def test_a_process_of_another_container_or_start_of_a_host_of_the_same_name_is_watched(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id says nothing here: no such process does not mean that it is dead."""
+    monkeypatch.setattr(module, "STALE_S", 1.0)
+    held_by(store, place="another boot", pid=2**22 + 1)
+    with pytest.warns(TiclmWarning, match="watching for up to"), lease(store, "run"):
+        pass
+
+
+def test_the_heart_beats_on_when_the_root_was_out_of_reach(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.05)
+    real, failed = Store.write, list[str]()
+
+    def write(self: Store, path: str, data: bytes) -> None:
+        if path.startswith("leases/") and len(failed) < 3:
+            failed.append(path)
+            raise RuntimeError("the endpoint cannot be reached")  # as botocore's and aiohttp's, it is no OSError
+        real(self, path, data)
+
+    with lease(store, "run"):
+        (name,) = store.files("leases")
+        before = store.read_json(f"leases/{name}")["beat"]
+        monkeypatch.setattr(Store, "write", write)
+        deadline = time.monotonic() + 20
+        while store.read_json(f"leases/{name}")["beat"] == before:
+            assert time.monotonic() < deadline, "the heart stopped"
+            time.sleep(0.05)
+        assert len(failed) == 3
+
+
 def test_a_writer_on_another_host_whose_heart_stopped_long_ago_is_succeeded_at_once(
     store: Store, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -183,7 +214,7 @@ def test_a_process_id_that_another_process_was_given_holds_nothing(store: Store)
     with lease(store, "heir"):
         assert [held["purpose"] for held in leases(store)] == ["heir"]
     store.remove("leases")
-    held_by(store, pid=os.getpid(), born=parent)  # as where a container is started again
+    held_by(store, pid=os.getpid(), born=parent - 1)  # as where a container is started again
     with lease(store, "heir of its own id"):
         assert [held["purpose"] for held in leases(store)] == ["heir of its own id"]
 

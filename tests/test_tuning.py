@@ -332,7 +332,7 @@ def test_tuning_never_opens_a_file_of_the_eleventh_month(
         for split in ("train", "eval", "tune"):
             assert with_it.split(label, split).sha256 == without.split(label, split).sha256
     vocabulary = with_it.store.read("tokenizer/tokenizer.json")
-    assert b"word1" in vocabulary and not any(word.encode() in vocabulary for word in PLANTED.split())
+    assert b"word" in vocabulary and not any(word.encode() in vocabulary for word in PLANTED.split())
 
     root = tmp_path / "root"
     eleventh = root / "corpora/toy@1/periods" / MONTHS[10]
