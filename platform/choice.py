@@ -88,8 +88,8 @@ def _on_all(found: Found, points: Mapping[str, Any], root: str, show: driver.Sho
     made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), root)
     if missing := plan.missing_periods(made):
         raise InputError(
-            f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, to "
-            "try it on all periods: append it, or say --all-periods none"
+            f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, "
+            "to try it on all periods: append it, or say --all-periods none"
         )
     driver.train(made, show)
     driver.evaluate(made, show)
