@@ -16,7 +16,7 @@ from torch import nn
 
 from ticlm.platform import model
 from ticlm.platform.checkpoint import Writer, newest, restore
-from ticlm.platform.errors import RunError
+from ticlm.platform.errors import Diverged
 from ticlm.platform.ingest import Feed, RankBatch, Reader, stream
 from ticlm.platform.model import Workers
 from ticlm.platform.publishing import publish
@@ -161,7 +161,7 @@ class _Chain:
                     self.writer.wait()
                     self.workers.barrier()
 
-    def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> RunError:
+    def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
         """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
         period = self.work.rounds[number].period
         rows = Reader(Feed(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
@@ -170,7 +170,7 @@ class _Chain:
             named = {str(source): positions for source, positions in rows.items()}
             self.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())
         few = [f"{source} row {position}" for source, positions in rows.items() for position in positions]
-        return RunError(
+        return Diverged(
             f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
             f"checkpoint is kept; lower the learning rate, or look at the step's rows: {', '.join(few[:4])}"
             f"{f' and {len(few) - 4} more' if len(few) > 4 else ''} (all in {self.store.uri(path)})"

@@ -17,6 +17,10 @@ class RunError(TiclmError):
     """Work that was rightly asked for could not be finished."""
 
 
+class Diverged(RunError):
+    """A loss or a gradient is no number any more; the same work again would come to the same."""
+
+
 class Stopped(RunError):
     """Work that was asked to stop before its end; the same command goes on from there."""
 

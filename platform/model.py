@@ -12,6 +12,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,6 +71,10 @@ SHAPES: dict[str, dict[str, Any]] = {
         **OPENLM,
     },
 }
+
+_MAKING = threading.RLock()
+"""Held while a module is made: transformers swaps functions of torch and its own for that time, and two threads that do
+so leave the wrong ones behind."""
 
 
 @dataclass(frozen=True)
@@ -158,14 +163,15 @@ def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tup
 def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
     family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
     try:
-        return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
+        with _MAKING:
+            return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
     except (ValueError, TypeError, ZeroDivisionError) as error:
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
 
 
 def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
     """A module with random weights that depend on `seed` alone."""
-    with torch.random.fork_rng(devices=[]):
+    with _MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module: nn.Module = _from_config(made, objective)
         return module
@@ -177,9 +183,9 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     kind = objective.kind if objective is not None else _kind(folder)
     family = AutoModelForSeq2SeqLM if kind == Seq2Seq().kind else AutoModelForCausalLM
     try:
-        module, found = family.from_pretrained(
-            folder, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True, output_loading_info=True
-        )
+        how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
+        with _MAKING:
+            module, found = family.from_pretrained(folder, output_loading_info=True, **how)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
             raise  # the disk's or the device's, not the folder's
@@ -221,7 +227,7 @@ def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> No
     where the adapter breaks the naming contract."""
     module.requires_grad_(False)
     before = {name for name, _ in module.named_parameters()}
-    with torch.random.fork_rng(devices=[]):
+    with _MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
         adapter.add(module, depth)
     added = [name for name, _ in module.named_parameters() if name not in before]

@@ -153,8 +153,6 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
         assert isinstance(study.model, FolderModel)
         start = study.model.as_of
         skipped = 1 if start in whole else 0
-        if start in whole and start not in labels:
-            raise FutureMonthError(f"first_periods: {study.first_periods}; the initial model", labels[-1], start)
     continual, rounds = labels[skipped:], len(whole) - skipped  # first_periods leaves each round's budget as it is
     later = labels[labels.index(start) + 1 :] if start in labels else labels
     return Horizon(

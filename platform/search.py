@@ -17,7 +17,7 @@ from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform import study as studies
 from ticlm.platform.errors import InputError
 from ticlm.platform.settings import Settings, fingerprint, parse, resolved
-from ticlm.platform.study import Evaluate, Resources, Study
+from ticlm.platform.study import Evaluate, FolderModel, Resources, Study
 from ticlm.platform.tasks import Perplexity
 from ticlm.tune_spaces import space as spaces
 from ticlm.tune_spaces.space import Space
@@ -76,12 +76,13 @@ class Tuning:
         workers = self.study.resources.workers
         return min(self.study.resources.chains, self.trials, workers if isinstance(workers, int) else workers[1])
 
-    def folder(self, ids: Sequence[str]) -> str:
+    def folder(self, ids: Sequence[str], needs: Mapping[str, float]) -> str:
         """Where the search is kept in the root: a place for the same search, of the same study, over the same data (of
-        which the `ids` of rounds tell), and for no other."""
+        which the `ids` of rounds tell), with as much of a cluster for each trial, and for no other."""
         seen = self.seen((self.base,)).model_copy(update={"resources": Resources()})
         search = self.search.model_copy(update={"all_periods": "none"})
-        whole = fingerprint((seen, self.space.identity, search, tuple(ids)))
+        room = (self.at_once, *(f"{kind} {amount:g}" for kind, amount in sorted(needs.items())))
+        whole = fingerprint((seen, self.space.identity, search, tuple(ids), room))
         return f"{FOLDER}/{self.study.name}-{self.space.name}-{whole[:8]}"
 
     def method(self, point: Mapping[str, Any]) -> Continual:
@@ -93,6 +94,8 @@ class Tuning:
         """The study as far as tuning sees it (or only its first `periods`), with these methods, and an Oracle of the
         last period where regret is against one. InputError where it has fewer periods."""
         first = self.study.first_periods or PERIODS
+        if first < 2:
+            raise InputError(f"study {self.study.name}: first_periods is {first}; tuning needs two periods or more")
         whole = len(self.study.periods.timeline())
         if whole < first:
             raise InputError(
@@ -102,7 +105,7 @@ class Tuning:
         changes: dict[str, Any] = {
             "name": f"{self.study.name}-tuning",
             "first_periods": periods or first,
-            "evaluations": (self._task.model_copy(update={"split": "tune"}),),
+            "evaluations": (self._task.model_copy(update={"split": "tune", "prepare": None}),),
             "evaluate": Evaluate(),
             "reference": "raw",
             "methods": tuple(methods) or (self.base,),
@@ -111,6 +114,15 @@ class Tuning:
             oracle = self._oracle(self.study.periods.timeline().labels[first - 1])
             changes |= {"methods": (*changes["methods"], oracle), "reference": oracle.name}
         return self._changed(changes)
+
+    def start(self) -> Study | None:
+        """The study as far as the initial checkpoint, which all trials share; None where it is of no period."""
+        labels = self.seen(()).timeline.labels
+        imported = isinstance(self.study.model, FolderModel) and self.study.initial.budget == 0
+        first = self.study.model.as_of if imported else labels[0]  # type: ignore[union-attr]
+        if first not in labels:
+            return None
+        return self.seen((Continual(name="start"),), periods=labels.index(first) + 1)
 
     def whole(self, methods: Sequence[Method]) -> Study:
         """The study on all its periods, with these methods, scored on its own held-out rows."""

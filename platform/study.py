@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from ticlm.methods.seams import Imported
 from ticlm.platform import settings
 from ticlm.platform.errors import FutureMonthError, InputError
 from ticlm.platform.objective import AnyObjective, Causal
-from ticlm.platform.periods import Calendar, Label, Timeline
+from ticlm.platform.periods import Calendar, Label, Timeline, span
 from ticlm.platform.settings import Settings
 from ticlm.platform.static import Static
 from ticlm.platform.task_kinds import AnyTask
@@ -235,6 +236,13 @@ class Study(Settings):
         for task in self.evaluations:
             if isinstance(task, Static):
                 self._check_asked(task, labels)
+        penalties = [penalty for m in continual for penalty in m.penalties]
+        outside = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
+        if isinstance(self.model, FolderModel):
+            outside.append(("the initial model", self.model))
+        for what, one in outside:
+            if self.until is not None and re.match(r"\d{6}", one.as_of) and span(one.as_of)[1] > span(self.until)[1]:
+                raise FutureMonthError(f"first_periods: {self.first_periods}; {what}", self.until, one.as_of)
         return self
 
     def _check_asked(self, task: Static, labels: Sequence[str]) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from threading import Event, Thread
+from typing import Literal
 
 from ticlm.platform import conventions, driver, evaluation, evaluators, outcome, plan, report
-from ticlm.platform.errors import Stopped
+from ticlm.platform.errors import Stopped, TiclmError
 from ticlm.platform.plan import Plan
 from ticlm.platform.selection import Scores
 from ticlm.platform.store import read_record
@@ -16,26 +17,24 @@ from ticlm.platform.study import Study
 from ticlm.platform.work import folder_of
 
 POLL_S = 0.3
+Device = Literal["auto", "cpu", "cuda"]
 
 
 class Trial:
     """Trains the first method of a study in a thread, while checkpoints that are done are scored in the caller's."""
 
-    def __init__(self, study: Study, root: str) -> None:
+    def __init__(self, study: Study, root: str, device: Device = "auto") -> None:
+        """`device` is where checkpoints are scored; where they are trained, the study says."""
         self.method = study.methods[0].name
-        self.plan = plan.make(study, root)
+        scoring = study.resources.model_copy(update={"device": device})
+        self.plan = plan.make(study.model_copy(update={"resources": scoring}), root)
         run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
         self.left = list(run.rounds.items())
         for key in run.rounds.values():  # a period's scores are of what is done by then, however much is done already
             self.plan.records.pop(key, None)
         self._stop, self._failed = Event(), list[BaseException]()
-        self._thread = Thread(target=self._train, args=(plan.make(study, root),), daemon=True)
+        self._thread = Thread(target=self._train, args=(study, root), daemon=True)
         self._thread.start()
-
-    @property
-    def periods(self) -> int:
-        """Continual rounds in all."""
-        return len(self.plan.tree.runs[0].rounds) - 1
 
     def next(self) -> tuple[str, Scores]:
         """Wait for the next continual period's checkpoint and score it: its label, and the means so far over all the
@@ -53,11 +52,18 @@ class Trial:
         self._stop.set()
         self._thread.join()
 
-    def _train(self, own: Plan) -> None:
-        try:
-            driver.train(own, stop=self._stop)
-        except BaseException as error:
-            self._failed.append(error)
+    def _train(self, study: Study, root: str) -> None:
+        left: int | None = None
+        while True:
+            own = plan.make(study, root)
+            before, left = left, sum(len(chain.keys) for chain in own.pending())
+            try:
+                return driver.train(own, stop=self._stop)
+            except BaseException as error:
+                # another trial that finishes an equal round first removes what is left of this one's
+                if isinstance(error, TiclmError) or (before is not None and left >= before):
+                    self._failed.append(error)
+                    return
 
     def _wait(self, key: str) -> None:
         store = self.plan.store

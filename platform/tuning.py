@@ -12,14 +12,14 @@ import math
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from ticlm.platform import driver, plan
-from ticlm.platform.errors import InputError, RunError, Stopped
+from ticlm.platform.errors import Diverged, InputError, RunError, Stopped
 from ticlm.platform.plan import Plan
 from ticlm.platform.search import Search, Tuning
 from ticlm.platform.store import Store
@@ -45,7 +45,8 @@ class Tried:
 
 def prepare(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> Plan:
     """Train and score what all trials share: the initial checkpoint, and an Oracle where regret is against one."""
-    driver.train(plan.make(tuning.seen((), periods=1), root), show)
+    if (start := tuning.start()) is not None:
+        driver.train(plan.make(start, root), show)
     made = plan.make(tuning.seen(()), root)
     if tuning.search.reference == "oracle":
         series = next(m for m in made.study.methods if m.name == made.study.reference)
@@ -64,27 +65,21 @@ def search(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> tupl
     part = _part(tuning.study.resources, tuning.at_once)
     needs = reserved(part, tuning.at_once, ray.cluster_resources())
     made = prepare(tuning, root, show)
-    folder, store = tuning.folder(tuple(made.ids.values())), Store(root)
+    rounds = len(made.tree.runs[0].rounds) - 1
+    folder, store = tuning.folder(tuple(made.ids.values()), needs), Store(root)
     filesystem, path = _storage(store, folder)
-    trainable = tune.with_resources(tune.with_parameters(_trainable(), tuning=tuning, root=root), needs)
-    space = _param_space(tuning)
+    device = part.device if needs.get("GPU") or not ray.cluster_resources().get("GPU") else "cpu"
+    given = tune.with_parameters(_trainable(), tuning=tuning, root=root, device=device)
+    trainable = tune.with_resources(given, needs)
     _SHOWN[:] = [show]
     os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the new one prints errors as tracebacks whatever it is told
-    with _quiet():
-        if tune.Tuner.can_restore(f"{path}/{RUN}", storage_filesystem=filesystem):
-            tuner = tune.Tuner.restore(
-                f"{path}/{RUN}",
-                trainable=trainable,
-                param_space=space,
-                resume_unfinished=True,
-                restart_errored=True,
-                storage_filesystem=filesystem,
-            )
-        else:
+    with _quiet() as interrupted:
+        tuner = _restored(store, folder, trainable, _param_space(tuning))
+        if tuner is None:
             tuner = tune.Tuner(
                 trainable,
-                param_space=space,
-                tune_config=_tune_config(tuning),
+                param_space=_param_space(tuning),
+                tune_config=_tune_config(tuning, rounds),
                 run_config=tune.RunConfig(
                     name=RUN,
                     storage_path=path,
@@ -96,7 +91,31 @@ def search(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> tupl
                 ),
             )
         results = tuner.fit()
-    return folder, _tried(tuning, results)
+    if interrupted():
+        raise KeyboardInterrupt
+    return folder, _tried(tuning, results, rounds)
+
+
+def _restored(store: Store, folder: str, trainable: Any, space: Mapping[str, Any]) -> Any:
+    """The search that was begun here, to go on; None where there is none, or what Tune kept of it cannot be read:
+    rounds and scores have records of their own."""
+    from ray import tune
+
+    filesystem, path = _storage(store, folder)
+    if not tune.Tuner.can_restore(f"{path}/{RUN}", storage_filesystem=filesystem):
+        return None
+    try:
+        return tune.Tuner.restore(
+            f"{path}/{RUN}",
+            trainable=trainable,
+            param_space=dict(space),
+            resume_unfinished=True,
+            restart_errored=True,
+            storage_filesystem=filesystem,
+        )
+    except Exception:  # whatever comes of half a pickle
+        store.remove(f"{folder}/{RUN}")
+        return None
 
 
 RUN = "tune"
@@ -110,14 +129,14 @@ def _trainable() -> Any:
     class Trainable(tune.Trainable):  # type: ignore[misc]
         """A trial as Tune drives it: a step is a continual period."""
 
-        def setup(self, config: dict[str, Any], tuning: Tuning, root: str) -> None:
+        def setup(self, config: dict[str, Any], tuning: Tuning, root: str, device: Any) -> None:
             from ticlm.platform.trial import Trial
 
             self.trial: Trial | None = None
             self.refused = ""
             try:
                 study = _study(tuning, config["settings"])
-                self.trial = Trial(study, root)
+                self.trial = Trial(study, root, device)
             except InputError as error:
                 self.refused = str(error)
 
@@ -126,7 +145,7 @@ def _trainable() -> Any:
                 return {"done": True, "refused": self.refused, "mean": math.inf}
             try:
                 period, found = self.trial.next()
-            except InputError as error:  # to try again would not help
+            except (InputError, Diverged) as error:  # to try again would not help
                 return {"done": True, "refused": str(error), "mean": math.inf}
             done = not self.trial.left
             return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
@@ -187,7 +206,7 @@ def _param_space(tuning: Tuning) -> dict[str, Any]:
     return {"settings": tune.grid_search([dict(point) for point in points[: tuning.trials]])}
 
 
-def _tune_config(tuning: Tuning) -> Any:
+def _tune_config(tuning: Tuning, rounds: int) -> Any:
     from ray import tune
 
     def label(trial: Any) -> str:
@@ -200,30 +219,33 @@ def _tune_config(tuning: Tuning) -> Any:
         metric="mean",
         mode="min",
         num_samples=1 if tuning.space.points else tuning.trials,
-        search_alg=_algorithm(tuning.search, bool(tuning.space.points)),
-        scheduler=_scheduler(tuning),
-        max_concurrent_trials=tuning.at_once,
+        search_alg=_algorithm(tuning),
+        scheduler=_scheduler(tuning.search, rounds),
+        max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
         trial_name_creator=label,
         trial_dirname_creator=folder,
     )
 
 
-def _algorithm(search: Search, points: bool) -> Any:
+def _algorithm(tuning: Tuning) -> Any:
+    search = tuning.search
     if search.algorithm == "optuna":
         from ray.tune.search.optuna import OptunaSearch
 
         return OptunaSearch(metric="mean", mode="min", seed=search.seed)
     from ray.tune.search import BasicVariantGenerator
 
-    return BasicVariantGenerator(constant_grid_search=points, random_state=search.seed)
+    # of a generator given to it, Tune takes no max_concurrent_trials
+    return BasicVariantGenerator(
+        constant_grid_search=bool(tuning.space.points), random_state=search.seed, max_concurrent=tuning.at_once
+    )
 
 
-def _scheduler(tuning: Tuning) -> Any:
+def _scheduler(search: Search, rounds: int) -> Any:
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
-    if tuning.search.scheduler == "fifo":
+    if search.scheduler == "fifo":
         return FIFOScheduler()
-    rounds = len(tuning.seen(()).timeline) - 1
     return ASHAScheduler(
         time_attr="training_iteration", max_t=rounds, grace_period=min(GRACE, rounds), reduction_factor=REDUCTION
     )
@@ -274,25 +296,26 @@ def _storage(store: Store, folder: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """What is worth a line is said by our callback, not by Tune. And Ctrl-C, which Tune takes for itself without giving
-    it back, is ours again at the end."""
+def _quiet() -> Iterator[Callable[[], bool]]:
+    """What is worth a line is said by our callback, not by Tune. And Ctrl-C, which Tune takes for itself until it comes
+    and never gives back otherwise, is ours again at the end; what this gives says whether it came."""
     loggers = [logging.getLogger(name) for name in ("ray.tune", "ray.train", "ray.air")]
-    levels, interrupt = [logger.level for logger in loggers], signal.getsignal(signal.SIGINT)
+    levels, ours = [logger.level for logger in loggers], signal.getsignal(signal.SIGINT)
+    came = list[bool]()
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)
     try:
-        yield
+        yield lambda: came == [True]
     finally:
         for logger, level in zip(loggers, levels):
             logger.setLevel(level)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, interrupt)
+            came.append(signal.getsignal(signal.SIGINT) is ours)
+            signal.signal(signal.SIGINT, ours)
 
 
-def _tried(tuning: Tuning, results: Iterable[Any]) -> list[Tried]:
+def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[Tried]:
     tried, failed = list[Tried](), list[str]()
-    rounds = len(tuning.seen(()).timeline) - 1
     for result in results:
         metrics = result.metrics or {}
         point = (result.config or {}).get("settings", {})
@@ -308,6 +331,8 @@ def _tried(tuning: Tuning, results: Iterable[Any]) -> list[Tried]:
         elif "period" in metrics and metrics["training_iteration"] < rounds:
             note = f"stopped after {metrics['period']} (asha)"
         tried.append(Tried(point, note, refused))
+    if len(tried) < tuning.trials:
+        raise Stopped
     tried.sort(key=lambda one: _place(tuning, one.point))
     if tried and len(failed) == len(tried):
         raise RunError(f"every trial failed; the first: {failed[0]}")

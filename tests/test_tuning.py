@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,51 @@ def _choice(root: Path) -> str:
     return file.read_text()
 
 
+def test_no_more_trials_run_at_once_than_there_is_room_for(
+    ray_local: None, year: Path, study: Callable[..., str]
+) -> None:
+    """A trial reserves next to nothing for its own process, so nothing else would hold the others back."""
+    wanted = rates(study(resources={"trainer": "process", "device": "cpu", "chains": 1}), all_periods="none")
+    found = made(year, wanted)
+    assert wanted.at_once == 1
+    spans = []
+    for file in Path(found.folder).glob("tune/*/result.json"):
+        told = [json.loads(line) for line in file.read_text().splitlines()]
+        spans.append((told[0]["timestamp"] - told[0]["time_this_iter_s"], told[-1]["timestamp"]))
+    spans.sort()
+    assert len(spans) == 3 and all(ended <= began + 1 for (_, ended), (began, _) in pairwise(spans))
+
+
+def test_a_rate_at_which_the_loss_is_no_number_is_told_and_not_tried_again(
+    ray_local: None, year: Path, study: Callable[..., str]
+) -> None:
+    wanted = search.load("cyclic-cosine", study(), (), ("schedule.max_rate=5e-3,1e30",), {"all_periods": "none"})
+    good, bad = made(year, wanted).trials
+    assert good.scores is not None and bad.scores is None and "loss nan" in bad.note
+    assert len(list(year.rglob("no-number.json"))) == 1
+
+
+def test_what_tune_kept_may_be_broken(ray_local: None, year: Path, study: Callable[..., str]) -> None:
+    wanted = rates(study(), all_periods="none")
+    found = made(year, wanted)
+    (kept,) = Path(found.folder).glob("tune/tuner.pkl")
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert made(year, wanted) == found
+
+
+def test_models_are_made_in_one_thread_at_a_time(tmp_path: Path, year: Path, study: Callable[..., str]) -> None:
+    """transformers swaps functions of its own meanwhile; two threads that overlap leave them swapped."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ticlm.platform import model
+
+    seen = rates(study()).seen(())
+    tiny = model.scratch(model.config(seen.model, 64), seen.objective, 0)
+    tiny.save_pretrained(tmp_path / "tiny")  # type: ignore[operator]
+    with ThreadPoolExecutor(2) as pool:
+        assert len(list(pool.map(lambda _: model.load(tmp_path / "tiny"), range(40)))) == 40
+
+
 # nothing of a later period
 
 
@@ -370,6 +416,7 @@ SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
         ("cyclic-cosine", RATES, {}, {"all_periods": "some"}, "all_periods"),
         ("cyclic-cosine", RATES, {}, {"trials": 0}, "trials"),
         ("cyclic-cosine", RATES, {"first_periods": 12}, {}, "first_periods is 12, but it has only 11"),
+        ("cyclic-cosine", RATES, {"first_periods": 1, "methods.2.cutoffs": "[202301]"}, {}, "two periods or more"),
     ],
 )
 def test_a_search_that_cannot_be_is_one_line(
