@@ -21,9 +21,10 @@ from typing import Any
 from ticlm.platform import driver, plan
 from ticlm.platform.errors import Diverged, InputError, RunError, Stopped
 from ticlm.platform.plan import Plan
+from ticlm.platform.room import part_of, reserved
 from ticlm.platform.search import Search, Tuning
 from ticlm.platform.store import Store
-from ticlm.platform.study import Resources, Study, Wandb
+from ticlm.platform.study import Study, Wandb
 
 RETRIES = 2
 """Of a trial that fails of anything but a user's error."""
@@ -62,7 +63,7 @@ def search(tuning: Tuning, root: str, show: driver.Show = driver.SILENT) -> tupl
     import ray
     from ray import tune
 
-    part = _part(tuning.study.resources, tuning.at_once)
+    part = part_of(tuning.study.resources, tuning.at_once)
     needs = reserved(part, tuning.at_once, ray.cluster_resources())
     made = prepare(tuning, root, show)
     rounds = len(made.tree.runs[0].rounds) - 1
@@ -160,38 +161,7 @@ def _trainable() -> Any:
 def _study(tuning: Tuning, point: Mapping[str, Any]) -> Study:
     """A trial's study: its method, on its part of the workers."""
     study = tuning.seen((tuning.method(point),))
-    return study.model_copy(update={"resources": _part(study.resources, tuning.at_once)})
-
-
-def _part(resources: Resources, at_once: int) -> Resources:
-    low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
-    part = (max(1, low // at_once), max(1, high // at_once))
-    return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
-
-
-def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dict[str, float]:
-    """What Tune reserves for the process of each of `count` trials side by side, on a cluster that has so much. It
-    scores; its workers, as many as these `resources` say, reserve for themselves. On GPUs it gets `evaluator_gpus`, by
-    default what the workers leave, up to a whole one. InputError where there is no room."""
-    each = resources.workers if isinstance(resources.workers, int) else resources.workers[0]
-    kind = "GPU" if resources.device != "cpu" and have.get("GPU", 0) >= 1 else "CPU"
-    if have.get(kind, 0) < each * count:
-        raise InputError(
-            f"{count} trials at once, with {each} worker{'s' * (each > 1)} each, need {each * count} {kind}s; this Ray "
-            f"has {have.get(kind, 0):g}: lower resources.chains (trials at once) or resources.workers"
-        )
-    if resources.trainer == "process":  # it trains, too
-        return {"CPU": 1.0, **({"GPU": 1.0} if kind == "GPU" else {})}
-    left = (have["GPU"] - each * count) / count if kind == "GPU" else 0.0
-    share = resources.evaluator_gpus
-    if share is None:
-        share = math.floor(100 * min(1.0, left)) / 100
-    elif kind == "GPU" and share > left:
-        raise InputError(
-            f"resources.evaluator_gpus: {share:g} for the scoring of each of {count} trials, beside their workers, but "
-            f"{left:g} are left of this Ray's {have['GPU']:g} GPUs; 0 scores on the CPU"
-        )
-    return {"CPU": 0.01, **({"GPU": share} if share and kind == "GPU" else {})}
+    return study.model_copy(update={"resources": part_of(study.resources, tuning.at_once)})
 
 
 def _param_space(tuning: Tuning) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from watchdog.observers import Observer
 
 from ticlm.datasets import corpus as building
 from ticlm.datasets.recipe import Recipe
-from ticlm.platform import choice, driver, plan, search, selection, trial, tuning
+from ticlm.platform import choice, driver, plan, room, search, selection, trial
 from ticlm.platform.errors import FutureMonthError, InputError, RunError
 from ticlm.platform.settings import parse
 from ticlm.platform.shards import Corpus
@@ -473,9 +473,9 @@ def test_a_trial_reserves_no_gpu_that_its_workers_need(
     resources = Resources(**asked)
     if isinstance(gets, str):
         with pytest.raises(InputError, match=gets):
-            tuning.reserved(resources, count, have)
+            room.reserved(resources, count, have)
     else:
-        assert tuning.reserved(resources, count, have) == gets
+        assert room.reserved(resources, count, have) == gets
 
 
 def test_a_trial_that_asks_for_a_later_period_is_refused(
