@@ -55,7 +55,8 @@ def one_line(what: Callable[[], object]) -> str:
 
 
 def test_the_packaged_spaces_are_there_under_their_names() -> None:
-    assert set(packaged()) == {"learning_rate", "schedule_free", "ewc", "lwf", "rsqrt", "replay", "joint"}
+    papers = {"learning_rate", "schedule_free", "ewc", "lwf", "rsqrt", "replay", "joint"}
+    assert set(packaged()) == papers | {"small_learning_rate"}
     assert [load(name).name for name in packaged()] == packaged()
     assert all(load(name).says for name in packaged())
 
@@ -376,7 +377,7 @@ def test_domains_whose_identity_is_uncertain_are_refused() -> None:
         (Mine(1, 2), "a Mine is no domain"),
         (tune.choice([]), "a choice of nothing"),
         (sample.Categorical([1, 2]).grid(), "a grid is not drawn from; give points"),
-        (tune.choice([print]), "a builtin_function_or_method is no value of a setting"),
+        (tune.choice([len]), "a builtin_function_or_method is no value of a setting"),
     ]:
         found = one_line(lambda domain=domain: Space("x", "ewc", domains={"a.b": domain}))  # type: ignore[misc]
         assert found.startswith("the space x: a.b: ") and said in found
