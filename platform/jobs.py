@@ -22,7 +22,7 @@ import yaml
 from ticlm.platform import settings
 from ticlm.platform.authentication import PLACES, show_token
 from ticlm.platform.errors import InputError, RunError, TiclmError
-from ticlm.platform.study import Study
+from ticlm.platform.study import FOLDER, Study
 
 COMMANDS = ("run", "train", "eval", "report", "tune")
 STOP_S = 30
@@ -101,7 +101,7 @@ def job(
     sent = [Path(file).name for _, file in _files(words[1:]) if file is not None]
     if STUDY in sent or len(set(sent)) < len(sent):
         raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
-    resolved, where = settings.resolved(name, "platform/studies", sets)
+    resolved, where = settings.resolved(name, FOLDER, sets)
     study = settings.parse(Study, resolved, where)
     return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python)
 

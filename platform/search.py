@@ -171,5 +171,5 @@ def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], ask
     found = spaces.grid(space, values) if values else spaces.load(space)
     chosen = {"algorithm": asked.get("algorithm") or ("grid" if found.points else "optuna")}
     search = parse(Search, {**asked, **chosen}, "ticlm tune")
-    data, _ = resolved(study, studies.FOLDER, sets)
-    return Tuning(found, studies.load(study, sets), data, search)
+    data, where = resolved(study, studies.FOLDER, sets)
+    return Tuning(found, parse(Study, data, where), data, search)
