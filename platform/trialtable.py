@@ -152,7 +152,7 @@ def _cells(trials: Sequence[Trial], both: bool) -> Iterator[list[str]]:
 
 def _marks(trials: Sequence[Trial], trial: Trial) -> Iterator[str]:
     for of, where in ((on_tuning, ""), (on_all, " of all")):
-        if compared(trials, of):
+        if len(compared(trials, of)) > (1 if where else 0):  # alone on all periods, a trial is best of nothing
             if choose(trials, of) is trial:
                 yield "best of all periods" if where else "chosen"
             if any(one is trial for one in front(trials, of)):

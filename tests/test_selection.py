@@ -336,3 +336,17 @@ def test_choosing_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_trial_that_alone_was_run_on_all_periods_is_not_called_the_best_of_them() -> None:
+    from rich.console import Console
+
+    def shown(*trials: Trial) -> str:
+        with (console := Console(width=200)).capture() as out:
+            console.print(table(trials, "x"))
+        return out.get()
+
+    first = Trial("a", "a", Scores(1, 1, 1), Scores(2, 2, 2))
+    assert "chosen" in shown(first, Trial("b", "b", Scores(2, 2, 2)))
+    assert "best of all" not in shown(first, Trial("b", "b", Scores(2, 2, 2)))
+    assert "best of all" in shown(first, Trial("b", "b", Scores(2, 2, 2), Scores(3, 3, 3)))
