@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from ticlm.platform.census import Lineage
 from ticlm.platform.settings import Settings
@@ -39,13 +40,21 @@ def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
 
 @cache
 def _code() -> tuple[tuple[str, str], ...]:
-    """Releases, and a hash over the modules of this package: a checkout has no release of its own."""
+    """Return releases, and a hash over all modules below `datasets`: a checkout has no release of its own."""
     digest = hashlib.sha256()
-    for file in sorted(files("ticlm").joinpath("datasets").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".py"):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for name, file in sorted(_modules(files("ticlm").joinpath("datasets"))):
+        digest.update(name.encode() + b"\0" + file.read_bytes())
     libraries = ((name, _version(name)) for name in LIBRARIES)
-    return ("python", platform.python_version()), *libraries, ("datasets/*.py", digest.hexdigest())
+    return ("python", platform.python_version()), *libraries, ("datasets/**/*.py", digest.hexdigest())
+
+
+def _modules(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield every Python file below a folder with its path from there."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _modules(entry, f"{above}{entry.name}/")
+        elif entry.name.endswith(".py"):
+            yield f"{above}{entry.name}", entry
 
 
 def _version(name: str) -> str:

@@ -15,7 +15,7 @@ from ticlm.platform.study import FolderModel
 if TYPE_CHECKING:
     from ticlm.platform.shards import Corpus
 
-IDENTITY = 2
+IDENTITY = 3
 """Version of what a round's identity is made of. Raising it orphans all finished work."""
 
 

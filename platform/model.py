@@ -14,7 +14,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -211,15 +211,28 @@ def _kind(folder: Path) -> str:
 
 
 def adapters(folder: Path) -> list[Adapter]:
-    """The stack saved in a folder, bottom first; settings are rebuilt by their qualified type."""
+    """Return the stack of adapters saved in a folder, bottom first. Raises InputError if a class is not found."""
     path = folder / ADAPTERS
-    if not path.exists():
-        return []
-    stack = []
-    for entry in json.loads(path.read_text()):
-        module, _, name = entry["type"].partition(":")
-        stack.append(getattr(import_module(module), name).model_validate(entry["settings"]))
-    return stack
+    entries = json.loads(path.read_text()) if path.exists() else []
+    return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
+
+
+def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
+    """Return the adapter class that an entry names: one that is imported already, else from the module it was saved in."""
+    known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+    if entry["type"] not in known:
+        with suppress(ImportError):
+            import_module(entry["module"])
+        known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+    if entry["type"] not in known:
+        raise InputError(f"{path}: no adapter is called {entry['type']}; looked for it in {entry['module']}")
+    return known[entry["type"]]
+
+
+def _subclasses(kind: type[Adapter]) -> Iterator[type[Adapter]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
 
 
 def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
@@ -307,8 +320,7 @@ def publish(
         with _disk_errors(folder):
             save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
         entries = [
-            {"type": f"{type(a).__module__}:{type(a).__qualname__}", "settings": a.model_dump(mode="json")}
-            for a in stack
+            {"type": a.identity_name, "module": type(a).__module__, "settings": a.model_dump(mode="json")} for a in stack
         ]
         (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
 

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -25,9 +25,20 @@ if TYPE_CHECKING:
 
 
 class Settings(BaseModel):
-    """Base of everything a user can set: immutable, typo-proof, hashable by `fingerprint`."""
+    """Base of everything a user can set: immutable, typo-proof, hashable by `fingerprint`.
+
+    Identities name a class by its bare name, so that moving it changes none. Where two classes would share a name, one
+    is given another (`class Recipe(Settings, identity="CorpusRecipe")`). A class whose meaning changes raises its
+    version (`class Recent(Replay, version=2)`), which gives its values new identities.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    identity_name: ClassVar[str] = "Settings"
+
+    def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
+        super().__init_subclass__(**config)
+        name = identity or cls.__name__
+        cls.identity_name = name if version == 1 else f"{name}@{version}"
 
 
 S = TypeVar("S", bound=Settings)
@@ -82,7 +93,7 @@ def packaged(folder: str) -> list[str]:
 
 
 def fingerprint(value: object) -> str:
-    """SHA-256 (hex) of a value by its run-time type and all its fields, recursively.
+    """SHA-256 (hex) of a value by the name of its run-time type and all its fields, recursively.
 
     Raises TypeError on anything whose identity is not certain: functions, plain dicts, objects with a default repr.
     """
@@ -106,7 +117,7 @@ def _canonical(value: object) -> str:
         case tuple() | list():
             return '["sequence",[' + ",".join([_canonical(item) for item in value]) + "]]"
         case Enum():
-            return f"[{_quoted(_qualified(type(value)))},{_quoted(value.name)}]"
+            return f"[{_quoted(type(value).__name__)},{_quoted(value.name)}]"
         case date():
             return f'["date",{_quoted(value.isoformat())}]'
         case frozenset():
@@ -115,7 +126,7 @@ def _canonical(value: object) -> str:
     for kind, plain in _PLAIN.items():  # subclasses of these
         if isinstance(value, kind):
             return plain(value)
-    raise TypeError(f"cannot fingerprint a {_qualified(type(value))}: use Settings, tuples and scalars")
+    raise TypeError(f"cannot fingerprint a {type(value).__module__}.{type(value).__qualname__}: use Settings, tuples and scalars")
 
 
 _PLAIN: dict[type, Callable[[Any], str]] = {
@@ -131,11 +142,7 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
 @cache
 def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
     """How the canonical form of its values begins, and for each field its name and how it is written."""
-    return f"[{_quoted(_qualified(kind))},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
-
-
-def _qualified(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return f"[{_quoted(kind.identity_name)},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
 
 
 def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
