@@ -15,9 +15,9 @@ from pathlib import Path
 from random import Random
 from uuid import NAMESPACE_URL, uuid5
 
-from ticlm.datasets.archive import Record, records
-from ticlm.datasets.synthetic import SyntheticWorld
-from ticlm.platform.periods import Calendar
+from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.datasets.web.warc_records import Record, records
+from ticlm.platform.core.periods import Calendar
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 REAL_EVERY = 5

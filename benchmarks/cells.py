@@ -22,16 +22,17 @@ from typing import Any
 
 from benchmarks.evaluation import CASES, QUICK, TEXT, prepare, texts
 
-from ticlm.platform import evaluators, model
-from ticlm.platform.asking import DocumentPerplexity
-from ticlm.platform.evaluation import Job, Unit, cell_key
-from ticlm.platform.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.objective import Causal
-from ticlm.platform.periods import Calendar
-from ticlm.platform.questions import MultipleChoice
-from ticlm.platform.results import read_cells
-from ticlm.platform.settings import fingerprint
-from ticlm.platform.store import Store
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval import fanout
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.eval.cells import Job, Unit, cell_key
+from ticlm.platform.models import folders
+from ticlm.platform.tasks.documents import DocumentPerplexity
+from ticlm.platform.tasks.questions import MultipleChoice
 
 WORDS = 120
 """Of a text, so that a cell is as small as one of many periods may be."""
@@ -60,8 +61,8 @@ def main() -> None:
 def compare(units: Sequence[Unit], runs: int, on_ray: bool) -> None:
     apart = [alone for unit in units for alone in split(unit)]
     sides: dict[str, Callable[[], None]] = {
-        "a load per checkpoint": lambda: evaluators.here(units, lambda: None),
-        "a load per cell": lambda: evaluators.here(apart, lambda: None),
+        "a load per checkpoint": lambda: fanout.here(units, lambda: None),
+        "a load per cell": lambda: fanout.here(apart, lambda: None),
     }
     took: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(runs):
@@ -96,7 +97,7 @@ def _on_ray(units: Sequence[Unit], runs: int, cells: int) -> None:
 def _span_on_ray(units: Sequence[Unit], count: int) -> float:
     moments: list[float] = []
     with fresh(units[0].root):
-        evaluators.on_ray(units, count, None, lambda: moments.append(time.perf_counter()))
+        fanout.on_ray(units, count, None, lambda: moments.append(time.perf_counter()))
     return moments[-1] - moments[0]
 
 
@@ -125,17 +126,17 @@ def fresh(root: str) -> Iterator[None]:
 def counted() -> Iterator[list[Path]]:
     """The folders that are loaded meanwhile, in this process."""
     loads: list[Path] = []
-    load = model.load
+    load = folders.load
 
     def counting(folder: Path, *rest: Any) -> Any:
         loads.append(folder)
         return load(folder, *rest)
 
-    vars(model)["load"] = counting
+    vars(folders)["load"] = counting
     try:
         yield loads
     finally:
-        vars(model)["load"] = load
+        vars(folders)["load"] = load
 
 
 def write_examples(root: Path, text: Path, periods: int, count: int) -> Examples:

@@ -21,9 +21,9 @@ from statistics import median
 
 from benchmarks import archives
 
-from ticlm.datasets.tokenizing import FOLDER, TrainedTokenizer
-from ticlm.platform.settings import parse
-from ticlm.platform.store import Store
+from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Store
 
 CPUS = (1, 2)
 FILES = 8
@@ -60,8 +60,8 @@ def compare(folder: Path, pages: int, runs: int) -> None:
 def main(folder: Path, out: Path, cpus: int) -> None:
     import ray
 
-    from ticlm.datasets.corpus import build
-    from ticlm.datasets.recipe import Recipe
+    from ticlm.datasets.corpus.build import build
+    from ticlm.datasets.corpus.recipe import Recipe
 
     about = {
         "name": "benchmark",

@@ -22,9 +22,9 @@ from benchmarks.rivals import python
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets.bloom import BloomFilter
-from ticlm.datasets.dedup import Deduplicate
-from ticlm.datasets.judging import judge, shingled
+from ticlm.datasets.dedup.bloom import BloomFilter
+from ticlm.datasets.dedup.paragraphs import judge, shingled
+from ticlm.datasets.dedup.settings import Deduplicate
 
 BYTES, PROBES = 1 << 25, 7
 LARGE = 1 << 31

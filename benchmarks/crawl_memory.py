@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks import archives
 
-from ticlm.datasets import legs, parts, staging, verdicts
-from ticlm.datasets.dedup import Deduplicate
-from ticlm.datasets.documents import Input, Piece
-from ticlm.datasets.recipe import Recipe
-from ticlm.platform.settings import parse
-from ticlm.platform.store import Store
+from ticlm.datasets.corpus import dedup_pass, dedup_plan, parts, staging
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.dedup.settings import Deduplicate
+from ticlm.datasets.io.documents import Input, Piece
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Store
 
 SMALL = 2 << 20
 NAME = "CC-MAIN-20240518015810-20240518045810-00000.warc.gz"
@@ -84,9 +84,9 @@ def dedup(folder: Path) -> None:
     groups = staging.Scan.model_validate(store.read_json("groups.json")).groups
     about = {"scope": "window", "expected_ngrams": EXPECTED}
     settings = parse(Deduplicate, about, "benchmark")
-    counted = [verdicts.shingle(store, "staging", settings, part) for part in parts.parts_of([MONTH], groups)[MONTH]]
-    for chain in legs.chains(settings, counted, lambda _: 0, []):
-        verdicts.judge_chain(store, "staging", settings, chain)
+    counted = [dedup_pass.shingle(store, "staging", settings, part) for part in parts.parts_of([MONTH], groups)[MONTH]]
+    for chain in dedup_plan.chains(settings, counted, lambda _: 0, []):
+        dedup_pass.judge_chain(store, "staging", settings, chain)
 
 
 def _peak() -> int:

@@ -21,16 +21,17 @@ from benchmarks import archives
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets import packing, staging, streams
-from ticlm.datasets.packing import Bundle
-from ticlm.datasets.parts import Part, parts_of
-from ticlm.datasets.recipe import HeldOut, Recipe
-from ticlm.datasets.streams import Sets
-from ticlm.datasets.tokenizing import FOLDER, TrainedTokenizer
-from ticlm.platform.rows import Column, dtype_for
-from ticlm.platform.settings import parse
-from ticlm.platform.shards import CorpusInfo, TokenizerInfo
-from ticlm.platform.store import Store
+from ticlm.datasets.corpus import pack, staging, tokenize
+from ticlm.datasets.corpus.pack import Bundle
+from ticlm.datasets.corpus.parts import Part, parts_of
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.splits import HeldOut
+from ticlm.datasets.corpus.tokenize import Sets
+from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
+from ticlm.platform.core.corpus import CorpusInfo, TokenizerInfo
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Store
+from ticlm.platform.core.token_rows import Column, dtype_for
 
 LENGTH, VOCAB, LEARNED_FROM = 2048, 50_000, 8 << 20
 PERIOD = "202405"
@@ -95,7 +96,7 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
              if name.endswith(".json")]  # fmt: skip
     parts = parts_of([PERIOD], [group for scan in scans for group in scan.groups])[PERIOD]
     tokenizer = TokenizerInfo.model_validate(store.read_json("tokenizer.json"))
-    made: list[streams.Stream] = []
+    made: list[tokenize.Stream] = []
     alone = _alone(store, parts)  # one tokenizer for all runs, as ours: it remembers words
 
     def prepare(request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
@@ -114,11 +115,11 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
     return prepare
 
 
-def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[Part]) -> list[streams.Stream]:
-    return [streams.tokenise(store, folder, Sets(), info, part) for part in parts]
+def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[Part]) -> list[tokenize.Stream]:
+    return [tokenize.tokenise(store, folder, Sets(), info, part) for part in parts]
 
 
-def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[streams.Stream]) -> dict[str, Any]:
+def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[tokenize.Stream]) -> dict[str, Any]:
     recipe = _recipe(folder)
     column = Column(name="tokens", length=LENGTH + 1, dtype=dtype_for(info.vocab_size))
     corpus = CorpusInfo(
@@ -130,22 +131,22 @@ def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[stre
         recipe="benchmark",
     )
     bundle = Bundle(period=recipe.calendar.period(PERIOD), streams=tuple(made), tally=staging.Tally())
-    packing.pack(store, corpus, 0, HeldOut(), bundle)
+    pack.pack(store, corpus, 0, HeldOut(), bundle)
     return {"tokens": _tokens(made)}
 
 
-def _tokens(made: Sequence[streams.Stream]) -> int:
+def _tokens(made: Sequence[tokenize.Stream]) -> int:
     return sum(section.tokens for stream in made for section in stream.sections)
 
 
 def _alone(store: Store, parts: Sequence[Part]) -> Callable[[], dict[str, Any]]:
     from tokenizers import Tokenizer
 
-    from ticlm.datasets.tokenizing import batches
+    from ticlm.datasets.corpus.tokenizers import batches
 
     tokenizer = Tokenizer.from_str(store.read(f"{FOLDER}/tokenizer.json").decode())
     tokenizer.encode_special_tokens = True
-    packs = [b for part in parts for b in batches(list(streams.texts_of(store, "", Sets(), [part], "train")))]
+    packs = [b for part in parts for b in batches(list(tokenize.texts_of(store, "", Sets(), [part], "train")))]
 
     def work() -> dict[str, Any]:
         return {"tokens": sum(len(one) + 1 for one in _encoded(tokenizer, packs))}

@@ -21,12 +21,12 @@ from benchmarks.rivals import python
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets.archive import Record, records
-from ticlm.datasets.charset import decoded
-from ticlm.datasets.crawl import CrawlDocuments
-from ticlm.datasets.documents import Document, Input, Piece
-from ticlm.datasets.filters import REFINEDWEB, Filter, passed
-from ticlm.datasets.response import content, response
+from ticlm.datasets.filters.refinedweb import REFINEDWEB, Filter, passed
+from ticlm.datasets.io.documents import Document, Input, Piece
+from ticlm.datasets.text.charset import decoded
+from ticlm.datasets.web.crawl import CrawlDocuments
+from ticlm.datasets.web.response import content, response
+from ticlm.datasets.web.warc_records import Record, records
 
 MOST = 16 << 20
 NAME = "CC-MAIN-20240518015810-20240518045810-00000.warc.gz"

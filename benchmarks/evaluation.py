@@ -102,8 +102,8 @@ def ours(folder: Path, threads: int) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from ticlm.platform.branches import Branches, branch_scores
-    from ticlm.platform.likelihood import rolling
+    from ticlm.platform.eval.likelihood import rolling
+    from ticlm.platform.eval.shared_context import Branches, branch_scores
 
     torch.set_num_threads(threads)
     job = json.loads((folder / "job.json").read_text())

@@ -87,9 +87,9 @@ def prepare(folder: Path, steps: int) -> None:
 
 def ours(folder: Path) -> Callable[[], int]:
     """The last round of half replay, through the reader that feeds a chain."""
-    from ticlm.platform.ingest import Feed, stream
-    from ticlm.platform.rounds import rounds
-    from ticlm.platform.study import Study
+    from ticlm.platform.study.settings import Study
+    from ticlm.platform.study.tree import rounds
+    from ticlm.platform.train.loader import Feed, stream
 
     budget = json.loads((folder / "job.json").read_text())["steps"] * BATCH * LENGTH
     schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}

@@ -104,14 +104,16 @@ class Chain:
     """A chain that trains without end in a thread, and the moments that it went through."""
 
     def __init__(self, folder: str, side: str) -> None:
-        from ticlm.platform import cluster, driver, nodes, plan
+        from ticlm.platform.cluster import nodes, ray_train
+        from ticlm.platform.study import plan
+        from ticlm.platform.study.work import work_of
 
         if side == "defaults":
             vars(nodes)["_count_again"] = lambda: None
         made = plan.make(_study(folder), folder)
-        work = driver.work_of(made, made.chains[0])
+        work = work_of(made, made.chains[0])
         self.moments: list[Mapping[str, Any]] = []
-        fit: Callable[[], None] = lambda: cluster.fit(work, (1, 2), self._keep, threading.Event())  # noqa: E731
+        fit: Callable[[], None] = lambda: ray_train.fit(work, (1, 2), self._keep, threading.Event())  # noqa: E731
         self.thread = threading.Thread(target=fit, daemon=True)
         self.thread.start()
 
@@ -147,8 +149,8 @@ def _a_worker() -> int:
 def _study(folder: str) -> Any:
     from benchmarks import corpora
 
-    from ticlm.platform.store import Store
-    from ticlm.platform.study import Study
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.study.settings import Study
 
     corpora.publish(f"{folder}/toy@1", {"202301": corpora.tokens(4096, 17, 64, seed=0)}, 64)
     Store(f"{folder}/toy@1").write("tokenizer/tokenizer_config.json", b"{}")

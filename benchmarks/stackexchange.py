@@ -24,12 +24,12 @@ from xml.sax.saxutils import quoteattr
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets import site as building
-from ticlm.datasets.asked import Asked
-from ticlm.datasets.recipe import hash64
-from ticlm.datasets.site import Site
-from ticlm.datasets.tic_stackexchange import TicStackExchange
-from ticlm.platform.store import Store
+from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
+from ticlm.datasets.examples import context
+from ticlm.datasets.examples.context import Site
+from ticlm.datasets.stackexchange.by_month import Asked
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.store import Store
 
 WORDS = [f"word{n}" for n in range(4000)]
 OURS, RIVAL = "ours", "in memory"
@@ -59,7 +59,7 @@ def compare(folder: Path, questions: int, runs: int) -> None:
 
 
 def _ours(folder: Path) -> Iterator[tuple[str, str, str]]:
-    vars(building)["each"] = lambda function, items, *_: map(function, items)
+    vars(context)["each"] = lambda function, items, *_: map(function, items)
     maker = TicStackExchange(paths=(str(folder),), site="toy")
     with tempfile.TemporaryDirectory() as root:
         place = Site(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from benchmarks.sides import Side
 
-from ticlm.datasets.nouns import ProperNouns, Tagger, marked, taggers
-from ticlm.datasets.synthetic import SyntheticWorld
-from ticlm.platform.examples import Example
-from ticlm.platform.periods import Period, span
+from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked, taggers
+from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.periods import Period, span
 
 WORDS = 300
 """In a text: about 450 tokens, as in TiC-Wiki."""

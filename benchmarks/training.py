@@ -65,16 +65,16 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
     """The rounds of a method in this process, from shards to published models."""
     import torch
 
-    from ticlm.platform import plan, study
-    from ticlm.platform.chain import run_chain
-    from ticlm.platform.driver import work_of
-    from ticlm.platform.model import Workers
+    from ticlm.platform.models.sharding import Workers
+    from ticlm.platform.study import plan, settings
+    from ticlm.platform.study.work import work_of
+    from ticlm.platform.train.trainer import run_chain
 
     torch.set_num_threads(1)
 
     def run(steps: int, number: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as root:
-            made = plan.make(_study(study, corpus, steps, number, method), root)
+            made = plan.make(_study(settings, corpus, steps, number, method), root)
             marks: list[tuple[float, float]] = []
 
             def mark(event: Any) -> None:
@@ -90,8 +90,8 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
             return {"wall_s": wall, "cpu_s": marks[-1][1] - marks[0][1], "boundary_s": boundary}
 
     def record(root: str, round_id: str) -> Any:
-        from ticlm.platform.store import Store, read_record
-        from ticlm.platform.work import folder_of
+        from ticlm.platform.core.store import Store, read_record
+        from ticlm.platform.study.work import folder_of
 
         found = read_record(Store(root), folder_of(round_id))
         assert found is not None
@@ -188,12 +188,12 @@ def _since(began: tuple[float, float]) -> dict[str, float]:
 
 
 def _module(seed: int) -> Any:
-    from ticlm.platform import model
-    from ticlm.platform.objective import Causal
-    from ticlm.platform.study import PresetModel
+    from ticlm.methods.objectives import Causal
+    from ticlm.platform.models import build
+    from ticlm.platform.models.settings import PresetModel
 
-    made = model.config(PresetModel(name="tiny", changes=json.dumps(SHAPE)), VOCAB, 0)
-    return model.scratch(made, Causal(), seed).train()
+    made = build.config(PresetModel(name="tiny", changes=json.dumps(SHAPE)), VOCAB, 0)
+    return build.scratch(made, Causal(), seed).train()
 
 
 def _study(study: Any, corpus: str, steps: int, seed: int, method: str) -> Any:
@@ -220,7 +220,7 @@ def make_corpus(folder: str, rows: int) -> None:
     """A corpus of invented tokens: speed does not depend on what they are."""
     from benchmarks import corpora
 
-    from ticlm.platform.store import Store
+    from ticlm.platform.core.store import Store
 
     periods = {label: corpora.tokens(rows, LENGTH + 1, VOCAB, seed) for seed, label in enumerate(PERIODS)}
     corpora.publish(folder, periods, VOCAB)
@@ -228,7 +228,7 @@ def make_corpus(folder: str, rows: int) -> None:
 
 
 def _batches(corpus: str) -> list[Any]:
-    from ticlm.platform.shards import Corpus
+    from ticlm.platform.core.corpus import Corpus
 
     reader = Corpus.open(corpus).rows(PERIODS[1], "train")
     return [block["tokens"] for block in reader.all(ROWS) if len(block["tokens"]) == ROWS]

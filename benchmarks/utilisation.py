@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from ticlm.platform import model, step
-from ticlm.platform.model import Workers, local_group
-from ticlm.platform.rounds import Recipe, rounds
-from ticlm.platform.settings import parse
-from ticlm.platform.study import Study
+from ticlm.platform.core.settings import parse
+from ticlm.platform.models import build, sharding
+from ticlm.platform.models.sharding import Workers, local_group
+from ticlm.platform.study.round import Recipe
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.train import step
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="1b", choices=sorted(model.SHAPES))
+    parser.add_argument("--model", default="1b", choices=sorted(build.SHAPES))
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--length", type=int, default=2048)
     parser.add_argument("--batch-rows", type=int, default=32)
@@ -70,11 +72,11 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 def measure(recipe: Recipe, workers: Workers, options: argparse.Namespace) -> tuple[float, int, int]:
     """(median seconds of a step, parameters, FLOPs per token), after five steps that warm up."""
-    made = model.config(recipe.model, 50_432)
+    made = build.config(recipe.model, 50_432)
     with torch.device(workers.device):
-        module = model.scratch(made, recipe.objective, 0)
+        module = build.scratch(made, recipe.objective, 0)
     parameters = sum(p.numel() for p in module.parameters())
-    module = model.place(module.train(), recipe.precision, workers)
+    module = sharding.place(module.train(), recipe.precision, workers)
     if options.compile:
         module.compile()
     optimizer: Any = torch.optim.AdamW(module.parameters(), 1e-4, (0.9, 0.95), 1e-8, 0.033, fused=True)
@@ -85,7 +87,7 @@ def measure(recipe: Recipe, workers: Workers, options: argparse.Namespace) -> tu
         began = time.perf_counter()
         step.train_step(module, optimizer, (), recipe, columns, workers, options.rows)  # its loss is read: it is done
         seconds.append(time.perf_counter() - began)
-    return median(seconds[5:]), parameters, model.flops_per_token(made, parameters, options.length)[1]
+    return median(seconds[5:]), parameters, build.flops_per_token(made, parameters, options.length)[1]
 
 
 if __name__ == "__main__":

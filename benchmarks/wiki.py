@@ -26,10 +26,10 @@ from statistics import median
 from typing import BinaryIO, cast
 from xml.sax.saxutils import escape
 
-from ticlm.datasets.diffs import key, passages, sentences
-from ticlm.datasets.mediawiki import Wiki, revisions
-from ticlm.datasets.unpacked import unpacked
-from ticlm.datasets.wikitext import paragraphs
+from ticlm.datasets.io.unpack import unpacked
+from ticlm.datasets.text.diffs import key, passages, sentences
+from ticlm.datasets.wiki.mediawiki import Wiki, revisions
+from ticlm.datasets.wiki.wikitext import paragraphs
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "mediawiki" / "gensim"
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en">
@@ -149,15 +149,17 @@ def peak(copies: int) -> None:
     and writers that hold 2."""
     import resource
 
-    from ticlm.datasets import buckets, site, wiki_stage
-    from ticlm.datasets.site import Site
-    from ticlm.datasets.wiki_diffs import comparisons
-    from ticlm.datasets.wiki_dumps import WikiDumps
-    from ticlm.platform.store import Store
+    from ticlm.datasets.examples import context
+    from ticlm.datasets.examples.context import Site
+    from ticlm.datasets.io import buckets
+    from ticlm.datasets.wiki import staging
+    from ticlm.datasets.wiki.diffs import comparisons
+    from ticlm.datasets.wiki.dumps import WikiDumps
+    from ticlm.platform.core.store import Store
 
-    wiki_stage.BUCKET_BYTES = 4 << 20
+    staging.BUCKET_BYTES = 4 << 20
     buckets.HELD_BYTES = 2 << 20
-    site.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
+    context.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
     some = pages()[:20]
     with tempfile.TemporaryDirectory() as folder:
         for month in (5, 6):

@@ -141,7 +141,7 @@ def ticlm(*command: object, root: Path) -> None:
 
 def compare(root: Path) -> None:
     """Tokens of both corpora, and the losses side by side, means over seeds."""
-    from ticlm.platform.shards import Corpus
+    from ticlm.platform.core.corpus import Corpus
 
     for variant in VARIANTS:
         periods = Corpus.open(str(root / f"corpora/posts-{variant}@1")).periods.values()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from ticlm.methods.seams import Batch, Context, Penalty
-from ticlm.platform.mixture import Source
+from ticlm.platform.core.mixture import Source
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,10 +16,10 @@ from ticlm.methods.optimizers import AdamW, ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Adapter, Horizon, Leg, Penalty
-from ticlm.platform.errors import InputError
-from ticlm.platform.mixture import Mixture, allot
-from ticlm.platform.periods import Label
-from ticlm.platform.settings import Settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Mixture, allot
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
     WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant, Field(discriminator="kind")

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ticlm.methods.seams import Replay
-from ticlm.platform.mixture import Mixture, Source, allot
+from ticlm.platform.core.mixture import Mixture, Source, allot
 
 
 class NoReplay(Replay):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import Field
 
-from ticlm.platform.mixture import Mixture, Source
-from ticlm.platform.periods import Label
-from ticlm.platform.settings import Settings
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from ticlm.datasets import benchmark, nouns, site
-from ticlm.datasets import corpus as building
-from ticlm.datasets.recipe import Recipe
-from ticlm.platform.shards import Corpus
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.evalsets import recipe as benchmark
+from ticlm.datasets.examples import context, proper_nouns
+from ticlm.platform.core.corpus import Corpus
 
 BUILDER = """
 import sys, ray
@@ -29,11 +30,11 @@ corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: 
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have builds do their work items one after the other in this process; those of examples last first, as their
     order must not count."""
-    monkeypatch.setattr(building, "each", lambda function, items, *_: map(function, items))
-    monkeypatch.setattr(building, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, reversed(items)))
+    monkeypatch.setattr(build, "each", lambda function, items, *_: map(function, items))
+    monkeypatch.setattr(build, "running_ray", contextlib.nullcontext)
+    monkeypatch.setattr(context, "each", lambda function, items, *_: map(function, reversed(items)))
     monkeypatch.setattr(benchmark, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(benchmark, "taggers", lambda of: contextlib.nullcontext(InThisProcess(nouns.Tagger(of))))
+    monkeypatch.setattr(benchmark, "taggers", lambda of: contextlib.nullcontext(InThisProcess(proper_nouns.Tagger(of))))
 
 
 class InThisProcess:

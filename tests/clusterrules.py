@@ -11,9 +11,9 @@ from typing import Any
 from manifestrules import GPU, amount
 from manifests import ROOT, Manifest, cluster, containers, named, pods
 
-from ticlm.platform import study
-from ticlm.platform.errors import TiclmError
-from ticlm.platform.study import Study
+from ticlm.platform.core.errors import TiclmError
+from ticlm.platform.study import settings
+from ticlm.platform.study.settings import Study
 
 
 def ray_problems(manifests: list[Manifest]) -> list[str]:
@@ -78,7 +78,7 @@ def study_of(manifests: list[Manifest]) -> Study:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "study.yaml")
         file.write_text(named(manifests, "ConfigMap", "ticlm-study")["data"]["study.yaml"])
-        return study.load(str(file))
+        return settings.load(str(file))
 
 
 def command_problems(manifests: list[Manifest]) -> list[str]:
@@ -103,7 +103,7 @@ def ticlm_problems(arguments: list[str]) -> list[str]:
     """What is wrong with a command line of ticlm; nothing of it is run."""
     import typer.main
 
-    from ticlm.platform.cli import app
+    from ticlm.platform.cli.main import app
 
     return command_line_problems(typer.main.get_command(app), "ticlm", arguments)
 

@@ -23,14 +23,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ticlm.platform.mixture import Split
-from ticlm.platform.periods import Calendar
-from ticlm.platform.rows import Column, to_parquet
-from ticlm.platform.settings import parse
-from ticlm.platform.shards import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
-from ticlm.platform.store import Attempt, Store
-from ticlm.platform.study import Study
-from ticlm.platform.work import ChainWork
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Attempt, Store
+from ticlm.platform.core.token_rows import Column, to_parquet
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork
 
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 
@@ -264,7 +264,7 @@ def forks(
 
 def _after_saves(saves: int, then: Callable[[Any], None]) -> Callable[..., None]:
     """`Writer.save` that calls `then(workers)` once so many mid-round checkpoints are whole."""
-    from ticlm.platform.checkpoint import Writer
+    from ticlm.platform.train.checkpoint import Writer
 
     real, left = Writer.save, saves
 
@@ -291,12 +291,12 @@ def run_until() -> Callable[[ChainWork, int], None]:
         raise Stopped
 
     def run(work: ChainWork, saves: int) -> None:
-        from ticlm.platform import chain, checkpoint
-        from ticlm.platform.model import Workers
+        from ticlm.platform.models.sharding import Workers
+        from ticlm.platform.train import checkpoint, trainer
 
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
             patch.setattr(checkpoint.Writer, "save", _after_saves(saves, stop))
-            chain.run_chain(work, Workers())
+            trainer.run_chain(work, Workers())
 
     return run
 
@@ -305,8 +305,8 @@ def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int
     """One rank of a world; after `saves` mid-round checkpoints it is gone without a word."""
     import torch.distributed as dist
 
-    from ticlm.platform import chain, checkpoint
-    from ticlm.platform.model import Workers, local_group
+    from ticlm.platform.models.sharding import Workers, local_group
+    from ticlm.platform.train import checkpoint, trainer
 
     def die(workers: Workers) -> None:
         workers.barrier()
@@ -316,10 +316,10 @@ def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int
         checkpoint.Writer.save = _after_saves(saves, die)  # type: ignore[method-assign]
     if world == 1:
         with local_group(work.rounds[0].recipe.precision, "cpu"):
-            chain.run_chain(work, Workers())
+            trainer.run_chain(work, Workers())
         return
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
-    chain.run_chain(work, Workers(rank, world))
+    trainer.run_chain(work, Workers(rank, world))
     dist.barrier()
     dist.destroy_process_group()
 

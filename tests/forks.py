@@ -28,11 +28,11 @@ LOADED = (
     "transformers.generation",
     "pandas",
     "rich.progress",
-    "ticlm.platform.chain",
-    "ticlm.platform.driver",
-    "ticlm.platform.evaluation",
-    "ticlm.platform.report",
-    "ticlm.platform.cli",
+    "ticlm.platform.train.trainer",
+    "ticlm.platform.run.driver",
+    "ticlm.platform.eval.cells",
+    "ticlm.platform.report.write",
+    "ticlm.platform.cli.main",
 )
 
 

@@ -10,14 +10,14 @@ import pandas as pd
 from calendars import CHECKPOINTS, CUTOFFS, NUMPY, PYTORCH, WIKI
 from numpy.typing import NDArray
 
-from ticlm.platform.conventions import Preset
-from ticlm.platform.differences import differences
-from ticlm.platform.matrix import views
-from ticlm.platform.page import render
-from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.report import summarize
-from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
-from ticlm.platform.tallies import CountedExamples
+from ticlm.platform.analysis.conventions import Preset
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.paired_bootstrap import differences
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.analysis.tallies import CountedExamples
+from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
+from ticlm.platform.report.page import render
 
 FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"

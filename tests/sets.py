@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.periods import Period, span
-from ticlm.platform.reading import Continuation, Cut, Reading
-from ticlm.platform.store import Store
-from ticlm.platform.tasks import Measurement, Task
+from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.periods import Period, span
+from ticlm.platform.core.store import Store
+from ticlm.platform.tasks.answerer import Continuation, Cut, Reading
+from ticlm.platform.tasks.base import Measurement, Task
 
 PERIOD = "202301"
 

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import py7zr
 import zstandard
 
-from ticlm.datasets.stackexchange import TABLES, Row, Table
+from ticlm.datasets.stackexchange.dumps import TABLES, Row, Table
 
 BOM = b"\xef\xbb\xbf"
 PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}

@@ -12,10 +12,10 @@ import torch
 from speakers import END, KINDS, TEXTS, byte_level, fast, said_directly, speaker
 from transformers import LlamaForCausalLM
 
-from ticlm.platform.answerer import Checkpoint
-from ticlm.platform.errors import InputError
-from ticlm.platform.objective import Causal
-from ticlm.platform.reading import NO_TOKEN, TOO_LONG, Continuation, Cut
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut
 
 LONG = " ".join(TEXTS)
 
@@ -236,7 +236,7 @@ def test_folders_that_cannot_read_are_told_in_one_line(tmp_path: Path, broken: A
 def test_an_encoder_decoder_reads_no_texts(tmp_path: Path) -> None:
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from ticlm.platform.objective import Seq2Seq
+    from ticlm.methods.objectives import Seq2Seq
 
     fast(byte_level()).save_pretrained(tmp_path)
     config = T5Config(vocab_size=400, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=1, decoder_start_token_id=0)

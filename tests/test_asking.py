@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from sets import PERIOD, Prompter, kept, measured
 from speakers import KINDS, TEXTS, said_directly, speaker
 
-from ticlm.platform.answerer import Checkpoint
-from ticlm.platform.asking import DocumentPerplexity, NounPerplexity, ReadingTask, overlapping
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example
-from ticlm.platform.objective import Causal
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
+from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity, ReadingTask, overlapping
 
 VISIT, OTHER = "Emmanuel Macron visited Paris.", "Oslo"
 PIECES: dict[str, list[tuple[str, float]]] = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.blanks import (
+from ticlm.datasets.examples.blanks import (
     ABSENT,
     APART,
     BLANK,
@@ -24,7 +24,7 @@ from ticlm.datasets.blanks import (
     mention,
     names,
 )
-from ticlm.platform.examples import Example
+from ticlm.platform.core.examples import Example
 
 TREX = Path(__file__).parents[2] / "shared/data/lama_trex/trex_sample.jsonl.gz"
 

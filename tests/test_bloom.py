@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticlm.datasets.bloom import BLOCK_BYTES, BloomFilter, Hashes, blocked_rate, size
-from ticlm.platform.store import Store
+from ticlm.datasets.dedup.bloom import BLOCK_BYTES, BloomFilter, Hashes, blocked_rate, size
+from ticlm.platform.core.store import Store
 
 
 def hashes(count: int, seed: int = 0) -> Hashes:

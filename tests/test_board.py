@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import driver, plan
-from ticlm.platform.board import Board, Guard, Leaving, cause, progress
-from ticlm.platform.errors import InputError, RunError, TiclmError
-from ticlm.platform.nodes import Watch
-from ticlm.platform.store import Attempt, Store
-from ticlm.platform.study import Study
-from ticlm.platform.work import ChainWork, folder_of
+from ticlm.platform.cluster.nodes import Watch
+from ticlm.platform.cluster.restarts import Board, Guard, Leaving, cause, progress
+from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.store import Attempt, Store
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, work_of
 
 
 class Died(Exception):
@@ -32,7 +32,7 @@ class Died(Exception):
 def work(toy_root: Path, toy_study: Callable[..., Study]) -> ChainWork:
     """A trunk of one round, in an empty root."""
     made = plan.make(toy_study(), str(toy_root))
-    return driver.work_of(made, made.chains[0])
+    return work_of(made, made.chains[0])
 
 
 def checkpoint(work: ChainWork, step: int, whole: bool = True, attempt: str = "one") -> None:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform import bootstrap
-from ticlm.platform.bootstrap import log_mean_exp, mean, ratio, ratios
-from ticlm.platform.likelihood import mean_and_stderr
+from ticlm.platform.tasks import statistics
+from ticlm.platform.tasks.statistics import log_mean_exp, mean, mean_and_stderr, ratio, ratios
 
 COUNTS = np.random.default_rng(1).lognormal(4, 1, 300).astype(int) + 1
 SUMS = COUNTS * np.random.default_rng(2).normal(3, 0.4, 300)
@@ -47,8 +46,8 @@ def test_it_is_scipys_bootstrap() -> None:
     theirs = scipys(
         (SUMS, COUNTS.astype(float)),
         statistic,
-        n_resamples=bootstrap.RESAMPLES,
-        batch=bootstrap.DRAWN_AT_ONCE // len(SUMS),
+        n_resamples=statistics.RESAMPLES,
+        batch=statistics.DRAWN_AT_ONCE // len(SUMS),
         vectorized=True,
         paired=True,
         method="percentile",
@@ -60,7 +59,7 @@ def test_it_is_scipys_bootstrap() -> None:
 def test_the_same_values_have_the_same_error_however_many_are_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ratio(SUMS, COUNTS), log_mean_exp(SUMS)
     assert before == (ratio(SUMS, COUNTS), log_mean_exp(SUMS))
-    monkeypatch.setattr(bootstrap, "DRAWN_AT_ONCE", 1)
+    monkeypatch.setattr(statistics, "DRAWN_AT_ONCE", 1)
     assert ratio(SUMS, COUNTS) == pytest.approx(before[0])
     assert log_mean_exp(SUMS) == pytest.approx(before[1])
 

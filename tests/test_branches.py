@@ -27,9 +27,9 @@ from transformers import (
     Olmo2ForCausalLM,
 )
 
-from ticlm.platform import branches
-from ticlm.platform.branches import Branches, branch_scores
-from ticlm.platform.likelihood import Scores, Window, window_scores
+from ticlm.platform.eval import shared_context
+from ticlm.platform.eval.likelihood import Scores, Window, window_scores
+from ticlm.platform.eval.shared_context import Branches, branch_scores
 
 VOCAB = 41
 SMALL: dict[str, Any] = {
@@ -110,12 +110,12 @@ def test_continuations_read_together_score_as_apart(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHARING)
 def test_these_models_read_a_context_once(name: str) -> None:
-    assert branches._reads_branches(made(name))
+    assert shared_context._reads_branches(made(name))
 
 
 @pytest.mark.parametrize("name", APART)
 def test_these_models_cannot(name: str) -> None:
-    assert not branches._reads_branches(made(name))
+    assert not shared_context._reads_branches(made(name))
 
 
 @settings(max_examples=25)
@@ -146,15 +146,15 @@ def test_a_context_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_would_take_too_much_memory_is_read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = questions((9, 3, 5), (4, 1, 6, 2, 2))
-    monkeypatch.setattr(branches, "LONGEST", 16)
+    monkeypatch.setattr(shared_context, "LONGEST", 16)
     rows: list[int] = []
-    row = branches._row
+    row = shared_context._row
 
     def spy(question: Branches) -> Any:
         rows.append(len(question.context))
         return row(question)
 
-    monkeypatch.setattr(branches, "_row", spy)
+    monkeypatch.setattr(shared_context, "_row", spy)
     assert_same(branch_scores(LLAMA, asked), apart(LLAMA, asked))
     assert rows == [3, 4], "a probe, and the one that fits"
 

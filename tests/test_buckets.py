@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import buckets as module
-from ticlm.datasets.buckets import Buckets
-from ticlm.platform.store import Store
+from ticlm.datasets.io import buckets
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.platform.core.store import Store
 
 Records = list[tuple[str, str, int]]
 
@@ -24,7 +24,7 @@ def test_every_record_is_in_the_bucket_of_its_key_in_the_order_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, records: Records, count: int, held: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "HELD_BYTES", held)
+        patch.setattr(buckets, "HELD_BYTES", held)
         made = Buckets(Store(tmp_path_factory.mktemp("root")), "joined", count)
         for name in "ab":
             with made.writing(name) as into:

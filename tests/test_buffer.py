@@ -14,13 +14,14 @@ import pytest
 
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.errors import InputError
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.mixture import Source
-from ticlm.platform.plan import Plan, make
-from ticlm.platform.rounds import Drawn, Round, _cut, rounds
-from ticlm.platform.shards import Corpus
-from ticlm.platform.study import Study
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Source
+from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.round import Drawn, Round
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import _cut, rounds
+from ticlm.platform.train.loader import Feed, Reader
 
 Studies = Callable[..., Study]
 LENGTH, BATCH, STEPS, ROWS = 16, 4, 4, 96

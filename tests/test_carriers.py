@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ticlm.platform.ingest import Feed, stream
-from ticlm.platform.rounds import rounds
-from ticlm.platform.study import Study
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.train.loader import Feed, stream
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 

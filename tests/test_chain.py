@@ -17,15 +17,19 @@ import pytest
 import torch
 
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform import chain, checkpoint, driver, model, plan
-from ticlm.platform.checkpoint import newest
-from ticlm.platform.errors import InputError, RunError
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.model import Workers
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Cadence, Resources, Study
-from ticlm.platform.work import ChainWork, folder_of, published
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.models import folders
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.resources import Cadence, Resources
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.train import checkpoint, trainer
+from ticlm.platform.train.checkpoint import newest
+from ticlm.platform.train.loader import Feed, Reader
 
 MakeStudy = Callable[..., Study]
 RunUntil = Callable[[ChainWork, int], None]
@@ -34,17 +38,17 @@ EVERY_SECOND = Resources(trainer="process", device="cpu", cadence=Cadence(second
 SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
 
 
-def work_of(toy_study: MakeStudy, root: Path, cadence: int = 2, **changes: Any) -> ChainWork:
+def chain_work(toy_study: MakeStudy, root: Path, cadence: int = 2, **changes: Any) -> ChainWork:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": cadence}}
     method = {"base": "replay-half", "schedule": SCHEDULE}
     made = plan.make(toy_study(**{"methods": [method], "periods": THREE, "resources": resources} | changes), str(root))
     (found,) = made.chains
-    return driver.work_of(made, found)
+    return work_of(made, found)
 
 
 def run(work: ChainWork) -> dict[str, str]:
     """Hashes of what each round of a chain left behind, after running it to its end."""
-    assert chain.run_chain(work, Workers()) == list(work.ids)
+    assert trainer.run_chain(work, Workers()) == list(work.ids)
     return {
         f"{number} {file.path}": file.sha256
         for number, round_id in enumerate(work.ids)
@@ -66,11 +70,11 @@ def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_befor
     toy_root: Path, toy_study: MakeStudy
 ) -> None:
     wild = {"kind": "cosine", "max_rate": 1e30, "end_rate": 1e30, "warmup_steps": 0}
-    work = work_of(toy_study, toy_root, 1, methods=[{"base": "cyclic-cosine", "schedule": wild}])
+    work = chain_work(toy_study, toy_root, 1, methods=[{"base": "cyclic-cosine", "schedule": wild}])
     with pytest.raises(
         RunError, match=r"period 202302, step 1: loss (nan|inf).*last good checkpoint is kept"
     ) as caught:
-        chain.run_chain(work, Workers())
+        trainer.run_chain(work, Workers())
     store = Store(toy_root)
     told = store.read_json(str(caught.value).rpartition("(all in ")[2].removesuffix(")").removeprefix(f"{toy_root}/"))
     rows = Reader(Feed(work.rounds, work.corpora)).rows(1, 1)
@@ -114,7 +118,7 @@ def test_a_checkpoint_is_written_beside_the_training(
     toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, run_until: RunUntil
 ) -> None:
     """The write of step 2 ends only after step 5 is trained, and yet holds the state after step 2."""
-    work = work_of(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
+    work = chain_work(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
     expected = run(work)
     again = elsewhere(work, "again")
     trained, waited, steps = threading.Event(), [], []
@@ -134,9 +138,9 @@ def test_a_checkpoint_is_written_beside_the_training(
         patch.setattr(checkpoint, "write", slow_write)
         patch.setattr(WarmupCosine, "rate", watched_rate)
         patch.setattr(Cadence, "due", lambda *_: steps == [0, 1])
-        patch.setattr(chain, "publish", stop)
+        patch.setattr(trainer, "publish", stop)
         with pytest.raises(KeyboardInterrupt):
-            chain.run_chain(replace(again, resources=EVERY_SECOND), Workers())
+            trainer.run_chain(replace(again, resources=EVERY_SECOND), Workers())
     assert waited == [True], "the training waited for the checkpoint"
     last = newest(Store(again.root), folder_of(work.ids[0]))
     assert last is not None and last.endswith("steps/00000002")
@@ -145,7 +149,7 @@ def test_a_checkpoint_is_written_beside_the_training(
 
 def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
     """Two attempts died while they wrote later steps; what they left must not push out what is whole."""
-    work = work_of(toy_study, toy_root, 1)
+    work = chain_work(toy_study, toy_root, 1)
     store, folder = Store(work.root), folder_of(work.ids[0])
     run_until(work, 2)
     for attempt in ("torn-1", "torn-2"):
@@ -160,12 +164,12 @@ def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, r
 def test_a_checkpoint_of_another_model_is_refused_in_one_line(
     toy_root: Path, toy_study: MakeStudy, run_until: RunUntil
 ) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     run_until(work, 1)
     changes = {"hidden_size": 16, "intermediate_size": 48, "num_hidden_layers": 1}
-    other = work_of(toy_study, toy_root, model={"name": "tiny", "changes": changes})
+    other = chain_work(toy_study, toy_root, model={"name": "tiny", "changes": changes})
     with pytest.raises(InputError, match=r"is not of this model: .*mlp.*; remove it") as caught:
-        chain.run_chain(replace(other, ids=work.ids), Workers())
+        trainer.run_chain(replace(other, ids=work.ids), Workers())
     assert "\n" not in str(caught.value)
 
 
@@ -175,7 +179,7 @@ def stop(*_: Any) -> None:
 
 def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_study: MakeStudy) -> None:
     """A node that is about to go says so; one checkpoint is made of that, not one a step."""
-    work = work_of(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
+    work = chain_work(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
     store, seen = Store(toy_root), []
 
     def urgent() -> bool:
@@ -183,7 +187,7 @@ def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_
         seen.append(last and last[-1])
         return 3 <= len(seen) <= 5
 
-    chain.run_chain(work, Workers(), urgent=urgent)
+    trainer.run_chain(work, Workers(), urgent=urgent)
     assert seen[:6] == [None, None, None, "3", "3", "3"]
 
 
@@ -210,7 +214,7 @@ def test_no_more_is_lost_than_half_a_minute_or_a_hundredth(
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None], run_until: RunUntil
 ) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     expected = run(work)
     again = elsewhere(work, "again")
     run_until(again, 1)
@@ -247,7 +251,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
 def test_dropout_resumes_to_the_same_bits(
     toy_root: Path, toy_study: MakeStudy, dropout: dict[str, Any], run_until: RunUntil
 ) -> None:
-    work = work_of(toy_study, toy_root, model=dropout)
+    work = chain_work(toy_study, toy_root, model=dropout)
     expected = run(work)
     again = elsewhere(work, "again")
     run_until(again, 1)
@@ -259,7 +263,7 @@ def test_dropout_resumes_to_the_same_bits(
     none = json.loads(json.dumps(dropout).replace('"attention_dropout": 0.3', '"attention_dropout": 0.0'))
     if none == dropout:
         none["config"] |= {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
-    without = work_of(toy_study, toy_root, model=none)
+    without = chain_work(toy_study, toy_root, model=none)
     run(without)
     assert [losses_of(without, number) for number in range(3)] != losses, "was there any dropout?"
 
@@ -272,7 +276,7 @@ def losses_of(work: ChainWork, number: int) -> list[float]:
 def test_a_published_round_is_a_hugging_face_folder(toy_root: Path, toy_study: MakeStudy) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     run(work)
     folder = toy_root / published(Store(toy_root), work.ids[-1])
     module, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -280,13 +284,13 @@ def test_a_published_round_is_a_hugging_face_folder(toy_root: Path, toy_study: M
     encoded = tokenizer("w1 w2 w3", return_tensors="pt")
     assert encoded["input_ids"].tolist() == [[1, 2, 3]]
     assert module.config.eos_token_id == tokenizer.eos_token_id == 63
-    ours = model.load(folder).eval()
+    ours = folders.load(folder).eval()
     with torch.no_grad():
         assert torch.equal(module(encoded["input_ids"]).logits, ours(encoded["input_ids"]).logits)
 
 
 def test_weights_pass_from_round_to_round_as_through_the_published_folder(toy_root: Path, toy_study: MakeStudy) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     expected = run(work)
     single = elsewhere(work, "single")
     for number, spec in enumerate(work.rounds):
@@ -296,7 +300,7 @@ def test_weights_pass_from_round_to_round_as_through_the_published_folder(toy_ro
 
 
 def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     expected = run(work)
     again = elsewhere(work, "again")
     run_until(again, 1)
@@ -314,7 +318,7 @@ def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeSt
 
 
 def test_a_finished_chain_is_not_touched_again(toy_root: Path, toy_study: MakeStudy) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     run(work)
     before = {path: (toy_root / path).stat().st_mtime_ns for path in Store(toy_root).walk()}
     run(work)
@@ -323,7 +327,7 @@ def test_a_finished_chain_is_not_touched_again(toy_root: Path, toy_study: MakeSt
 
 def test_training_needs_no_ray(toy_root: Path, toy_study: MakeStudy, tmp_path: Path) -> None:
     """Where Ray is not installed, a chain trains in one process; so it does on a machine lent for its accelerator."""
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     (tmp_path / "work").write_bytes(pickle.dumps(work))
     script = f"""
 import sys, pickle
@@ -337,9 +341,9 @@ print(*chain.run_chain(pickle.load(open({str(tmp_path / "work")!r}, "rb")), Work
 
 
 def test_progress_counts_over_the_whole_chain(toy_root: Path, toy_study: MakeStudy) -> None:
-    work = work_of(toy_study, toy_root)
+    work = chain_work(toy_study, toy_root)
     events: list[Any] = []
-    chain.run_chain(work, Workers(), events.append)
+    trainer.run_chain(work, Workers(), events.append)
     ends = [event for event in events if event["finished"]]
     assert [event["period"] for event in ends] == ["202301", "202302", "202303"]
     assert [event["step"] for event in ends] == [6, 10, 14]

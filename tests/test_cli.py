@@ -18,10 +18,10 @@ from typing import Any
 import publishedfiles
 import pytest
 
-from ticlm.platform.lease import lease
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.lease import lease
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.study.settings import Study
 
 Forks = Callable[..., list[tuple[int, Any]]]
 MakeCorpus = Callable[..., Corpus]
@@ -46,14 +46,15 @@ def command(
     arguments: tuple[str, ...], environment: dict[str, str], errors: str, before: Callable[[], None] = lambda: None
 ) -> None:
     """`ticlm …` in this process, its stderr apart from its stdout and its page (seconds of drawing) left out."""
-    from ticlm.platform import cli, report
+    from ticlm.platform.cli import main
+    from ticlm.platform.report import write as report
 
     vars(report)["write"] = lambda *_: None
     os.environ.update(environment)
     before()
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     sys.argv = ["ticlm", *arguments]
-    cli.main()
+    main.main()
 
 
 @dataclass(frozen=True)
@@ -226,13 +227,13 @@ def test_a_tokenizer_that_did_not_cut_the_corpus_is_refused(desk: Desk) -> None:
 
 
 def test_a_model_folder_too_small_for_the_tokenizer_is_refused(desk: Desk) -> None:
-    from ticlm.platform import model
-    from ticlm.platform.objective import Causal
-    from ticlm.platform.study import PresetModel
+    from ticlm.methods.objectives import Causal
+    from ticlm.platform.models import build, folders
+    from ticlm.platform.models.settings import PresetModel
 
-    made = model.config(PresetModel(name="tiny"), 50)
+    made = build.config(PresetModel(name="tiny"), 50)
     folder = desk.root.parent / "small"
-    model.publish(model.scratch(made, Causal(), 0).state_dict(), made, Causal(), [], folder)
+    folders.publish(build.scratch(made, Causal(), 0).state_dict(), made, Causal(), [], folder)
     study = desk.write(desk.study | {"model": {"kind": "folder", "path": str(folder), "as_of": "202212"}})
     desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(2, "vocabulary of 50", "64 tokens")
 

@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import cluster, driver, evaluation, plan
-from ticlm.platform.errors import InputError, RunError, Stopped
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.work import folder_of, published
+from ticlm.platform.cluster import ray_train
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError, RunError, Stopped
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.eval import cells
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import folder_of, published, work_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 MakeStudy = Callable[..., Study]
@@ -79,7 +82,7 @@ def test_a_killed_worker_changes_no_bit(
     made = plan.make(study, str(toy_root))
     (chain,) = made.chains
     assert made.share(chain) == (2, 2)
-    work = driver.work_of(made, chain)
+    work = work_of(made, chain)
     undisturbed = replace(work, root=str(toy_root.parent / "undisturbed"))
     train_world(undisturbed, 2)  # plain gloo processes
 
@@ -101,7 +104,7 @@ def test_a_killed_worker_changes_no_bit(
     assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start of the workers"
 
     driver.evaluate(made)
-    assert evaluation.units(made) == []
+    assert cells.units(made) == []
 
 
 def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
@@ -129,7 +132,7 @@ def test_a_chain_that_always_fails_ends_with_its_cause(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What no worker can mend: at the end of the round there is no tokenizer to publish with its model."""
-    monkeypatch.setattr(cluster, "RESTARTS", 1)
+    monkeypatch.setattr(ray_train, "RESTARTS", 1)
     shutil.rmtree(toy_root / "corpora/toy@1/tokenizer")
     made = plan.make(study_of(toy_study, 4, workers=2), str(toy_root))
     with pytest.raises(RunError) as caught:
@@ -147,7 +150,7 @@ def test_a_stop_frees_what_the_workers_had_reserved_and_the_next_run_ends_in_the
 
     made = plan.make(study_of(toy_study, 120, workers=2), str(toy_root))
     (chain,) = made.chains
-    work = driver.work_of(made, chain)
+    work = work_of(made, chain)
     undisturbed = replace(work, root=str(toy_root.parent / "undisturbed"))
     train_world(undisturbed, 2)
 

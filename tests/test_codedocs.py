@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 import web
 
-from ticlm.datasets import benchmark
-from ticlm.datasets import site as sites
-from ticlm.datasets.benchmark import Benchmark
-from ticlm.datasets.codedocs import CodeDocs
-from ticlm.datasets.docpages import DocPages
-from ticlm.datasets.example_files import ExampleFiles
-from ticlm.datasets.recipe import FOLDER
-from ticlm.datasets.releases import with_login
-from ticlm.platform.census import Step
-from ticlm.platform.errors import InputError, RunError
-from ticlm.platform.examples import Example, Examples
-from ticlm.platform.settings import load, parse
+from ticlm.datasets.codedocs.pages import DocPages
+from ticlm.datasets.codedocs.releases import with_login
+from ticlm.datasets.corpus.recipe import FOLDER
+from ticlm.datasets.evalsets import recipe
+from ticlm.datasets.evalsets.files import ExampleFiles
+from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
+from ticlm.datasets.examples import context
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.settings import load, parse
 
 REAL = Path(__file__).parents[2] / "shared/data/codedocs_numpy"
 MODULE = '''"""Sums of numbers, as many as you like."""
@@ -73,7 +73,7 @@ def docs(**settings: Any) -> CodeDocs:
 
 
 def build(maker: CodeDocs | ExampleFiles, root: Path, name: str = "toy") -> Examples:
-    return benchmark.build(Benchmark(name=name, version="1", examples=maker), str(root))
+    return recipe.build(Benchmark(name=name, version="1", examples=maker), str(root))
 
 
 def pages(examples: Examples) -> dict[str, list[Example]]:
@@ -185,8 +185,8 @@ def test_a_release_of_a_month_that_stands_is_counted_and_said(tmp_path: Path) ->
 
     def built(count: int) -> tuple[Examples, list[Step]]:
         maker = docs(path=str(tmp_path / "{version}"), releases=releases[:count])
-        found = benchmark.build(Benchmark(name="toy", version="1", examples=maker), str(tmp_path), told.append)
-        return found, list(benchmark.builds(found.store)[-1].steps)
+        found = recipe.build(Benchmark(name="toy", version="1", examples=maker), str(tmp_path), told.append)
+        return found, list(recipe.builds(found.store)[-1].steps)
 
     within = {"followed within the month": 1}
     first, steps = built(2)
@@ -218,7 +218,7 @@ def test_what_is_said_of_releases_does_not_depend_on_where_a_build_broke(
         build(made, tmp_path)
     assert list(Examples.open(str(tmp_path / "examples/toy@1")).periods) == ["201706"]
     resumed, whole = build(made, tmp_path), build(made, tmp_path / "at once")
-    assert benchmark.builds(resumed.store)[-1].steps == benchmark.builds(whole.store)[-1].steps
+    assert recipe.builds(resumed.store)[-1].steps == recipe.builds(whole.store)[-1].steps
     assert pages(resumed) == pages(whole)
 
 
@@ -361,8 +361,8 @@ def test_ray_gives_the_same_pages(ray_local: None, tmp_path: Path) -> None:
     made = docs(path=str(tmp_path / "{version}"), releases=releases)
     by_ray = build(made, tmp_path / "ray")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sites, "each", lambda function, items, *_: map(function, items))
-        patch.setattr(benchmark, "running_ray", contextlib.nullcontext)
+        patch.setattr(context, "each", lambda function, items, *_: map(function, items))
+        patch.setattr(recipe, "running_ray", contextlib.nullcontext)
         alone = build(made, tmp_path / "alone")
     assert pages(by_ray) == pages(alone)
     assert [by_ray.periods[label].subsets for label in by_ray.periods] == [
@@ -392,6 +392,6 @@ def test_real_pages_that_lie_ready_are_all_read(tmp_path: Path) -> None:
     found = build(given_pages(REAL), tmp_path)
     lines = {path.name[:6]: len(gzip.decompress(path.read_bytes()).splitlines()) for path in REAL.glob("*.jsonl.gz")}
     kept = {label: one.subsets["all"].rows for label, one in found.periods.items()}
-    records, examples = benchmark.builds(found.store)[-1].steps
+    records, examples = recipe.builds(found.store)[-1].steps
     assert records.read == sum(lines.values()) and examples.kept == records.kept == sum(kept.values())
     assert kept.keys() == lines.keys()

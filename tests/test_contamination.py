@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ticlm.platform import driver, plan
-from ticlm.platform.census import Census, Overlap
-from ticlm.platform.contamination import Contamination, contamination
-from ticlm.platform.matrix import views
-from ticlm.platform.outcome import study_result
-from ticlm.platform.periods import Calendar
-from ticlm.platform.results import COLUMNS, MethodResult, Metric, PeriodText, StudyResult
-from ticlm.platform.shards import Corpus
-from ticlm.platform.study import Study
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.contamination import Contamination, contamination
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.results import COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.core.accounting import Census, Overlap
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
 
 MONTHS = ("202301", "202302", "202303")
 Losses = Mapping[tuple[str, str], Sequence[float]]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ticlm.datasets.bloom import BloomFilter
-from ticlm.datasets.dedup import Deduplicate
-from ticlm.datasets.judging import Verdict, judge, shingled, surviving, without
+from ticlm.datasets.dedup.bloom import BloomFilter
+from ticlm.datasets.dedup.paragraphs import Verdict, judge, shingled, surviving, without
+from ticlm.datasets.dedup.settings import Deduplicate
 
 GOLDEN = [
     ("a b c d e f g\na b c d e f g", "a b c d e f g"),

@@ -9,10 +9,10 @@ from calendars import CHECKPOINTS
 from numpy.typing import NDArray
 from reports import METHODS, tic_lm
 
-from ticlm.platform.conventions import named
-from ticlm.platform.differences import differences, paired, told
-from ticlm.platform.report import summarize
-from ticlm.platform.results import StudyResult
+from ticlm.platform.analysis.conventions import named
+from ticlm.platform.analysis.paired_bootstrap import differences, paired, told
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.summary import summarize
 
 MEANS = ("backward", "in_distribution", "forward")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import diffs
-from ticlm.datasets.diffs import Passage, TooRepetitive, key, passages, sentences
+from ticlm.datasets.text import diffs
+from ticlm.datasets.text.diffs import Passage, TooRepetitive, key, passages, sentences
 
 OLD = ["Alpha is one.", "Beta has 3.14 units. It is old.", "Gamma stays."]
 NEW = ["A new lead.", "Alpha is one!", "Beta has 3.15 units. It is old.", "Gamma stays."]

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from ticlm.datasets.docstrings import docstring_pages
-from ticlm.datasets.rst import BrokenPage
+from ticlm.datasets.codedocs.docstrings import docstring_pages
+from ticlm.datasets.codedocs.rst import BrokenPage
 
 
 def pages(source: str | bytes, path: str = "toy/sums.py") -> dict[str, str]:

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from ticlm.datasets import formats
-from ticlm.datasets.documents import Bad, Document, Fields, FileDocuments, Piece, moment
-from ticlm.datasets.filters import MinChars, Outcome, passed
-from ticlm.datasets.recipe import Recipe, Splits
-from ticlm.platform.errors import InputError
-from ticlm.platform.periods import Calendar
-from ticlm.platform.settings import load, packaged, parse
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.splits import Splits
+from ticlm.datasets.filters.refinedweb import MinChars, Outcome, passed
+from ticlm.datasets.io import records as formats
+from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece, moment
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import load, packaged, parse
 
 MAY = datetime(2013, 5, 1, tzinfo=UTC)
 

@@ -18,13 +18,17 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import driver, evaluation, plan
-from ticlm.platform.identity import weights_of
-from ticlm.platform.periods import Calendar
-from ticlm.platform.results import read_cells
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Cadence, Study
-from ticlm.platform.work import folder_of
+from ticlm.platform.core import progress
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.resources import Cadence
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import folder_of, work_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -92,14 +96,14 @@ def cluster_of(nodes: int) -> Iterator[tuple[Any, list[Any]]]:
 @contextmanager
 def training(study: Study, root: str) -> Iterator[Story]:
     """The study's only chain trains while the block runs, and to its end after it."""
-    from ticlm.platform.cluster import fit
+    from ticlm.platform.cluster.ray_train import fit
 
     made, story = plan.make(study, root), Story()
     (chain,) = made.chains
 
     def train() -> None:
         try:
-            fit(driver.work_of(made, chain), made.share(chain), story.keep, threading.Event())
+            fit(work_of(made, chain), made.share(chain), story.keep, threading.Event())
         except Exception as error:
             story.error = error
 
@@ -170,7 +174,7 @@ def two_chains(study: Study, root: str) -> list[str]:
     """What was said while a study trained on a single node."""
     said: list[str] = []
 
-    class Show(driver.Silent):
+    class Show(progress.Silent):
         def update(self, name: str, done: int, note: str = "") -> None:
             if not said or said[-1] != name:
                 said.append(name)
@@ -240,7 +244,7 @@ def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(place: Place, tr
 
     made = plan.make(place.study, str(place.folder / "quiet"))
     (chain,) = made.chains
-    work = driver.work_of(made, chain)
+    work = work_of(made, chain)
     whole = work.resources.model_copy(update={"micro_batch_rows": None})
     train_world(replace(work, resources=whole), 1)
     for root in ("chaos", "quiet"):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from speakers import KINDS, byte_level, fast, metaspace
 
-from ticlm.platform.asking import overlapping
-from ticlm.platform.encoding import Encoder, excerpt
-from ticlm.platform.errors import InputError
-from ticlm.platform.reading import Cut
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.eval.tokenization import Encoder, excerpt
+from ticlm.platform.tasks.answerer import Cut
+from ticlm.platform.tasks.documents import overlapping
 
 ENCODERS = {name: Encoder(fast(made()), 10_000, "here") for name, made in KINDS.items()}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -14,22 +14,28 @@ import numpy as np
 import pytest
 import torch
 
-from ticlm.platform import driver, evaluation, evaluators, model, plan
-from ticlm.platform.answerer import Answerer
-from ticlm.platform.asking import DocumentPerplexity
-from ticlm.platform.errors import InputError, RunError
-from ticlm.platform.identity import weights_of
-from ticlm.platform.objective import Causal
-from ticlm.platform.outcome import study_result
-from ticlm.platform.plan import Plan
-from ticlm.platform.results import Cell, read_cells
-from ticlm.platform.rows import to_parquet
-from ticlm.platform.settings import fingerprint
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
-from ticlm.platform.tasks import Measurement, Perplexity, PerplexityOn, Task
-from ticlm.platform.work import published
+from ticlm.methods.objectives import Causal
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.store import Store
+from ticlm.platform.core.token_rows import to_parquet
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval import fanout
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.models import folders
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import published
+from ticlm.platform.tasks.answerer import Answerer
+from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.documents import DocumentPerplexity
+from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]
@@ -75,7 +81,7 @@ def test_a_cell_is_the_mean_loss_of_the_held_out_rows(toy_root: Path, toy_study:
     made = run(toy_study(methods=[PLAIN], periods=TWO), toy_root)
     assert made.corpus is not None
     for key in made.tree.runs[0].rounds.values():
-        module = model.load(toy_root / published(Store(toy_root), made.ids[key])).eval()
+        module = folders.load(toy_root / published(Store(toy_root), made.ids[key])).eval()
         found = {c.evaluated: c for c in read_cells(Store(toy_root), weights_of(made.records[key]))}
         assert set(found) == {"202301", "202302"}
         for label, cell in found.items():
@@ -160,7 +166,7 @@ def test_sources_of_text_have_values_of_their_own(toy_root: Path, toy_study: Mak
     found = {cell.source: cell for cell in cells(toy_root)}
     assert set(found) == {"", "news", "wiki"}
     assert {name: cell.n for name, cell in found.items()} == {"": 256, "news": 64, "wiki": 192}
-    module = model.load(toy_root / published(Store(toy_root), next(iter(made.ids.values())))).eval()
+    module = folders.load(toy_root / published(Store(toy_root), next(iter(made.ids.values())))).eval()
     tokens = torch.from_numpy(rows["tokens"].astype("int64"))
     with torch.no_grad():
         logits = module(input_ids=tokens[:, :-1]).logits
@@ -200,8 +206,8 @@ def test_only_the_named_checkpoints_and_periods_are_scored(toy_root: Path, toy_s
 def test_blocks_of_rows_do_not_change_a_cell(toy_root: Path, toy_study: MakeStudy) -> None:
     made = run(toy_study(methods=[PLAIN], periods={"initial": "202301", "last": "202301"}), toy_root)
     assert made.corpus is not None
-    from ticlm.platform.answerer import Checkpoint
-    from ticlm.platform.tasks import Perplexity
+    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.tasks.packed_rows import Perplexity
 
     folder = toy_root / published(Store(toy_root), next(iter(made.ids.values())))
     answerer = Checkpoint(folder, made.study.objective)
@@ -263,13 +269,13 @@ def test_a_checkpoint_is_loaded_once_for_all_its_tasks_and_periods(
 ) -> None:
     made = trained(toy_root, toy_study)
     loaded: list[Path] = []
-    load = model.load
+    load = folders.load
 
     def counted(folder: Path, *rest: Any) -> Any:
         loaded.append(folder)
         return load(folder, *rest)
 
-    monkeypatch.setattr(model, "load", counted)
+    monkeypatch.setattr(folders, "load", counted)
     driver.evaluate(made)
     assert len(loaded) == len(set(loaded)) == 3 == len(made.records)
     assert len(cells(toy_root)) == 3 * (2 + 4)
@@ -280,7 +286,7 @@ def test_a_checkpoint_is_loaded_once_for_all_its_tasks_and_periods(
 def test_progress_is_told_cell_by_cell(toy_root: Path, toy_study: MakeStudy) -> None:
     left = evaluation.units(trained(toy_root, toy_study))
     told: list[int] = []
-    evaluators.here(left, lambda: told.append(len(told)))
+    fanout.here(left, lambda: told.append(len(told)))
     assert len(told) == sum(unit.cells for unit in left) == 18
 
 
@@ -337,14 +343,14 @@ def test_an_evaluator_takes_its_share_of_a_gpu(
     toy_root: Path, toy_study: MakeStudy, wanted: float | None, there: float, share: float
 ) -> None:
     left = [replace(unit, device="auto") for unit in evaluation.units(trained(toy_root, toy_study))]
-    assert evaluators.share_of_gpu(wanted, left, there) == share
+    assert fanout.share_of_gpu(wanted, left, there) == share
     on_cpu = [replace(unit, device="cpu") for unit in left]
-    assert evaluators.share_of_gpu(None, on_cpu, there) == 0.0
+    assert fanout.share_of_gpu(None, on_cpu, there) == 0.0
 
 
 def test_a_share_of_a_gpu_that_is_not_there_is_one_line() -> None:
     with pytest.raises(InputError, match=r"evaluator_gpus: 0.25 of a GPU for each, but Ray's cluster has 0"):
-        evaluators.share_of_gpu(0.25, [], 0.0)
+        fanout.share_of_gpu(0.25, [], 0.0)
 
 
 def test_two_tasks_of_one_name_are_refused(toy_study: MakeStudy) -> None:
@@ -393,7 +399,7 @@ def test_evaluators_on_ray_come_to_the_same_numbers_though_one_dies(
     first, *others = evaluation.units(made)
     jobs = (replace(first.jobs[0], task=deadly), *first.jobs[1:])
     told: list[int] = []
-    evaluators.on_ray([replace(first, jobs=jobs), *others], 5, None, lambda: told.append(1))
+    fanout.on_ray([replace(first, jobs=jobs), *others], 5, None, lambda: told.append(1))
     assert os.listdir(tmp_path / "marks") == ["0"] and len(told) == 12
     assert numbers(tmp_path / "ray") == numbers(tmp_path / "here")
     assert evaluation.units(made) == []
@@ -406,12 +412,12 @@ def test_an_error_of_the_users_ends_evaluators_in_one_line(
 ) -> None:
     left = evaluation.units(trained(toy_root, toy_study))
     with pytest.raises(InputError, match="device: cuda, but torch sees no GPU here"):
-        evaluators.on_ray([replace(unit, device="cuda") for unit in left], 2, 0.0, lambda: None)
+        fanout.on_ray([replace(unit, device="cuda") for unit in left], 2, 0.0, lambda: None)
     (tmp_path / "marks").mkdir()
     deadly = Deadly(mark=str(tmp_path / "marks"), times=99)
     dying = [replace(left[0], jobs=(replace(left[0].jobs[0], task=deadly),))]
     with pytest.raises(RunError, match="an evaluator died 4 times"):
-        evaluators.on_ray(dying, 1, None, lambda: None)
+        fanout.on_ray(dying, 1, None, lambda: None)
     assert len(os.listdir(tmp_path / "marks")) == 4
 
 

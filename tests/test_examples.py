@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import benchmark
-from ticlm.datasets.benchmark import Benchmark
-from ticlm.datasets.examplesview import as_json, overview
-from ticlm.platform import settings
-from ticlm.platform.display import console
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.periods import Period, span
-from ticlm.platform.store import Store
+from ticlm.datasets.evalsets import recipe as benchmark
+from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.show import as_json, overview
+from ticlm.platform.cli.console import console
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.periods import Period, span
+from ticlm.platform.core.store import Store
 
 SHORT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 EXAMPLES = st.builds(

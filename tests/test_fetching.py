@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import web
 
-from ticlm.datasets import fetching, formats
-from ticlm.datasets.documents import Document, FileDocuments
-from ticlm.datasets.fetching import Patience, Unreachable, listed, opened
-from ticlm.platform.errors import InputError
-from ticlm.platform.periods import Calendar
+from ticlm.datasets.io import fetching, records
+from ticlm.datasets.io.documents import Document, FileDocuments
+from ticlm.datasets.io.fetching import Patience, Unreachable, listed, opened
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar
 
 DATA = random.Random(0).randbytes(100_000)
 BLOCK = 30_000
@@ -194,7 +194,7 @@ def test_records_come_through_faults(name: str) -> None:
 
 
 def test_stretches_of_a_remote_file_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "STRETCH", 10_000)
+    monkeypatch.setattr(records, "STRETCH", 10_000)
     with web.served({"a.jsonl": lines(2_000)}) as site:
         reader = FileDocuments(paths=(f"{site.url}/a.jsonl",))
         (entry,) = reader.inputs(Calendar())
@@ -218,4 +218,4 @@ def test_an_unreachable_file_of_records_is_neither_damage_nor_the_users_mistake(
         web.served({name: data}, faults=["ok", *["503"] * 99]) as site,
         pytest.raises(Unreachable, match="HTTP status 503"),
     ):
-        list(formats.records(f"{site.url}/{name}", 0, None, ("text",)))
+        list(records.records(f"{site.url}/{name}", 0, None, ("text",)))

@@ -8,11 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import TypeAdapter
 
-from ticlm.datasets.documents import Document
-from ticlm.datasets.filters import REFINEDWEB, AnyFilter, Filter, Function, MinChars, Outcome, passed, refinedweb
-from ticlm.datasets.language import Language
-from ticlm.datasets.lines import CleanLines
-from ticlm.datasets.quality import (
+from ticlm.datasets.filters.clean_lines import CleanLines
+from ticlm.datasets.filters.language import Language
+from ticlm.datasets.filters.quality import (
     Alphabetic,
     Bullets,
     Ellipses,
@@ -23,10 +21,22 @@ from ticlm.datasets.quality import (
     WordLength,
     count_words,
 )
-from ticlm.datasets.repetition import Repetition
-from ticlm.datasets.urls import RemoveUrls
-from ticlm.platform.errors import InputError
-from ticlm.platform.settings import Settings, fingerprint
+from ticlm.datasets.filters.refinedweb import (
+    REFINEDWEB,
+    AnyFilter,
+    Filter,
+    Function,
+    MinChars,
+    Outcome,
+    passed,
+    refinedweb,
+)
+from ticlm.datasets.filters.repetition import Repetition
+from ticlm.datasets.filters.urls import RemoveUrls
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
 
 PAGE = """The harbour of the town was rebuilt in 1911, and most of the stone came from a quarry with a good name.
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import driver, evaluation, plan
-from ticlm.platform.errors import FutureMonthError, InputError
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.shards import Corpus
-from ticlm.platform.study import Study, load
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.eval import cells
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study, load
+from ticlm.platform.train.loader import Feed, Reader
 
 MakeStudy = Callable[..., Study]
 FAST = {"max_rate": 5e-3, "warmup_steps": 1}
@@ -39,7 +41,7 @@ def test_rounds_are_those_of_the_whole_study(toy_root: Path, toy_study: MakeStud
 
 
 def test_the_whole_packaged_studies_of_tuning_share_their_rounds_with_the_study_they_tune() -> None:
-    from ticlm.platform.rounds import rounds
+    from ticlm.platform.study.tree import rounds
 
     tuning, whole = rounds(load("tic-lm-table-5")), rounds(load("tic-lm-3b-220b"))
     (chosen,) = [run for run in tuning.runs if run.method.name == "lr-1e-4"]
@@ -70,7 +72,7 @@ def test_a_study_that_names_a_later_period_is_refused(
 
 
 def test_an_initial_model_of_a_later_period_is_refused(toy_study: MakeStudy, tmp_path: Path) -> None:
-    from ticlm.platform.rounds import rounds
+    from ticlm.platform.study.tree import rounds
 
     model = {"kind": "folder", "path": str(tmp_path), "as_of": "202304"}
     with pytest.raises(FutureMonthError, match="202303 would read period 202304"):
@@ -113,4 +115,4 @@ def test_training_and_scoring_touch_no_file_of_a_later_period(toy_root: Path, to
     made = plan.make(toy_study(methods=METHODS, first_periods=3), str(toy_root))
     driver.train(made)
     driver.evaluate(made)
-    assert evaluation.units(made) == [] and len(made.records) == len(made.tree.rounds)
+    assert cells.units(made) == [] and len(made.records) == len(made.tree.rounds)

@@ -13,13 +13,15 @@ from torch import nn
 
 from ticlm.methods.schedules import AutoregressiveCosine
 from ticlm.methods.seams import Adapter
-from ticlm.platform import driver, plan
-from ticlm.platform.errors import InputError
-from ticlm.platform.identity import weights_of
-from ticlm.platform.rounds import rounds
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
-from ticlm.platform.work import published
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import folders
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.study.work import published
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -106,21 +108,18 @@ def test_an_encoder_decoder_can_be_the_initial_checkpoint(
 
 
 def test_adapters_of_an_imported_folder_are_kept(tmp_path: Path, toy_root: Path) -> None:
-    from ticlm.platform import model
-
-    module = model.load(_adapted(tmp_path))
+    module = folders.load(_adapted(tmp_path))
     assert [adapter.kind for adapter in module.ticlm_adapters] == ["shift"]  # type: ignore[union-attr]
 
 
 def _adapted(folder: Path) -> Path:
-    from ticlm.platform import model
-    from ticlm.platform.objective import Causal
+    from ticlm.methods.objectives import Causal
 
     save_model(folder / "base")
-    module = model.load(folder / "base")
+    module = folders.load(folder / "base")
     shift = Shift()
-    model.extend(module, shift, 0)
-    model.publish(module.state_dict(), module.config, Causal(), [shift], folder / "adapted")
+    folders.extend(module, shift, 0)
+    folders.publish(module.state_dict(), module.config, Causal(), [shift], folder / "adapted")
     return folder / "adapted"
 
 

@@ -26,11 +26,13 @@ import psutil
 import pytest
 import yaml
 
-from ticlm.platform import driver, jobs, plan, settings
-from ticlm.platform.errors import InputError
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study, load
-from ticlm.platform.work import folder_of, published
+from ticlm.platform.cluster import jobs
+from ticlm.platform.core import fingerprint
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.work import folder_of, published, work_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SECRETS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
@@ -72,7 +74,7 @@ def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -
     job = jobs.job(f"{tmp_path}/mine.yaml", "s3://bucket/root", SMALL)
     (tmp_path / "sent").mkdir()
     job.pack(tmp_path / "sent")
-    assert settings.fingerprint(load(f"{tmp_path}/sent/study.yaml")) == job.metadata["fingerprint"]
+    assert fingerprint.fingerprint(load(f"{tmp_path}/sent/study.yaml")) == job.metadata["fingerprint"]
     assert job.study.name == "mine" and job.study.periods.last == "202302"
     assert not list((tmp_path / "sent").rglob("__pycache__"))
     shown = subprocess.run(
@@ -323,7 +325,7 @@ def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
         ended["metadata"].items()
         >= {
             "study": "demo",
-            "fingerprint": settings.fingerprint(study),
+            "fingerprint": fingerprint.fingerprint(study),
             "command": "run",
             "root": store.root,
         }.items()
@@ -355,7 +357,7 @@ def test_plain_ray_job_submit_runs_a_study_that_lies_in_a_bucket(
     )
     data = study.model_dump(mode="json")
     store.write("study.yaml", yaml.safe_dump(data).encode())
-    words = ("python", "-m", "ticlm.platform.cli", "run", f"{store.root}/study.yaml", "--root", store.root)
+    words = ("python", "-m", "ticlm.platform.cli.main", "run", f"{store.root}/study.yaml", "--root", store.root)
     env = ("--runtime-env-json", json.dumps({"env_vars": secret()}))
     ended, said = cluster.ray("submit", "--working-dir", str(ROOT / "src"), *env, "--", *words)
     assert ended == 0, said
@@ -365,7 +367,7 @@ def test_plain_ray_job_submit_runs_a_study_that_lies_in_a_bucket(
 def compare(made: plan.Plan, store: Store, tmp_path: Path, train_world: Callable[..., None]) -> None:
     """The rounds of a plan that is done against those of a process that nobody stopped, on the same corpus."""
     (chain,) = made.chains
-    work = replace(driver.work_of(made, chain), root=str(tmp_path / "unbroken"))
+    work = replace(work_of(made, chain), root=str(tmp_path / "unbroken"))
     train_world(work, 1)
     unbroken = Store(work.root)
     for round_id in work.ids:

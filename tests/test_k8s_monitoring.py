@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from manifests import K8S, build, cluster, kustomize, named, pods
 
-from ticlm.platform.metrics import METRICS
+from ticlm.platform.cluster.ray_metrics import METRICS
 
 LABELS = {tag for metric in METRICS.values() for tag in metric.tags}
 LABELS |= {"instance", "GpuIndex", "RayNodeType", "ray_io_cluster"}

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import plan, upkeep
-from ticlm.platform.results import read_cells
-from ticlm.platform.store import Store, read_record, verify
-from ticlm.platform.study import Study, load
+from ticlm.platform.core.store import Store, read_record, verify
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.run import cleanup
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study, load
 
 Forks = Callable[..., list[tuple[int, Any]]]
 KILLED = -signal.SIGKILL
@@ -50,12 +51,13 @@ def finished(root: str) -> Finished:
 
 def run(study: Path, root: str, before: Callable[[], None] = lambda: None) -> None:
     """`ticlm run` without its page (seconds of drawing), after `before` has laid its trap."""
-    from ticlm.platform import cli, report
+    from ticlm.platform.cli import main
+    from ticlm.platform.report import write
 
-    vars(report)["write"] = lambda *_: None
+    vars(write)["write"] = lambda *_: None
     before()
     sys.argv = ["ticlm", "run", str(study), "--root", root]
-    cli.main()
+    main.main()
 
 
 def die(*_: Any) -> None:
@@ -85,7 +87,7 @@ def trap(owner: str, name: str, count: int = 1, before: Callable[..., Any] | Non
 
 def trap_publish(kind: str, count: int, when: str) -> None:
     """Die before or after the nth record of a round ("round") or of a mid-round checkpoint ("step")."""
-    from ticlm.platform.store import Attempt
+    from ticlm.platform.core.store import Attempt
 
     real, left = Attempt.publish, count
 
@@ -111,9 +113,9 @@ def half_written(file: Path) -> None:
 
 def in_a_replay_round(period: str, step: int) -> None:
     """Die after the gradients of a step of the second method's round at `period`, before its update."""
-    from ticlm.platform import chain
+    from ticlm.platform.train import trainer
 
-    real, chains = chain.run_chain, 0
+    real, chains = trainer.run_chain, 0
 
     def run_chain(work: Any, *rest: Any) -> Any:
         nonlocal chains
@@ -124,7 +126,7 @@ def in_a_replay_round(period: str, step: int) -> None:
             trap("torch.nn.utils", "clip_grad_norm_", steps)
         return real(work, *rest)
 
-    vars(chain)["run_chain"] = run_chain
+    vars(trainer)["run_chain"] = run_chain
 
 
 def half_a_model() -> None:
@@ -154,10 +156,10 @@ POINTS: dict[str, Callable[[], None]] = {
     "with half a model written": half_a_model,
     "before a round's record": partial(trap_publish, "round", 3, "before"),
     "after a round's record": partial(trap_publish, "round", 3, "after"),
-    "in the first evaluation": partial(trap, "ticlm.platform.likelihood", "row_losses", 2),
-    "before cells are kept": partial(trap, "ticlm.platform.evaluation", "write_cells", 3),
-    "after cells are kept": partial(trap, "ticlm.platform.evaluation", "write_cells", 3, None, die),
-    "before the report": partial(trap, "ticlm.platform.report", "table"),
+    "in the first evaluation": partial(trap, "ticlm.platform.eval.likelihood", "row_losses", 2),
+    "before cells are kept": partial(trap, "ticlm.platform.eval.cells", "write_cells", 3),
+    "after cells are kept": partial(trap, "ticlm.platform.eval.cells", "write_cells", 3, None, die),
+    "before the report": partial(trap, "ticlm.platform.report.write", "table"),
 }
 
 
@@ -255,7 +257,7 @@ def test_what_a_kill_left_behind_is_found_by_upkeep(kills: Kills, tmp_path: Path
     assert kills.run(str(root), POINTS["after a round's record"]) == KILLED
     kills.go_on(str(root))
     made, store = plan.make(load(str(kills.study)), str(root)), Store(root)
-    left = [path for path, _ in upkeep.unused(store, [made])]
+    left = [path for path, _ in cleanup.unused(store, [made])]
     assert left and all(path.endswith("/steps") for path in left)
     for path in left:
         store.remove(path)

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reports import TASKS, tic_lm
 
-from ticlm.platform.lag import Peak, apart, nearest, peaks, places, told
-from ticlm.platform.lagfigures import lag_figure
-from ticlm.platform.matrix import View, views
-from ticlm.platform.periods import TIC_CC_MONTHS, Period, span
-from ticlm.platform.quantity import quantity
-from ticlm.platform.results import Metric
+from ticlm.platform.analysis.lag import Peak, apart, nearest, peaks, places, told
+from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.results import Metric
+from ticlm.platform.core.periods import TIC_CC_MONTHS, Period, span
+from ticlm.platform.report.figures.lag import lag_figure
 
 
 def of(label: str) -> Period:

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import lease as module
-from ticlm.platform.errors import RunError, TiclmWarning
-from ticlm.platform.lease import lease
-from ticlm.platform.store import Store
+from ticlm.platform.core import lease as module
+from ticlm.platform.core.errors import RunError, TiclmWarning
+from ticlm.platform.core.lease import lease
+from ticlm.platform.core.store import Store
 
 WRITERS = 8
 

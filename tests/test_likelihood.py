@@ -20,16 +20,9 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from ticlm.platform import logits
-from ticlm.platform.likelihood import (
-    Window,
-    mean_and_stderr,
-    rolling,
-    row_losses,
-    token_losses,
-    window_scores,
-    windows,
-)
+from ticlm.platform.eval import logits
+from ticlm.platform.eval.likelihood import Window, rolling, row_losses, token_losses, window_scores, windows
+from ticlm.platform.tasks.statistics import mean_and_stderr
 
 VOCAB, PREFIX, WINDOW = 61, 0, 8
 SMALL: dict[str, Any] = {

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ticlm.datasets.documents import Document
-from ticlm.datasets.lines import CleanLines, Phrase
+from ticlm.datasets.filters.clean_lines import CleanLines, Phrase
+from ticlm.datasets.io.documents import Document
 
 LENIENT = CleanLines(max_removed=1)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from wikisite import Edit, dump, page
 
-from ticlm.datasets.mediawiki import Revision, Wiki, end_of, revisions
-from ticlm.datasets.unpacked import unpacked
-from ticlm.platform.errors import InputError
+from ticlm.datasets.io.unpack import unpacked
+from ticlm.datasets.wiki.mediawiki import Revision, Wiki, end_of, revisions
+from ticlm.platform.core.errors import InputError
 
 SHARED = Path(__file__).parents[2] / "shared/data/mediawiki"
 

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticlm.datasets import merging, parts
-from ticlm.datasets.merging import Batch, Merged, batches, merge, merged
-from ticlm.datasets.parts import END_OF_ORDER, collect, parts_of, staged
-from ticlm.datasets.runs import Group, Row
-from ticlm.datasets.staging import SPLITS, _Runs
-from ticlm.platform.store import Store
+from ticlm.datasets.corpus import merge as merging
+from ticlm.datasets.corpus import parts
+from ticlm.datasets.corpus.merge import Batch, Merged, batches, merge, merged
+from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
+from ticlm.datasets.corpus.sorted_runs import Group, Row
+from ticlm.datasets.corpus.staging import SPLITS, _Runs
+from ticlm.platform.core.store import Store
 
 MAY, JUNE = "201305", "201306"
 
@@ -30,7 +31,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits at which a few hundred short documents are a large period."""
     monkeypatch.setattr(merging, "FAN_IN", 3)
     monkeypatch.setattr(merging, "MERGED_BYTES", 4000)
-    monkeypatch.setattr("ticlm.datasets.runs.GROUP_BYTES", 200)
+    monkeypatch.setattr("ticlm.datasets.corpus.sorted_runs.GROUP_BYTES", 200)
     monkeypatch.setattr(parts, "PART_BYTES", 1500)
 
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
-from ticlm.platform import driver, plan
-from ticlm.platform.identity import weights_of
-from ticlm.platform.plan import Plan
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.work import folder_of, published
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import folder_of, published, work_of
 
 Forks = Callable[..., list[tuple[int, Any]]]
 pytestmark = pytest.mark.slow
@@ -65,8 +65,8 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
     """One rank that trains every chain of the study; with `stop`, each only until its second mid-round checkpoint."""
     import torch.distributed as dist
 
-    from ticlm.platform import chain, checkpoint
-    from ticlm.platform.model import Workers
+    from ticlm.platform.models.sharding import Workers
+    from ticlm.platform.train import checkpoint, trainer
 
     class Stopped(Exception):
         pass
@@ -86,12 +86,12 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
         dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
     made = plan.make(study, str(root))
     for found in made.chains:
-        work = driver.work_of(made, found)
+        work = work_of(made, found)
         left = 2 if stop else 0
         try:
-            chain.run_chain(work, Workers(rank, world))
+            trainer.run_chain(work, Workers(rank, world))
         except Stopped:
-            chain.run_chain(work, Workers(rank, world))
+            trainer.run_chain(work, Workers(rank, world))
     if world > 1:
         dist.destroy_process_group()
 

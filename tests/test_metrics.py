@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import cluster, driver, plan
-from ticlm.platform.board import Guard
-from ticlm.platform.errors import TiclmWarning
-from ticlm.platform.metrics import METRICS, Exported, Series
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.work import ChainWork, folder_of
+from ticlm.platform.cluster import ray_train
+from ticlm.platform.cluster.ray_metrics import METRICS, Exported, Series
+from ticlm.platform.cluster.restarts import Guard
+from ticlm.platform.core.errors import TiclmWarning
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, work_of
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -37,9 +39,9 @@ def study_of(toy_study: MakeStudy, name: str, **resources: Any) -> Study:
     )
 
 
-def work_of(toy_study: MakeStudy, root: Path, name: str) -> ChainWork:
+def chain_work(toy_study: MakeStudy, root: Path, name: str) -> ChainWork:
     made = plan.make(study_of(toy_study, name), str(root))
-    return driver.work_of(made, made.chains[0])
+    return work_of(made, made.chains[0])
 
 
 def scraped(study: str) -> Found:
@@ -86,7 +88,7 @@ def event(step: int, period: str = "202301", **changes: Any) -> Mapping[str, Any
 @pytest.mark.slow
 def test_prometheus_finds_a_chain_as_it_was_trained(ray_local: None, toy_root: Path, toy_study: MakeStudy) -> None:
     made = plan.make(study_of(toy_study, "exported", workers=2), str(toy_root))
-    work = driver.work_of(made, made.chains[0])
+    work = work_of(made, made.chains[0])
     agent_is_up()
     driver.train(made)
     trained = {f"ray_{name}" for name in METRICS} - {"ray_ticlm_restarts_total"}
@@ -114,14 +116,14 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     made = plan.make(study_of(toy_study, "again", cadence={"steps": 2}), str(toy_root))
-    work = driver.work_of(made, made.chains[0])
+    work = work_of(made, made.chains[0])
     first = Exported(work, 2)
     for step in (1, 3, 5):
         first.log(event(step))
     run_until(work, 2)  # its newest checkpoint is now that after step 4
 
     board = _Board()
-    guard: Any = cluster._guard(Guard(work, 3, (0, "")), board)
+    guard: Any = ray_train._guard(Guard(work, 3, (0, "")), board)
     guard.after_exception(None, {0: OSError("gone")})
     assert [moment["moment"] for moment in board.told] == ["failed"]
 
@@ -155,7 +157,7 @@ def test_names_are_those_that_ray_exports_unchanged() -> None:
 
 
 def test_tags_are_ascii_whatever_a_chain_is_called(toy_root: Path, toy_study: MakeStudy) -> None:
-    tags = Series(work_of(toy_study, toy_root, "toy")).tags
+    tags = Series(chain_work(toy_study, toy_root, "toy")).tags
     assert tags == {"study": "toy", "chain": "replay-half: 202301 - 202302"}
 
 
@@ -168,7 +170,7 @@ def test_what_goes_wrong_in_publishing_is_told_once_and_stops_nothing(
         raise RuntimeError("no agent\nto be found")
 
     monkeypatch.setattr(Gauge, "set", refuse)
-    exported = Exported(work_of(toy_study, toy_root, "toy"), 1)
+    exported = Exported(chain_work(toy_study, toy_root, "toy"), 1)
     with pytest.warns(TiclmWarning) as told:
         for step in range(1, 4):
             exported.log(event(step))
@@ -176,8 +178,8 @@ def test_what_goes_wrong_in_publishing_is_told_once_and_stops_nothing(
 
 
 def test_a_run_has_a_name_to_read_that_no_other_has(toy_root: Path, toy_study: MakeStudy) -> None:
-    name, other = (cluster._run_name(work_of(toy_study, toy_root, "toy+x")) for _ in range(2))
+    name, other = (ray_train._run_name(chain_work(toy_study, toy_root, "toy+x")) for _ in range(2))
     assert re.fullmatch(r"toy-x-replay-half-202301-202302-[0-9a-f]{8}", name)
     assert name != other
-    long = cluster._run_name(work_of(toy_study, toy_root, "a" * 200))
+    long = ray_train._run_name(chain_work(toy_study, toy_root, "a" * 200))
     assert len(long) < 80

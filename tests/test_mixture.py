@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform.mixture import Mixture, Source, allot
+from ticlm.platform.core.mixture import Mixture, Source, allot
 
 WEIGHTS = st.one_of(
     st.integers(0, 10**15), st.fractions(0, 10**6), st.floats(0, 1e12, allow_nan=False, allow_subnormal=False)

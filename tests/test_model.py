@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from ticlm.platform import model
-from ticlm.platform.errors import InputError
-from ticlm.platform.objective import Causal, Seq2Seq
-from ticlm.platform.study import ConfigModel, FolderModel, Model, PresetModel
+from ticlm.methods.objectives import Causal, Seq2Seq
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.models import build, folders
+from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
@@ -25,28 +25,28 @@ T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
 def test_a_preset_has_the_parameters_and_flops_of_the_paper(
     name: str, parameters: int, flops: int, attention: int
 ) -> None:
-    made = model.config(PresetModel(name=name), vocab_size=50_254)
-    assert model.count_parameters(made, Causal()) == parameters
-    assert model.flops_per_token(made, parameters, 2048) == (flops, flops + attention)
+    made = build.config(PresetModel(name=name), vocab_size=50_254)
+    assert build.count_parameters(made, Causal()) == parameters
+    assert build.flops_per_token(made, parameters, 2048) == (flops, flops + attention)
 
 
 def test_a_model_too_small_for_the_tokenizer_is_refused() -> None:
     small = PresetModel(name="tiny", changes=json.dumps({"vocab_size": 50}))
     with pytest.raises(InputError, match="vocabulary of 50, the corpus's tokenizer has 64 tokens"):
-        model.config(small, 64)
-    assert model.config(small, 50).vocab_size == 50
-    assert model.config(PresetModel(name="tiny"), 64).vocab_size == 64
+        build.config(small, 64)
+    assert build.config(small, 50).vocab_size == 50
+    assert build.config(PresetModel(name="tiny"), 64).vocab_size == 64
 
 
 def test_a_config_of_an_unknown_architecture_is_refused_in_one_line() -> None:
     with pytest.raises(InputError, match=r"^model: .*no-such-thing"):
-        model.config(ConfigModel(model_type="no-such-thing"), 64)
+        build.config(ConfigModel(model_type="no-such-thing"), 64)
 
 
 def test_a_folder_without_a_model_is_refused_in_one_line(tmp_path: Path) -> None:
     for attempt in (
-        lambda: model.config(FolderModel(path=str(tmp_path), as_of="202301"), 64),
-        lambda: model.load(tmp_path),
+        lambda: build.config(FolderModel(path=str(tmp_path), as_of="202301"), 64),
+        lambda: folders.load(tmp_path),
     ):
         with pytest.raises(InputError, match=str(tmp_path)) as caught:
             attempt()
@@ -54,23 +54,23 @@ def test_a_folder_without_a_model_is_refused_in_one_line(tmp_path: Path) -> None
 
 
 def test_a_damaged_folder_is_refused_in_one_line(tmp_path: Path) -> None:
-    module = model.scratch(model.config(SMALL, 64), Causal(), 0)
-    model.publish(module.state_dict(), module.config, Causal(), [], tmp_path)
+    module = build.scratch(build.config(SMALL, 64), Causal(), 0)
+    folders.publish(module.state_dict(), module.config, Causal(), [], tmp_path)
     file = tmp_path / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(InputError, match=str(tmp_path)) as caught:
-        model.load(tmp_path)
+        folders.load(tmp_path)
     assert "\n" not in str(caught.value)
 
 
 def test_weights_from_scratch_depend_on_the_seed_alone() -> None:
-    made = model.config(SMALL, 64)
+    made = build.config(SMALL, 64)
     torch.manual_seed(1)
-    first = model.scratch(made, Causal(), 7).state_dict()
+    first = build.scratch(made, Causal(), 7).state_dict()
     drawn = torch.rand(3)
-    second = model.scratch(made, Causal(), 7).state_dict()
+    second = build.scratch(made, Causal(), 7).state_dict()
     assert all(torch.equal(second[name], value) for name, value in first.items())
-    other = model.scratch(made, Causal(), 8).state_dict()
+    other = build.scratch(made, Causal(), 8).state_dict()
     assert any(not torch.equal(other[name], value) for name, value in first.items())
     torch.manual_seed(1)
     assert torch.equal(torch.rand(3), drawn), "making a model moved the random numbers of its process"
@@ -79,15 +79,15 @@ def test_weights_from_scratch_depend_on_the_seed_alone() -> None:
 @pytest.mark.parametrize("objective", [Causal(), Seq2Seq()])
 def test_a_published_model_comes_back_to_the_bit(tmp_path: Path, objective: Causal | Seq2Seq) -> None:
     kind = SMALL if isinstance(objective, Causal) else ConfigModel(model_type="t5", config=json.dumps(T5))
-    module = model.scratch(model.config(kind, 64), objective, 0)
-    model.publish(module.state_dict(), module.config, objective, [], tmp_path)
-    back = model.load(tmp_path)
+    module = build.scratch(build.config(kind, 64), objective, 0)
+    folders.publish(module.state_dict(), module.config, objective, [], tmp_path)
+    back = folders.load(tmp_path)
     assert type(back) is type(module)
     assert back.state_dict().keys() == module.state_dict().keys()
     for name, value in module.state_dict().items():
         assert torch.equal(back.state_dict()[name], value), name
         assert back.state_dict()[name].dtype == torch.float32
-    model.publish(back.state_dict(), back.config, objective, [], tmp_path / "again")
+    folders.publish(back.state_dict(), back.config, objective, [], tmp_path / "again")
     files = [(folder / "model.safetensors").read_bytes() for folder in (tmp_path, tmp_path / "again")]
     assert files[0] == files[1]
 
@@ -100,7 +100,7 @@ def test_an_adapter_must_name_its_parameters_after_its_depth() -> None:
             module.extra = torch.nn.Linear(2, 2)
 
     with pytest.raises(TypeError, match="Nameless must add parameters named adapter_3"):
-        model.extend(torch.nn.Linear(2, 2), Nameless(), 3)
+        folders.extend(torch.nn.Linear(2, 2), Nameless(), 3)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +115,5 @@ def test_an_adapter_must_name_its_parameters_after_its_depth() -> None:
 )
 def test_a_wrong_config_is_refused_in_one_line(wrong: Callable[[], Model]) -> None:
     with pytest.raises(InputError) as caught:
-        model.count_parameters(model.config(wrong(), 64), Causal())
+        build.count_parameters(build.config(wrong(), 64), Causal())
     assert str(caught.value).startswith("model: ") and "\n" not in str(caught.value)

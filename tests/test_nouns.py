@@ -11,12 +11,13 @@ import pytest
 from sets import PERIOD, kept, measured
 from speakers import speaker
 
-from ticlm.datasets import benchmark, nouns
-from ticlm.datasets.benchmark import Benchmark
-from ticlm.datasets.fanout import Actors, each
-from ticlm.datasets.nouns import ProperNouns, Tagger, marked
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example
+from ticlm.datasets.evalsets import recipe as benchmark
+from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.examples import proper_nouns
+from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked
+from ticlm.datasets.io.ray_map import Actors, each
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
 
 pytest.importorskip("spacy")
 from taggers import Spans, sentences, trained
@@ -73,9 +74,9 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
     texts = [text for text, _ in NEW[:40]]
     tagger = Tagger(ProperNouns(pipeline=str(pipeline)))
     together = tagger(texts)
-    assert [list(some) for some in nouns._some(["aa", "b", "c"])] == [["aa", "b", "c"]]
-    monkeypatch.setattr(nouns, "TAGGED_AT_ONCE", 3)
-    assert [list(some) for some in nouns._some(["aa", "b", "c", "dddd", "", "e"])] == [
+    assert [list(some) for some in proper_nouns._some(["aa", "b", "c"])] == [["aa", "b", "c"]]
+    monkeypatch.setattr(proper_nouns, "TAGGED_AT_ONCE", 3)
+    assert [list(some) for some in proper_nouns._some(["aa", "b", "c", "dddd", "", "e"])] == [
         ["aa", "b"],
         ["c"],
         ["dddd"],
@@ -90,11 +91,11 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
 def test_any_number_of_actors_marks_the_same(
     ray_local: None, pipeline: Path, monkeypatch: pytest.MonkeyPatch, actors: int
 ) -> None:
-    monkeypatch.setattr(nouns, "CHUNK", 32)
+    monkeypatch.setattr(proper_nouns, "CHUNK", 32)
     texts = [Example(str(i), text) for i, (text, _) in enumerate(NEW)]
     question = Example("q", NEW[0][0], answer="yes")
     subsets = {"a": texts[:90], "b": [question, *texts[90:]], "none": []}
-    with nouns.taggers(ProperNouns(pipeline=str(pipeline), actors=actors)) as tagging:
+    with proper_nouns.taggers(ProperNouns(pipeline=str(pipeline), actors=actors)) as tagging:
         found = marked(tagging, subsets)
         assert sorted(each(abs, [-1, -2, -3])) == [1, 2, 3], "actors that wait keep no task waiting"
         assert marked(tagging, subsets) == found
@@ -135,7 +136,7 @@ def test_several_actors_work_at_once_and_answers_keep_their_order(ray_local: Non
 def test_a_worker_that_cannot_start_ends_the_work_in_one_line(ray_local: None) -> None:
     class Unable:
         def __init__(self, reason: str) -> None:
-            from ticlm.platform.errors import InputError
+            from ticlm.platform.core.errors import InputError
 
             raise InputError(reason)
 
@@ -188,9 +189,9 @@ def test_a_pipeline_is_known_by_what_it_holds_and_not_by_where_it_lies(tmp_path:
 @pytest.mark.slow
 @pytest.mark.ray
 def test_from_texts_to_the_perplexity_of_their_nouns(ray_local: None, tmp_path: Path, pipeline: Path) -> None:
-    from ticlm.platform.answerer import Checkpoint
-    from ticlm.platform.asking import NounPerplexity
-    from ticlm.platform.objective import Causal
+    from ticlm.methods.objectives import Causal
+    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.tasks.documents import NounPerplexity
 
     lines = [{"text": text, "timestamp": "2023-01-05"} for text, _ in NEW[:20]]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 
 from ticlm.methods.optimizers import ScheduleFree
 from ticlm.methods.seams import Context, Place
-from ticlm.platform import chain, driver, model, plan
-from ticlm.platform.model import Workers
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
-from ticlm.platform.work import published
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import folders
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import published, work_of
+from ticlm.platform.train import trainer
 
 RATES = [0.01, 0.02, 0.03, 0.03, 0.03, 0.02, 0.03, 0.03]
 
@@ -80,13 +82,13 @@ def test_a_round_publishes_the_averaged_weights(
     method = {"base": "schedule-free", "schedule": {"max_rate": 1e-2, "warmup_steps": 1}}
     made = plan.make(toy_study(methods=[method], periods={"initial": "202301", "last": "202302"}), str(toy_root))
     (found,) = made.chains
-    work = driver.work_of(made, found)
+    work = work_of(made, found)
     seen: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = []
 
     def whole_state(module: nn.Module) -> dict[str, Any]:
         return {name: value.clone() for name, value in module.state_dict().items()}
 
-    real = vars(chain)["publish"]
+    real = vars(trainer)["publish"]
 
     def publish(running: Any, *rest: Any) -> Any:
         before = whole_state(running.module)
@@ -94,9 +96,9 @@ def test_a_round_publishes_the_averaged_weights(
         seen.append((before, whole_state(running.module)))
         return record
 
-    monkeypatch.setattr(chain, "publish", publish)
-    chain.run_chain(work, Workers())
-    kept = [model.load(toy_root / published(Store(toy_root), i)).state_dict() for i in work.ids]
+    monkeypatch.setattr(trainer, "publish", publish)
+    trainer.run_chain(work, Workers())
+    kept = [folders.load(toy_root / published(Store(toy_root), i)).state_dict() for i in work.ids]
     for (_, after), weights in zip(seen, kept):
         assert all(torch.equal(after[name], value) for name, value in weights.items())
     changed = [any(not torch.equal(before[name], after[name]) for name in after) for before, after in seen]

@@ -13,13 +13,13 @@ import pytest
 from publishedfiles import CUTOFFS, TWELVE, Span, loss, losses, write
 from reports import tic_lm
 
-from ticlm.platform.beside import beside, renamed
-from ticlm.platform.conventions import named
-from ticlm.platform.errors import InputError
-from ticlm.platform.oracles import CHECKPOINTS, studies
-from ticlm.platform.published import Published, read
-from ticlm.platform.report import summarize
-from ticlm.platform.results import Metric, StudyResult
+from ticlm.platform.analysis.borrowed_reference import beside, renamed
+from ticlm.platform.analysis.conventions import named
+from ticlm.platform.analysis.published import Published, read
+from ticlm.platform.analysis.published_oracles import CHECKPOINTS, studies
+from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

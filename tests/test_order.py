@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from ticlm.methods.replay import EqualReplay, FixedReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.mixture import Source
-from ticlm.platform.order import Draws, Ints, StretchOrder, batches, keyed, quotas
+from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.seeds import keyed
+from ticlm.platform.train.order import Draws, Ints, StretchOrder, batches, quotas
 
 # quotas
 

@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.platform import driver, evaluation, plan
-from ticlm.platform.census import Lineage
-from ticlm.platform.examples import Example, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.outcome import study_result
-from ticlm.platform.periods import Calendar
-from ticlm.platform.plan import Plan
-from ticlm.platform.report import summarize
-from ticlm.platform.results import Cell, StudyResult, read_cells, write_cells
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core.accounting import Lineage
+from ticlm.platform.core.examples import Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.cell_store import read_cells, write_cells
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.cell import Cell
 
 MONTHS = ("202301", "202302")
 NOT_A_NUMBER = "left out: all, as a loss is not a number"

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from ticlm.platform.shards import Corpus
-from ticlm.platform.tasks import Perplexity
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.tasks.packed_rows import Perplexity
 
 
 class Broken:

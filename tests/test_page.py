@@ -15,13 +15,14 @@ from calendars import CHECKPOINTS
 from reports import PRESET, TASKS, page, tic_lm, with_examples, with_static
 from rich.console import Console
 
-from ticlm.platform.conventions import Convention, Preset
-from ticlm.platform.differences import differences
-from ticlm.platform.layout import scores
-from ticlm.platform.matrix import views
-from ticlm.platform.report import as_json, summarize, table, write
-from ticlm.platform.results import STATIC_COLUMNS, StudyResult
-from ticlm.platform.tables import tables
+from ticlm.platform.analysis.conventions import Convention, Preset
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.paired_bootstrap import differences
+from ticlm.platform.analysis.results import STATIC_COLUMNS, StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.report.page_tables import tables
+from ticlm.platform.report.table_rows import scores
+from ticlm.platform.report.write import as_json, table, write
 
 
 def data(html: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from browser import CHROMIUM, Browser
 from calendars import CHECKPOINTS
 from reports import page, tic_lm, with_examples, with_static
 
-from ticlm.platform.matrix import views
+from ticlm.platform.analysis.matrix import views
 
 OVERLAPPING = """(() => {
   const name = (svg) => svg.getAttribute("aria-label");

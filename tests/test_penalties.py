@@ -16,13 +16,17 @@ from torch import Tensor, nn
 from ticlm.methods.ewc import EWC, EWCState, fisher
 from ticlm.methods.lwf import LwF, LwFState, divergence
 from ticlm.methods.seams import Batch, Context, Place
-from ticlm.platform import model, round, step
-from ticlm.platform.errors import InputError
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.mixture import Mixture, Source
-from ticlm.platform.model import Workers
-from ticlm.platform.rounds import Recipe, Round, Stretch, rounds
-from ticlm.platform.study import Precision, Study
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.models import build, sharding
+from ticlm.platform.models.settings import Precision
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.round import Recipe, Round, Stretch
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.train import state as round
+from ticlm.platform.train import step
+from ticlm.platform.train.loader import Feed, Reader
 
 MakeStudy = Callable[..., Study]
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -173,12 +177,12 @@ def ewc_round(toy_study: MakeStudy, root: Path, batch_rows: int, penalty: EWC) -
 
 
 def small_module(spec: Round) -> nn.Module:
-    made = model.config(spec.recipe.model, 64, 63)
-    return model.scratch(made, spec.recipe.objective, 3)
+    made = build.config(spec.recipe.model, 64, 63)
+    return build.scratch(made, spec.recipe.objective, 3)
 
 
 def started(spec: Round, feed: Feed, workers: Workers, micro: int | None = None) -> EWCState:
-    module = model.place(small_module(spec), Precision(), workers)
+    module = sharding.place(small_module(spec), Precision(), workers)
     running = round.start(spec, module, workers, feed, micro, resuming=False)
     (state,) = running.penalties
     assert isinstance(state, EWCState)
@@ -335,7 +339,7 @@ def test_the_first_round_has_no_penalty(toy_study: MakeStudy) -> None:
 def test_a_teacher_is_a_frozen_copy_of_the_starting_weights(toy_root: Path, toy_study: MakeStudy) -> None:
     spec, _ = ewc_round(toy_study, toy_root, 4, EWC())
     module = small_module(spec)
-    copy = model.twin(module, spec.recipe.objective, Precision(), Workers())
+    copy = sharding.twin(module, spec.recipe.objective, Precision(), Workers())
     tokens = torch.arange(12)[None]
     expected = module(input_ids=tokens).logits.detach().clone()
     with torch.no_grad():

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.periods import TIC_CC_MONTHS, Calendar, Period, Timeline, span
-from ticlm.platform.settings import parse
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, Period, Timeline, span
+from ticlm.platform.core.settings import parse
 
 POOLED = Calendar(initial="201305..201412", step="quarter", last="201506")
 WEEKS = Calendar(initial="20240101..20240331", step="week", last="20240401..20240414")

@@ -12,17 +12,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ticlm.platform import evaluation, planview
-from ticlm.platform import plan as module
-from ticlm.platform.errors import InputError
-from ticlm.platform.mixture import Split
-from ticlm.platform.periods import Calendar
-from ticlm.platform.plan import Chain, Plan, make
-from ticlm.platform.rows import Column
-from ticlm.platform.settings import parse
-from ticlm.platform.shards import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
-from ticlm.platform.store import Attempt, Store
-from ticlm.platform.study import Study, load
+from ticlm.platform.cli import plan_view
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Attempt, Store
+from ticlm.platform.core.token_rows import Column
+from ticlm.platform.eval import cells
+from ticlm.platform.study import plan as module
+from ticlm.platform.study.plan import Chain, Plan, make
+from ticlm.platform.study.settings import Study, load
 
 Studies = Callable[..., Study]
 PREPARED = {"name": "tuned", "prepare": {"steps": 2, "split": "tune"}}
@@ -105,7 +106,7 @@ def test_only_checkpoints_that_are_named_are_scored_and_every_oracle(toy_study: 
     study = toy_study(evaluate={"checkpoints": ["202302", "202304"], "periods": ["202301"]})
     plan = make(study, str(toy_root))
     finish(plan, *plan.tree.rounds)
-    scored = {key for key, _, _ in evaluation.keys(make(study, str(toy_root)))}
+    scored = {key for key, _, _ in cells.keys(make(study, str(toy_root)))}
     found = [[label for label, key in run.rounds.items() if key in scored] for run in plan.tree.runs]
     shared = "202301"  # the first Oracle is the others' first round
     assert found == [[shared, "202302", "202304"], [shared, "202302", "202304"], ["202301", "202303"]]
@@ -142,7 +143,7 @@ def test_what_has_a_record_is_skipped(toy_study: Studies, toy_root: Path, done: 
 def test_a_plan_never_writes(toy_study: Studies, toy_root: Path) -> None:
     before = Store(toy_root).walk()
     plan = make(toy_study(), str(toy_root))
-    planview.as_json(plan)
+    plan_view.as_json(plan)
     assert Store(toy_root).walk() == before
     make(toy_study(), str(toy_root / "elsewhere"))
     assert not (toy_root / "elsewhere").exists()
@@ -177,7 +178,7 @@ def test_rounds_whose_rows_are_not_there_yet_have_no_id(toy_study: Studies, toy_
     plan = make(toy_study(methods=[PLAIN], periods=longer), str(toy_root))
     assert [label for label, round_id in ids_of(plan)[0].items() if round_id is None] == ["202305", "202306"]
     assert module.missing_periods(plan) == ["202305", "202306"]
-    assert "corpus has no period 202305, 202306" in planview.describe(plan)["notes"]
+    assert "corpus has no period 202305, 202306" in plan_view.describe(plan)["notes"]
 
 
 # workers
@@ -478,7 +479,7 @@ def test_epochs_are_counted_along_a_chain(toy_study: Studies, toy_root: Path) ->
 
 def printed(plan: Plan, width: int = 200) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(planview.view(plan))
+    console.print(plan_view.view(plan))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -489,7 +490,7 @@ def test_a_plan_without_a_corpus_shows_what_can_be_known(toy_study: Studies, tmp
     text = printed(plan)
     assert "toy: 8 rounds in 4 chains" in text and "corpus toy: not built yet" in text
     assert "left to do: 8 rounds, 44 steps, 2,816 tokens" in text and "sized with the corpus" in text
-    found = json.loads(planview.as_json(plan))
+    found = json.loads(plan_view.as_json(plan))
     assert len(found["tree"]) == 8 and {round_["id"] for round_ in found["tree"]} == {None}
 
 
@@ -504,14 +505,14 @@ def test_the_plan_of_the_paper_needs_no_corpus(toy_study: Studies) -> None:
         continual_tokens=111_837_286_400,
         methods=["cyclic-cosine"],
     )
-    total = planview.describe(make(paper, None))["total"]
+    total = plan_view.describe(make(paper, None))["total"]
     assert (total["rounds"], total["steps"], total["unspent"]) == (114, 213_312 + 113 * 1887, 364_544 + 113 * 379_043)
 
 
 def test_json_has_every_round_and_what_is_done(toy_study: Studies, toy_root: Path) -> None:
     fresh = make(toy_study(), str(toy_root))
     finish(fresh, *list(fresh.tree.rounds)[:2])
-    found = json.loads(planview.as_json(make(toy_study(), str(toy_root))))
+    found = json.loads(plan_view.as_json(make(toy_study(), str(toy_root))))
     assert [round_["done"] for round_ in found["tree"]] == [True] * 2 + [False] * 6
     assert [chain["done"] for chain in found["chains"]] == [1, 1, 0, 0]
     assert (found["total"]["rounds"], found["total"]["steps"]) == (6, 44 - 6 - 4)
@@ -526,7 +527,7 @@ def test_time_is_told_from_what_was_measured_on_this_root(toy_study: Studies, to
     finish(fresh, next(iter(fresh.tree.rounds)), seconds=2.0)
     plan = make(toy_study(), str(toy_root))
     assert plan.tokens_per_s == 250
-    total = planview.describe(plan)["total"]
+    total = plan_view.describe(plan)["total"]
     assert total["seconds"] == total["tokens"] / 250 and total["disk_bytes"] == 7 * 4000
     assert "1,000 parameters" in printed(plan) and "0:00:10" in printed(plan)
 
@@ -546,7 +547,7 @@ def lines(text: str, *starts: str) -> list[list[str]]:
 def test_a_method_is_told_by_itself_whatever_it_shares(toy_study: Studies, toy_root: Path) -> None:
     oracle = {"base": "oracle", "cutoffs": [202301, 202303]}
     plan = make(toy_study(methods=[PLAIN | {"seeds": [4, 5]}, HALF, oracle]), str(toy_root))
-    plain, half, series = planview.describe(plan)["methods"]
+    plain, half, series = plan_view.describe(plan)["methods"]
     assert (plain["name"], plain["seeds"]) == ("cyclic-cosine", [4, 5])
     for row in (plain, half):
         assert (row["rounds"], row["steps"], row["tokens"]) == (4, 6 + 3 * 4, (6 + 3 * 4) * 64)
@@ -558,7 +559,7 @@ def test_a_method_is_told_by_itself_whatever_it_shares(toy_study: Studies, toy_r
 
 def test_a_budget_is_told_as_it_was_given(toy_study: Studies) -> None:
     plan = make(toy_study(methods=[PLAIN], continual_tokens={"per_period": 300}), None)
-    (row,) = planview.describe(plan)["methods"]
+    (row,) = plan_view.describe(plan)["methods"]
     assert row["periods"]["202302"] == {"steps": 4, "tokens": 300} and row["tokens"] == 384 + 3 * 300
 
 
@@ -570,7 +571,7 @@ def test_what_a_method_must_keep_is_told_in_periods_and_bytes(toy_study: Studies
     three = size["202301"] + size["202302"] + size["202303"]
     one = max(size[label] for label in ("202301", "202302", "202303"))
     two = size["202301"] + size["202302"]
-    kept = [(row["kept_periods"], row["kept_bytes"]) for row in planview.describe(plan)["methods"]]
+    kept = [(row["kept_periods"], row["kept_bytes"]) for row in plan_view.describe(plan)["methods"]]
     assert kept == [(0, 0), (3, three), (1, one), (2, two)]
     shown = lines(printed(plan), "cyclic-cosine ", "replay-half ", "ewc ", "oracle ")
     assert [(int(words[5]), " ".join(words[6:])) for words in shown] == [
@@ -583,7 +584,7 @@ def test_what_a_method_must_keep_is_told_in_periods_and_bytes(toy_study: Studies
 
 def test_without_an_oracle_series_there_is_no_ratio(toy_study: Studies) -> None:
     plan = make(toy_study(methods=[PLAIN]), None)
-    assert planview.describe(plan)["methods"][0]["oracle_ratio"] is None
+    assert plan_view.describe(plan)["methods"][0]["oracle_ratio"] is None
     assert [words[4] for words in lines(printed(plan), "cyclic-cosine ")] == ["—"]
 
 
@@ -603,11 +604,11 @@ def test_what_is_not_known_has_no_column(toy_study: Studies, toy_root: Path) -> 
 
 def test_json_is_one_object_with_a_round_per_line(toy_study: Studies) -> None:
     plan = make(toy_study(), None)
-    text = planview.as_json(plan)
+    text = plan_view.as_json(plan)
     rows = [line for line in text.splitlines() if line.startswith('  {"key"')]
     assert [json.loads(row.rstrip(",")) for row in rows] == json.loads(text)["tree"]
     found = json.loads(text)
-    assert found.pop("tree") and found == json.loads(json.dumps(planview.describe(plan)))
+    assert found.pop("tree") and found == json.loads(json.dumps(plan_view.describe(plan)))
 
 
 def test_checkpoints_and_periods_are_in_the_order_of_time(toy_study: Studies) -> None:

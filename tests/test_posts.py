@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stacksite import Dump
 
-from ticlm.datasets import stackexchange
-from ticlm.datasets.documents import Input
-from ticlm.datasets.posts import Post, joined, label, month_of, record
-from ticlm.datasets.stackexchange import Row, Table
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.stackexchange import dumps
+from ticlm.datasets.stackexchange.dumps import Row, Table
+from ticlm.datasets.stackexchange.posts import Post, joined, label, month_of, record
 
 CONLANG = Path(__file__).parents[2] / "shared/data/stackexchange/conlang.meta.stackexchange.com.7z"
 JANUARY = 2020 * 12
@@ -214,7 +214,7 @@ def test_what_comes_after_a_month_does_not_change_how_a_post_stood_in_it(
 
 @pytest.mark.skipif(not CONLANG.exists(), reason="no shared data")
 def test_the_last_of_the_past_of_a_real_site_is_what_its_dump_shows() -> None:
-    found = [one for piece in stackexchange.pieces(entry_of(CONLANG)) for one in stackexchange.rows(piece)]
+    found = [one for piece in dumps.pieces(entry_of(CONLANG)) for one in dumps.rows(piece)]
     records = [
         one for table, row in found if not isinstance(row, str) and not isinstance(one := record(table, row), str)
     ]
@@ -228,5 +228,5 @@ def test_the_last_of_the_past_of_a_real_site_is_what_its_dump_shows() -> None:
 
 
 def entry_of(path: Path) -> Input:
-    (found,) = stackexchange.inputs([str(path)])
+    (found,) = dumps.inputs([str(path)])
     return found

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from publishedfiles import ACCURACY, write
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.oracles import studies
-from ticlm.platform.published import Published, read
+from ticlm.platform.analysis.published import Published, read
+from ticlm.platform.analysis.published_oracles import studies
+from ticlm.platform.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

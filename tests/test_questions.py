@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from sets import Prompter, kept, measured
 from speakers import byte_level, said_directly, speaker
 
-from ticlm.platform.answerer import Checkpoint
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Example
-from ticlm.platform.objective import Causal
-from ticlm.platform.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask, normalised
-from ticlm.platform.reading import NO_TOKEN, TOO_LONG, Continuation
-from ticlm.platform.settings import fingerprint, parse
-from ticlm.platform.tasks import Task
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import parse
+from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
+from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask, normalised
 
 CAPITAL = Example("1", "The capital of France:", answer="Paris", source="a")
 MAYOR = Example("2", "The mayor of Oslo:", answer="Anne", source="b")
@@ -258,7 +259,7 @@ def test_what_a_real_model_says_is_right(tmp_path: Path, checkpoint: Checkpoint)
 
 @pytest.mark.parametrize("kind", ["answer-perplexity", "multiple-choice", "exact-match", "noun-perplexity"])
 def test_a_study_names_them_by_their_kind(kind: str) -> None:
-    from ticlm.platform.study import Study
+    from ticlm.platform.study.settings import Study
 
     study = {
         "name": "s",

@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import reach
-from ticlm.platform.errors import InputError
-from ticlm.platform.store import Store
+from ticlm.platform.cluster import connect
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
 
 Forks = Callable[..., list[tuple[int, Any]]]
 
 
 def test_what_one_process_wrote_another_must_find_as_it_was(store: Store) -> None:
     store.write("probes/probe", b"here")
-    assert reach.against(store.root, "probes", "node", b"here") == ""
+    assert connect.against(store.root, "probes", "node", b"here") == ""
     assert store.read("probes/node") == b"here", "it can write there as well"
-    assert "something else" in reach.against(store.root, "probes", "node", b"there")
-    assert "is not there" in reach.against(store.root, "elsewhere", "node", b"here")
-    assert reach.against("nothing://bucket", "probes", "node", b"").startswith("InputError: root nothing://bucket")
+    assert "something else" in connect.against(store.root, "probes", "node", b"there")
+    assert "is not there" in connect.against(store.root, "elsewhere", "node", b"here")
+    assert connect.against("nothing://bucket", "probes", "node", b"").startswith("InputError: root nothing://bucket")
     assert not store.exists("elsewhere"), "nothing is made where there was nothing"
 
 
@@ -46,7 +46,7 @@ def checked(folder: str, *roots: str) -> list[str]:
         ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", _node_ip_address="127.0.0.2")
         for root in roots:
             try:
-                reach.check(root)
+                connect.check(root)
                 said.append("reached")
             except InputError as error:
                 said.append(str(error))
@@ -76,5 +76,5 @@ def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3
 @pytest.mark.ray
 @pytest.mark.slow
 def test_a_single_node_needs_no_check(ray_local: None, tmp_path: Path) -> None:
-    reach.check(f"{tmp_path}/root")
+    connect.check(f"{tmp_path}/root")
     assert not list(tmp_path.iterdir())

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ticlm.platform.mixture import Source
-from ticlm.platform.shards import Corpus
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.mixture import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.mixture import Source
+from ticlm.platform.core.mixture import Source
 
 BUDGET = 10**18
 EVERY = [NoReplay(), EqualReplay(), FixedReplay(alpha=0.5), FixedReplay(alpha=0.1), FixedReplay(alpha=0.9)]

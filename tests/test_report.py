@@ -21,15 +21,17 @@ from calendars import CHECKPOINTS as YEARLY
 from calendars import CUTOFFS
 from rich.console import Console
 
-from ticlm.platform.census import Overlap
-from ticlm.platform.conventions import Convention, Preset, named
-from ticlm.platform.errors import InputError
-from ticlm.platform.layout import count, legend
-from ticlm.platform.matrix import views
-from ticlm.platform.page import render
-from ticlm.platform.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.report import as_json, contamination_lines, summarize, table, write
-from ticlm.platform.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.conventions import Convention, Preset, named
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.numbers import count
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core.accounting import Overlap
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
+from ticlm.platform.report.page import render
+from ticlm.platform.report.table_rows import legend
+from ticlm.platform.report.write import as_json, contamination_lines, table, write
 
 INITIAL, CONTINUAL, PER_TOKEN = 111_837_286_400, 111_837_286_400, 16_776_576_000
 METHODS = (
@@ -559,7 +561,7 @@ def test_contamination_is_one_line_in_the_terminal_and_a_cloud_of_points_on_the_
 
 
 def test_a_cloud_of_points_stays_a_small_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticlm.platform.payload.POINTS", 100)
+    monkeypatch.setattr("ticlm.platform.report.page_data.POINTS", 100)
     (found,) = json.loads(Page(rendered(cleaned(study()))).data)["studies"][0]["contamination"]
     assert sum(len(one["before"]) for one in found["series"]) == 100 and found["whole"] > 1000
     assert len(found["series"]) == len(METHODS) + 1  # every method is still there

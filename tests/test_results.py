@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.results import Cell, read_cells, write_cells
-from ticlm.platform.store import Store
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval.cell_store import read_cells, write_cells
+from ticlm.platform.tasks.cell import Cell
 
 WEIGHTS = "0123456789abcdef" * 4
 

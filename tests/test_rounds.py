@@ -11,12 +11,14 @@ import pytest
 from ticlm.methods.catalog import ORACLE_CUTOFFS
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import Adapter, Horizon, Leg
-from ticlm.platform import rounds as module
-from ticlm.platform.errors import FutureMonthError, InputError
-from ticlm.platform.mixture import Mixture, Source
-from ticlm.platform.rounds import Drawn, Round, Run, Tree, corpus_id, rounds
-from ticlm.platform.settings import fingerprint, parse
-from ticlm.platform.study import Study
+from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.settings import parse
+from ticlm.platform.study import tree as module
+from ticlm.platform.study.round import Drawn, Round
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
 
 INITIAL = 111_837_286_400
 THREE_BILLION: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.rst import rst_page
+from ticlm.datasets.codedocs.rst import rst_page
 
 
 def text(source: str, version: str = "1.2") -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Place
-from ticlm.platform.periods import Calendar
+from ticlm.platform.core.periods import Calendar
 
 CYCLIC = WarmupCosine(max_rate=1e-4)
 INITIAL = WarmupCosine(max_rate=3e-3, warmup_steps=5000)

@@ -15,16 +15,21 @@ import speakers
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
-from ticlm.platform import cli, driver, evaluation, modelfolder, plan, scoring
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.periods import Calendar
-from ticlm.platform.scoring import Score, Scoring
-from ticlm.platform.settings import parse
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
-from ticlm.platform.work import published
+from ticlm.platform.cli import main
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval import folder as scoring
+from ticlm.platform.eval import model_folder
+from ticlm.platform.eval.folder import Score, Scoring
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import published
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]
@@ -114,21 +119,21 @@ def test_the_same_weights_beside_another_tokenizer_are_another_model(tmp_path: P
 def test_a_tokenizer_in_plain_files_counts_too(tmp_path: Path, speaker: Path) -> None:
     folder = tmp_path / "gpt"
     shutil.copytree(speaker, folder)
-    before = modelfolder.weights(str(folder))
+    before = model_folder.weights(str(folder))
     (folder / "merges.txt").write_text("a b")
-    assert modelfolder.weights(str(folder)) != before
+    assert model_folder.weights(str(folder)) != before
 
 
 @pytest.mark.parametrize("name", ["~nosuchuser/model", "nothing"])
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="0 rounds start with it"):
-        modelfolder.find(str(tmp_path), name)
+        model_folder.find(str(tmp_path), name)
 
 
 def test_a_configuration_that_is_a_list_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[]")
     with pytest.raises(InputError, match="not the configuration of a model"):
-        modelfolder.check_causal(str(tmp_path))
+        model_folder.check_causal(str(tmp_path))
 
 
 def test_a_round_is_known_by_its_id_and_its_place_and_shares_the_cells_of_studies(
@@ -140,7 +145,7 @@ def test_a_round_is_known_by_its_id_and_its_place_and_shares_the_cells_of_studie
     by_id = asked(root, made.ids[key][:8], ON_TOY)
     by_place = asked(root, root / published(Store(root), made.ids[key]), ON_TOY)
     assert by_id == by_place and [row.period for row in by_id] == ["202301", "202302"]
-    from ticlm.platform.outcome import study_result
+    from ticlm.platform.analysis.collect import study_result
 
     cells = study_result(made).cells
     mine = cells[cells["trained"] == "202302"]
@@ -242,7 +247,7 @@ def test_the_command_prints_a_table_or_json(
     def ticlm(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["ticlm", "eval", str(speaker), "--root", str(tmp_path / "root"), *arguments])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            main.main()
         said = capsys.readouterr()
         return int(ended.value.code or 0), said.out, said.err
 

@@ -16,18 +16,23 @@ from torch import Tensor, nn
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
-from ticlm.platform import chain, driver, generation, model, plan
-from ticlm.platform.identity import weights_of
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.mixture import Mixture, Source
-from ticlm.platform.model import Workers
-from ticlm.platform.plan import Plan
-from ticlm.platform.results import Cell, read_cells
-from ticlm.platform.rounds import Stretch
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.work import ChainWork, folder_of, published
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.eval import sample
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.models import folders
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.round import Stretch
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.train import trainer
+from ticlm.platform.train.loader import Feed, Reader
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]
@@ -41,10 +46,10 @@ def run_whole(study: Study, root: Path) -> Plan:
     return made
 
 
-def work_of(study: Study, root: Path) -> ChainWork:
+def chain_work(study: Study, root: Path) -> ChainWork:
     made = plan.make(study, str(root))
     (found,) = made.chains
-    return driver.work_of(made, found)
+    return work_of(made, found)
 
 
 def weights(root: str | Path, round_id: str) -> bytes:
@@ -107,7 +112,7 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
 
 def two_stretches(study: Study, root: Path) -> ChainWork:
     """The first round of the study with three steps of the first period, then three that mix it with the second."""
-    work = work_of(study, root)
+    work = chain_work(study, root)
     first, second = (Source(corpus="toy@1", period=label) for label in ("202301", "202302"))
     spec = work.rounds[0].model_copy(
         update={
@@ -139,10 +144,10 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
     assert [sum(label == "202301" for label, _ in batch) for batch in drawn] == [4, 4, 4, 1, 1, 1]
     assert len({row for batch in drawn for row in batch}) == 24, "a row was drawn twice"
 
-    chain.run_chain(work, Workers())
+    trainer.run_chain(work, Workers())
     stopped = replace(work, ids=("stopped",))
     run_until(stopped, 2)
-    chain.run_chain(stopped, Workers())
+    trainer.run_chain(stopped, Workers())
     assert weights(toy_root, "stopped") == weights(toy_root, "two")
 
 
@@ -213,17 +218,17 @@ def test_the_state_of_a_penalty_survives_a_restart(
         return toy_study(methods=[method], resources=resources, periods={"initial": "202301", "last": "202302"})
 
     corpora = {"toy@1": f"{toy_root}/corpora/toy@1"}
-    work = work_of(study(Average()), toy_root)
-    chain.run_chain(work, Workers())
+    work = chain_work(study(Average()), toy_root)
+    trainer.run_chain(work, Workers())
     stopped = replace(work, root=str(toy_root.parent / "stopped"))
     run_until(stopped, 3)  # after steps 2 and 4 of the first round, and 2 of the second
     assert read_record(Store(stopped.root), folder_of(work.ids[0])) is not None
-    chain.run_chain(stopped, Workers())
+    trainer.run_chain(stopped, Workers())
     for round_id in work.ids:
         assert weights(stopped.root, round_id) == weights(toy_root, round_id)
 
-    plain = work_of(study(), toy_root)
-    chain.run_chain(plain, Workers())
+    plain = chain_work(study(), toy_root)
+    trainer.run_chain(plain, Workers())
     assert plain.ids[0] == work.ids[0], "the initial round has no penalty"
     assert plain.ids[1] != work.ids[1]
     assert weights(toy_root, plain.ids[1]) != weights(toy_root, work.ids[1])
@@ -259,24 +264,24 @@ def test_adapters_stack_over_rounds_on_a_frozen_base(toy_root: Path, toy_study: 
     from transformers import AutoModelForCausalLM
 
     made = run_whole(adapted(toy_study), toy_root)
-    folders = [toy_root / published(Store(toy_root), made.ids[key]) for key in made.tree.runs[0].rounds.values()]
-    base, once, twice = (load_file(folder / "model.safetensors") for folder in folders)
+    saved = [toy_root / published(Store(toy_root), made.ids[key]) for key in made.tree.runs[0].rounds.values()]
+    base, once, twice = (load_file(folder / "model.safetensors") for folder in saved)
     assert base.keys() == once.keys() == twice.keys()
     assert all(torch.equal(base[name], twice[name]) for name in base), "the base was not frozen"
-    first, both = (load_file(folder / model.ADAPTER_WEIGHTS) for folder in folders[1:])
+    first, both = (load_file(folder / folders.ADAPTER_WEIGHTS) for folder in saved[1:])
     assert {name.split("adapter_")[1][0] for name in both} == {"0", "1"}
     assert all(torch.equal(both[name], value) for name, value in first.items()), "the first adapter was not frozen"
 
-    stacked = model.load(folders[2]).eval()
-    plain = AutoModelForCausalLM.from_pretrained(folders[2]).eval()
+    stacked = folders.load(saved[2]).eval()
+    plain = AutoModelForCausalLM.from_pretrained(saved[2]).eval()
     assert {n for n, _ in plain.named_parameters()} < {n for n, _ in stacked.named_parameters()}
-    assert [type(a) for a in model.adapters(folders[2])] == [LowRank, LowRank]
+    assert [type(a) for a in folders.adapters(saved[2])] == [LowRank, LowRank]
     ids = torch.arange(10)[None]
     with torch.no_grad():
         assert not torch.allclose(stacked(ids).logits, plain(ids).logits, atol=1e-2)
 
     last = list(made.tree.runs[0].rounds.values())[-1]
-    said = generation.generate(str(toy_root), made.ids[last][:10], "w1 w2 w3", 12, 0.0, 0)
+    said = sample.generate(str(toy_root), made.ids[last][:10], "w1 w2 w3", 12, 0.0, 0)
     ours, theirs = (
         m.generate(input_ids=torch.tensor([[1, 2, 3]]), max_new_tokens=12, do_sample=False, pad_token_id=63)[0].tolist()  # type: ignore[operator]
         for m in (stacked, plain)
@@ -288,13 +293,13 @@ def test_adapters_stack_over_rounds_on_a_frozen_base(toy_root: Path, toy_study: 
 def test_an_adapted_chain_resumes_to_the_same_bits(
     toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
-    work = work_of(adapted(toy_study), toy_root)
-    chain.run_chain(work, Workers())
+    work = chain_work(adapted(toy_study), toy_root)
+    trainer.run_chain(work, Workers())
     for saves in (1, 3, 4):  # in the round without adapters, with one, with two
         stopped = replace(work, root=str(toy_root.parent / f"stopped-{saves}"))
         run_until(stopped, saves)
         torch.rand(saves)  # what a process drew before must not matter
-        chain.run_chain(stopped, Workers())
+        trainer.run_chain(stopped, Workers())
         for round_id in work.ids:
             mine, theirs = (read_record(Store(root), folder_of(round_id)) for root in (stopped.root, work.root))
             assert mine is not None and theirs is not None
@@ -324,13 +329,13 @@ def test_penalties_and_adapters_do_not_depend_on_the_workers(
     )
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 3}}
     study = toy_study(methods=[method], resources=resources, periods={"initial": "202301", "last": "202303"})
-    work = work_of(study, toy_root)
+    work = chain_work(study, toy_root)
     train_world(work, 1)
     other = replace(work, root=str(toy_root.parent / "other"))
     train_world(other, 2, saves=2)  # the first round, then in the middle of the second
     train_world(other, 1, saves=1)
     train_world(other, 3)
-    file = model.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
+    file = folders.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
     for round_id in work.ids[1:]:
         alone, together = (
             load(Store(root).read(f"{published(Store(root), round_id)}/{file}")) for root in (work.root, other.root)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ticlm.platform.errors import InputError, RunError
-from ticlm.platform.selection import Scores, Trial, choose, decimals, front, on_all, told, worst
-from ticlm.platform.trialtable import as_json, read, table, write
+from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.tuning.selection import Scores, Trial, choose, decimals, front, on_all, told, worst
+from ticlm.platform.tuning.table import as_json, read, table, write
 
 TABLE_5 = """\
 setting,backward,in_distribution,forward,all_backward,all_in_distribution,all_forward

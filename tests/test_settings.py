@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.identity import Data
-from ticlm.platform.settings import Settings, fingerprint, load, packaged, parse
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings, load, packaged, parse
+from ticlm.platform.study.identity import Data
 
 
 class Square(Settings):

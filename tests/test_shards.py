@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform import rows
-from ticlm.platform.errors import InputError
-from ticlm.platform.rows import ROW_GROUP, Column, RowReader, Tokens, dtype_for, to_parquet
-from ticlm.platform.shards import INFO, Corpus, ShardFile, SplitManifest
-from ticlm.platform.store import RECORD, Store
+from ticlm.platform.core import token_rows
+from ticlm.platform.core.corpus import INFO, Corpus, ShardFile, SplitManifest
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import RECORD, Store
+from ticlm.platform.core.token_rows import ROW_GROUP, Column, RowReader, Tokens, dtype_for, to_parquet
 
 COLUMNS = (Column(name="tokens", length=5),)
 
@@ -142,7 +142,7 @@ def test_rows_are_read_from_where_a_slice_begins() -> None:
     """Arrow slices share their buffer: rows 40 to 49 begin 400 bytes into it."""
     table = pq.read_table(pa.BufferReader(to_parquet(numbered(100), COLUMNS)))
     for sliced in (table.slice(40, 10), pa.concat_tables([table.slice(40, 4), table.slice(44, 6)])):
-        got = rows._tokens(sliced.column("tokens"), COLUMNS[0])
+        got = token_rows._tokens(sliced.column("tokens"), COLUMNS[0])
         np.testing.assert_array_equal(got, numbered(10, first=40)["tokens"])
 
 

@@ -19,9 +19,9 @@ from ticlm.methods.optimizers import AdamW
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, CyclicRsqrt, Linear, WarmupCosine
 from ticlm.methods.seams import Penalty, Place
-from ticlm.platform.errors import InputError
-from ticlm.platform.settings import fingerprint
-from ticlm.platform.study import load as load_study
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.study.settings import load as load_study
 from ticlm.tune_spaces.domains import ends
 from ticlm.tune_spaces.space import Space, grid, load, packaged
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticlm.datasets.rst import BrokenPage
-from ticlm.datasets.sphinx_html import html_page
+from ticlm.datasets.codedocs.rst import BrokenPage
+from ticlm.datasets.codedocs.sphinx_html import html_page
 
 BODY = """
 <section id="add"><h1>toy.add<a class="headerlink" href="#add">{mark}</a></h1>

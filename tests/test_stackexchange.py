@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stacksite import Dump, seven, xml
 
-from ticlm.datasets import stackexchange
-from ticlm.datasets.documents import Input, Piece
-from ticlm.datasets.stackexchange import TABLES, Row, Table
-from ticlm.platform.errors import InputError
+from ticlm.datasets.io.documents import Input, Piece
+from ticlm.datasets.stackexchange import dumps
+from ticlm.datasets.stackexchange.dumps import TABLES, Row, Table
+from ticlm.platform.core.errors import InputError
 
 PACKINGS = ("", ".gz", ".zst", "7z", "7z apart")
 
@@ -28,9 +28,9 @@ def toy() -> Dump:
 
 def read(*paths: Path | str) -> dict[Table, list[Row | str]]:
     found: dict[Table, list[Row | str]] = {}
-    for entry in stackexchange.inputs([str(path) for path in paths]):
-        for piece in stackexchange.pieces(entry):
-            for table, row in stackexchange.rows(piece):
+    for entry in dumps.inputs([str(path) for path in paths]):
+        for piece in dumps.pieces(entry):
+            for table, row in dumps.rows(piece):
                 found.setdefault(table, []).append(row)
     return found
 
@@ -52,7 +52,7 @@ def test_a_table_cut_anywhere_gives_every_row_once(
     cuts = sorted({0, size, *data.draw(st.lists(st.integers(head, size - 1), max_size=5))})
     entry = Input(path=str(path), size=size, stamp="")
     pieces = [Piece(input=entry, start=start, end=end) for start, end in pairwise(cuts)]
-    assert [row for piece in pieces for _, row in stackexchange.rows(piece)] == rows
+    assert [row for piece in pieces for _, row in dumps.rows(piece)] == rows
 
 
 def test_a_row_that_is_no_xml_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_what_is_no_such_table_is_an_error_of_one_line(data: bytes, said: str, t
 def test_a_table_without_a_row_is_a_table(data: bytes, tmp_path: Path) -> None:
     entry = Input(path=str(tmp_path / "Votes.xml"), size=len(data), stamp="")
     (tmp_path / "Votes.xml").write_bytes(data)
-    assert list(stackexchange.rows(Piece(input=entry))) == []
+    assert list(dumps.rows(Piece(input=entry))) == []
 
 
 def test_an_archive_without_a_table_is_an_error(tmp_path: Path) -> None:
@@ -126,16 +126,16 @@ def test_an_archive_without_a_table_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_line_beyond_all_measure_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stackexchange, "LONGEST", 1 << 21)
+    monkeypatch.setattr(dumps, "LONGEST", 1 << 21)
     (tmp_path / "Votes.xml").write_bytes(b"x" * (5 << 20))
     with pytest.raises(InputError, match="a line of over 2,097,152 bytes"):
-        list(stackexchange.rows(Piece(input=Input(path=str(tmp_path / "Votes.xml"), size=5 << 20, stamp=""))))
+        list(dumps.rows(Piece(input=Input(path=str(tmp_path / "Votes.xml"), size=5 << 20, stamp=""))))
 
 
 def test_other_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     (toy().write(tmp_path) / "Comments.xml").write_text("<comments />")
     (tmp_path / "MyPosts.xml").write_text("<posts />")
-    assert [Path(entry.path).name for entry in stackexchange.inputs([str(tmp_path)])] == [
+    assert [Path(entry.path).name for entry in dumps.inputs([str(tmp_path)])] == [
         "PostHistory.xml", "Posts.xml", "Votes.xml"
     ]  # fmt: skip
 
@@ -148,7 +148,7 @@ def test_archives_of_other_tables_are_passed_over(tmp_path: Path) -> None:
 def test_a_folder_without_tables_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "Comments.xml").write_text("<comments />")
     with pytest.raises(InputError, match="no table of StackExchange"):
-        stackexchange.inputs([str(tmp_path)])
+        dumps.inputs([str(tmp_path)])
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_a_folder_without_tables_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_names_tell_the_site(names: list[str], site: str) -> None:
-    assert stackexchange.site_of([Input(path=name, size=0, stamp="") for name in names]) == site
+    assert dumps.site_of([Input(path=name, size=0, stamp="") for name in names]) == site
 
 
 def test_files_of_two_sites_are_an_error() -> None:
     both = [Input(path=f"{site}.7z", size=0, stamp="") for site in ("math", "english")]
     with pytest.raises(InputError, match=r"files of 2 sites \(english, math\)"):
-        stackexchange.site_of(both)
+        dumps.site_of(both)

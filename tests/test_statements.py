@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ticlm.datasets.buckets import Buckets
-from ticlm.datasets.site import Site
-from ticlm.datasets.statements import Statements, Subject, Wikidata, buckets_for, pairs, staged
-from ticlm.datasets.triplets import Triplet
-from ticlm.datasets.wikidata import entities as read
-from ticlm.platform import settings
-from ticlm.platform.errors import InputError
-from ticlm.platform.store import Store
+from ticlm.datasets.examples.context import Site
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.wikidata.entities import entities as read
+from ticlm.datasets.wikidata.statements import Statements, Subject, Wikidata, buckets_for, pairs, staged
+from ticlm.datasets.wikidata.triplets import Triplet
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
 
 LABELS = {"Q1": "Ada", "Q2": "Ulm", "Q3": "Bonn", "Q4": "physics"}
 
@@ -108,7 +108,7 @@ def test_a_dump_is_read_once_and_what_was_killed_goes_on(
             raise KeyboardInterrupt
         yield from read(path, *rest)
 
-    monkeypatch.setattr("ticlm.datasets.statements.entities", entities)
+    monkeypatch.setattr("ticlm.datasets.wikidata.statements.entities", entities)
     place = site(tmp_path, wikidata)
     with pytest.raises(KeyboardInterrupt):
         staged(place, wikidata, wikidata.dumps[0])

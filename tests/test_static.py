@@ -12,18 +12,21 @@ import speakers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.platform import evaluation, part, plan, taskfile
-from ticlm.platform.core_tasks import CORE
-from ticlm.platform.errors import InputError
-from ticlm.platform.objective import Causal
-from ticlm.platform.outcome import study_result
-from ticlm.platform.part import Part
-from ticlm.platform.reading import NO_TOKEN, TOO_LONG, Continuation
-from ticlm.platform.results import STATIC_COLUMNS, Cell
-from ticlm.platform.settings import parse
-from ticlm.platform.static import Static
-from ticlm.platform.study import Study
-from ticlm.platform.tasks import Measurement
+from ticlm.methods.objectives import Causal
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.results import STATIC_COLUMNS
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import parse
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
+from ticlm.platform.tasks.base import Measurement
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.static import files as taskfile
+from ticlm.platform.tasks.static import part
+from ticlm.platform.tasks.static.part import CORE, Part
+from ticlm.platform.tasks.static.task import Static
 
 Rows = Sequence[Mapping[str, Any]]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -325,8 +328,8 @@ def test_the_harness_gets_the_same_numbers_from_its_own_model(tmp_path: Path) ->
     from lm_eval.models.huggingface import HFLM
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from ticlm.platform.answerer import Checkpoint
-    from ticlm.platform.harness_model import Asked
+    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.tasks.static.harness_model import Asked
 
     folder = speakers.speaker(tmp_path)
     theirs = HFLM(
@@ -367,7 +370,7 @@ def test_tasks_and_groups_of_the_harness_are_asked_by_name(tmp_path: Path, monke
     pytest.importorskip("lm_eval")
     from lm_eval.tasks import TaskManager
 
-    from ticlm.platform import harness
+    from ticlm.platform.tasks.static import harness
 
     write(tmp_path, capitals=CAPITALS, going=GOING_ON)
     scores = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
@@ -404,7 +407,7 @@ def test_tasks_and_groups_of_the_harness_are_asked_by_name(tmp_path: Path, monke
 
 
 def test_without_the_harness_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ticlm.platform import static as module
+    from ticlm.platform.tasks.static import task as module
 
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"pip install 'ticlm\[static\]'"):
@@ -535,7 +538,7 @@ def test_a_study_has_static_scores_beside_its_matrix(
     toy_root: Path, tmp_path: Path, toy_study: Callable[..., Study]
 ) -> None:
     pytest.importorskip("lm_eval")
-    from ticlm.platform import driver
+    from ticlm.platform.run import driver
 
     words = [{"context": f"w{i} w{i + 1}", "continuation": f"w{i + 2}"} for i in range(20)]
     pairs = [{"query": f"w{i}", "choices": [f"w{i + 1}", f"w{i + 9}"], "gold": 0} for i in range(20)]

@@ -11,13 +11,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticlm.methods.objectives import Causal
 from ticlm.methods.seams import Batch, PenaltyState
-from ticlm.platform import model
-from ticlm.platform.model import Workers
-from ticlm.platform.objective import Causal
-from ticlm.platform.rounds import Recipe, rounds
-from ticlm.platform.step import StepResult, is_finite, train_step
-from ticlm.platform.study import Loss, PresetModel, Study
+from ticlm.platform.models import build
+from ticlm.platform.models.settings import PresetModel
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.round import Recipe
+from ticlm.platform.study.settings import Loss, Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.train.step import StepResult, is_finite, train_step
 
 ROWS = np.random.default_rng(0).integers(0, 64, (9, 17)).astype(np.uint16)
 
@@ -29,7 +31,7 @@ def recipe_of(toy_study: Callable[..., Study], **changes: Any) -> Recipe:
 
 def toy_module() -> nn.Module:
     changes = '{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}'
-    return model.scratch(model.config(PresetModel(name="tiny", changes=changes), 64), Causal(), seed=3).train()
+    return build.scratch(build.config(PresetModel(name="tiny", changes=changes), 64), Causal(), seed=3).train()
 
 
 class Ones:

@@ -11,8 +11,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.store import RECORD, Attempt, Store, read_record, verify
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import RECORD, Attempt, Store, read_record, verify
 
 WRITERS = 8
 

@@ -16,12 +16,13 @@ from ticlm.methods.method import Continual, Joint, OracleSeries
 from ticlm.methods.optimizers import ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
-from ticlm.platform import planview
-from ticlm.platform.periods import TIC_CC_MONTHS
-from ticlm.platform.plan import Plan, make
-from ticlm.platform.rounds import Round, Run
-from ticlm.platform.settings import packaged
-from ticlm.platform.study import load
+from ticlm.platform.cli import plan_view
+from ticlm.platform.core.periods import TIC_CC_MONTHS
+from ticlm.platform.core.settings import packaged
+from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.round import Round
+from ticlm.platform.study.settings import load
+from ticlm.platform.study.tree import Run
 
 EVERY = packaged("platform/studies")
 PAPER = [name for name in EVERY if name.startswith("tic-lm-")]
@@ -64,7 +65,7 @@ def specs(name: str, method: str, seed: int = 124) -> dict[str, Round]:
 
 def told(name: str) -> dict[str, dict[str, Any]]:
     """What the plan's JSON says of each method."""
-    return {row["name"]: row for row in json.loads(planview.as_json(planned(name)))["methods"]}
+    return {row["name"]: row for row in json.loads(plan_view.as_json(planned(name)))["methods"]}
 
 
 # all of them
@@ -74,7 +75,7 @@ def told(name: str) -> dict[str, dict[str, Any]]:
 def test_a_packaged_study_has_its_files_name_and_plans_without_data(name: str) -> None:
     plan = planned(name)
     assert plan.study.name == name and plan.corpus is None
-    assert planview.describe(plan)["total"]["rounds"] == len(plan.tree.rounds) > 1
+    assert plan_view.describe(plan)["total"]["rounds"] == len(plan.tree.rounds) > 1
 
 
 @pytest.mark.parametrize("name", PAPER)

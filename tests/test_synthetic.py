@@ -12,15 +12,15 @@ from datetime import UTC, timedelta
 import pyarrow.parquet as pq
 import pytest
 
-from ticlm.datasets.documents import Document
-from ticlm.datasets.synthetic import SyntheticWorld
-from ticlm.datasets.synthetic_facts import KnownFact
-from ticlm.datasets.synthetic_language import PAPERS
-from ticlm.datasets.synthetic_relations import RELATIONS
-from ticlm.platform.errors import InputError
-from ticlm.platform.periods import Calendar, Period, Timeline
-from ticlm.platform.settings import load
-from ticlm.platform.store import Store
+from ticlm.datasets.io.documents import Document
+from ticlm.datasets.synthetic.facts import KnownFact
+from ticlm.datasets.synthetic.language import PAPERS
+from ticlm.datasets.synthetic.relations import RELATIONS
+from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar, Period, Timeline
+from ticlm.platform.core.settings import load
+from ticlm.platform.core.store import Store
 
 EDITION_1 = "b4e50e9a6989879234a614014f337e0103068dfa3996af74590ab79bd28b1e42"
 YEAR = Calendar(initial="202301", last="202312").timeline()
@@ -237,7 +237,7 @@ def test_all_papers_write_about_all_topics_in_whole_sentences() -> None:
 
 
 def test_the_packaged_recipe_is_the_default_world() -> None:
-    from ticlm.datasets.recipe import FOLDER, Recipe
+    from ticlm.datasets.corpus.recipe import FOLDER, Recipe
 
     recipe = load(Recipe, "synthetic", FOLDER)
     assert recipe.documents == SyntheticWorld()

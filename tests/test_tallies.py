@@ -6,15 +6,16 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from ticlm.platform import driver, plan
-from ticlm.platform.census import Lineage
-from ticlm.platform.examplefigures import draw, example_figures
-from ticlm.platform.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.outcome import study_result
-from ticlm.platform.periods import Calendar
-from ticlm.platform.store import Store
-from ticlm.platform.study import Study
-from ticlm.platform.tallies import CountedExamples, Tally, counted, tallies
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.tallies import CountedExamples, Tally, counted, tallies
+from ticlm.platform.core.accounting import Lineage
+from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.store import Store
+from ticlm.platform.report.figures.examples import draw, example_figures
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
 
 
 def counts(*periods: dict[str, dict[str, int]]) -> dict[str, Tally]:

@@ -20,15 +20,15 @@ import pytest
 import web
 from builds import hashes, started, without_ray
 
-from ticlm.datasets import corpus as building
-from ticlm.datasets import ledger
-from ticlm.datasets.dedup import DUPLICATE
-from ticlm.datasets.packing import BEYOND, TAIL, TOKEN_REASONS
-from ticlm.datasets.recipe import FOLDER, GlobalShards, Recipe
-from ticlm.platform.errors import InputError, RunError
-from ticlm.platform.settings import load
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import verify
+from ticlm.datasets.corpus import build, build_records
+from ticlm.datasets.corpus.pack import BEYOND, TAIL, TOKEN_REASONS
+from ticlm.datasets.corpus.recipe import FOLDER, Recipe
+from ticlm.datasets.corpus.splits import GlobalShards
+from ticlm.datasets.dedup.settings import DUPLICATE
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.settings import load
+from ticlm.platform.core.store import verify
 
 REAL = Path(__file__).parents[2] / "shared/data"
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
@@ -93,7 +93,7 @@ def recipe(paths: Any, *sets: str, name: str = "tic-cc") -> Recipe:
 
 def sound(corpus: Corpus) -> None:
     """Every record read is kept or dropped for a reason, in the period, and step by step."""
-    for record in ledger.builds(corpus.store):
+    for record in build_records.builds(corpus.store):
         assert record.read == sum(t.read for t in record.periods.values()) + sum(record.dropped.values())
     for label, manifest in corpus.periods.items():
         assert verify(corpus.store, f"periods/{label}") == []
@@ -113,7 +113,7 @@ def rows(corpus: Corpus, period: str, split: str) -> list[str]:
 
 
 def test_months_come_back_as_they_went_in(loop: None, tmp_path: Path) -> None:
-    corpus = building.build(recipe(str(crawl(tmp_path / "crawl")), "deduplicate=null", "held_out={}"), str(tmp_path))
+    corpus = build.build(recipe(str(crawl(tmp_path / "crawl")), "deduplicate=null", "held_out={}"), str(tmp_path))
     sound(corpus)
     assert list(corpus.periods) == list(MONTHS)
     for month, manifest in corpus.periods.items():
@@ -128,25 +128,25 @@ def test_a_month_is_that_of_the_file_and_not_of_the_page(loop: None, tmp_path: P
     for name in (archive("202301", {})[0], archive("202312", {})[0]):
         (tmp_path / "crawl" / name).write_bytes(data)
     by_file = recipe(str(tmp_path / "crawl"), "deduplicate=null", "held_out={}")
-    corpus = building.build(by_file, str(tmp_path / "a"))
+    corpus = build.build(by_file, str(tmp_path / "a"))
     assert list(corpus.periods) == ["202301"] and corpus.periods["202301"].read == 41
-    (record,) = ledger.builds(corpus.store)
+    (record,) = build_records.builds(corpus.store)
     assert len(record.inputs) == 1, "a file of a month outside the calendar was read"
     assert record.unopened == {"of months outside the calendar": 1}
     by_record = recipe(str(tmp_path / "crawl"), "deduplicate=null", "held_out={}", "documents.dated=record")
-    assert list(building.build(by_record, str(tmp_path / "b")).periods) == ["202302"]
+    assert list(build.build(by_record, str(tmp_path / "b")).periods) == ["202302"]
 
 
 def test_the_bytes_do_not_depend_on_how_the_work_is_cut(
     loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = building.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path / "a"))
+    one = build.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path / "a"))
     sound(one)
-    monkeypatch.setattr("ticlm.datasets.staging.RUN_BYTES", 5000)
-    monkeypatch.setattr("ticlm.datasets.runs.GROUP_BYTES", 900)
-    monkeypatch.setattr("ticlm.datasets.parts.PART_BYTES", 4000)
-    monkeypatch.setattr("ticlm.datasets.merging.FAN_IN", 3)
-    other = building.build(recipe(str(crawl(tmp_path / "other", parts=7))), str(tmp_path / "b"))
+    monkeypatch.setattr("ticlm.datasets.corpus.staging.RUN_BYTES", 5000)
+    monkeypatch.setattr("ticlm.datasets.corpus.sorted_runs.GROUP_BYTES", 900)
+    monkeypatch.setattr("ticlm.datasets.corpus.parts.PART_BYTES", 4000)
+    monkeypatch.setattr("ticlm.datasets.corpus.merge.FAN_IN", 3)
+    other = build.build(recipe(str(crawl(tmp_path / "other", parts=7))), str(tmp_path / "b"))
     sound(other)
     assert hashes(other) == hashes(one)
     assert one.periods["202301"].census.deduplication == other.periods["202301"].census.deduplication
@@ -155,8 +155,8 @@ def test_the_bytes_do_not_depend_on_how_the_work_is_cut(
 def test_within_a_month_pages_of_other_months_stay_and_in_a_window_they_go(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
     window = "deduplicate={scope: window, window: 2, expected_ngrams: 100000}"
-    local = building.build(recipe(folder), str(tmp_path))
-    windowed = building.build(recipe(folder, window, "name=windowed"), str(tmp_path))
+    local = build.build(recipe(folder), str(tmp_path))
+    windowed = build.build(recipe(folder, window, "name=windowed"), str(tmp_path))
     for corpus in (local, windowed):
         sound(corpus)
     assert hashes(local)["202301/train"] == hashes(windowed)["202301/train"]
@@ -170,9 +170,9 @@ def test_within_a_month_pages_of_other_months_stay_and_in_a_window_they_go(loop:
 def test_a_window_goes_on_over_builds(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
     window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
-    whole = building.build(recipe(folder, window), str(tmp_path / "whole"))
+    whole = build.build(recipe(folder, window), str(tmp_path / "whole"))
     for last in ("202301", "202302", "202303"):
-        grown = building.build(
+        grown = build.build(
             recipe(folder, window, f"periods={{initial: 202301, last: {last}}}"), str(tmp_path / "grown")
         )
         assert grown.store.folders("dedup/train/0") == [last]
@@ -187,21 +187,21 @@ def test_a_window_never_looks_back_from_a_later_month(loop: None, tmp_path: Path
     for path in february:
         path.rename(tmp_path / "aside" / path.name)
     window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
-    building.build(recipe(str(folder), window), str(tmp_path))
+    build.build(recipe(str(folder), window), str(tmp_path))
     for path in (tmp_path / "aside").iterdir():
         path.rename(folder / path.name)
-    corpus = building.build(recipe(str(folder), window), str(tmp_path))
+    corpus = build.build(recipe(str(folder), window), str(tmp_path))
     assert list(corpus.periods) == ["202301", "202303"]
-    assert ledger.builds(corpus.store)[1].dropped == {ledger.AFTER_LATER: 44}
+    assert build_records.builds(corpus.store)[1].dropped == {build_records.AFTER_LATER: 44}
 
 
 def test_a_lost_filter_of_a_window_stops_the_build(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
     window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
-    corpus = building.build(recipe(folder, window, "periods={initial: 202301, last: 202302}"), str(tmp_path))
+    corpus = build.build(recipe(folder, window, "periods={initial: 202301, last: 202302}"), str(tmp_path))
     corpus.store.remove("dedup")
     with pytest.raises(RunError, match="no filter, though periods of this window are built"):
-        building.build(recipe(folder, window), str(tmp_path))
+        build.build(recipe(folder, window), str(tmp_path))
 
 
 def test_a_filter_that_an_abandoned_attempt_left_is_not_used(
@@ -210,19 +210,19 @@ def test_a_filter_that_an_abandoned_attempt_left_is_not_used(
     folder = crawl(tmp_path / "crawl")
     window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
     with monkeypatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(building._Build, "_info", stop)
-        building.build(recipe(str(folder), window), str(tmp_path / "root"))
+        patch.setattr(build._Build, "_info", stop)
+        build.build(recipe(str(folder), window), str(tmp_path / "root"))
     for path in folder.glob("*-202301*"):
         path.unlink()
     later = recipe(str(folder), window, "periods={initial: 202302, last: 202303}")
-    corpus = building.build(later, str(tmp_path / "root"))
-    assert hashes(corpus) == hashes(building.build(later, str(tmp_path / "clean")))
+    corpus = build.build(later, str(tmp_path / "root"))
+    assert hashes(corpus) == hashes(build.build(later, str(tmp_path / "clean")))
 
 
 def test_a_filter_that_holds_more_than_it_was_sized_for_stops_the_build(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
     with pytest.raises(RunError, match=r"expected_ngrams: with \w+ of 20230\d the filter holds more than the 900 n-g"):
-        building.build(recipe(folder, "deduplicate={scope: window, expected_ngrams: 900}"), str(tmp_path))
+        build.build(recipe(folder, "deduplicate={scope: window, expected_ngrams: 900}"), str(tmp_path))
 
 
 class Stopped(BaseException):
@@ -238,11 +238,11 @@ def test_a_build_that_was_stopped_while_it_tidied_up_is_done(
 ) -> None:
     chosen = recipe(str(crawl(tmp_path / "crawl")))
     with monkeypatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(building._Build, "_tidy", stop)
-        building.build(chosen, str(tmp_path))
-    corpus = building.build(chosen, str(tmp_path))
+        patch.setattr(build._Build, "_tidy", stop)
+        build.build(chosen, str(tmp_path))
+    corpus = build.build(chosen, str(tmp_path))
     sound(corpus)
-    assert len(ledger.builds(corpus.store)) == 1
+    assert len(build_records.builds(corpus.store)) == 1
 
 
 def test_a_first_period_without_train_text_can_be_helped_by_more_files(loop: None, tmp_path: Path) -> None:
@@ -251,14 +251,14 @@ def test_a_first_period_without_train_text_can_be_helped_by_more_files(loop: Non
     for path in january:
         path.write_bytes(archive("202301", {})[1])
     with pytest.raises(InputError, match="no text in its train split"):
-        building.build(recipe(str(folder)), str(tmp_path))
+        build.build(recipe(str(folder)), str(tmp_path))
     for path, data in january.items():
         path.write_bytes(data)
-    sound(building.build(recipe(str(folder)), str(tmp_path)))
+    sound(build.build(recipe(str(folder)), str(tmp_path)))
 
 
 def test_repeated_paragraphs_go_from_pages_that_stay(loop: None, tmp_path: Path) -> None:
-    corpus = building.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path))
+    corpus = build.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path))
     (train,) = [d for d in corpus.periods["202301"].census.deduplication if d.split == "train"]
     footers = " ".join(rows(corpus, "202301", "train")).count(sentence(random.Random("footer"))[:60])
     assert train.documents_dropped == 0 and train.paragraphs_dropped == train.documents_edited > 0
@@ -267,7 +267,7 @@ def test_repeated_paragraphs_go_from_pages_that_stay(loop: None, tmp_path: Path)
 
 
 def test_held_out_sets_are_whole_rows_of_their_hosts(loop: None, tmp_path: Path) -> None:
-    corpus = building.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path))
+    corpus = build.build(recipe(str(crawl(tmp_path / "crawl"))), str(tmp_path))
     manifest = corpus.periods["202302"]
     expected = {"train"} | {f"{split}{part}{clean}" for split in ("eval", "tune") for part in ("", ".wiki", ".news")
                             for clean in ("", ".clean")}  # fmt: skip
@@ -287,8 +287,8 @@ def test_held_out_sets_are_whole_rows_of_their_hosts(loop: None, tmp_path: Path)
 
 def test_a_held_out_set_has_at_most_its_rows_and_says_what_it_left(loop: None, tmp_path: Path) -> None:
     folder = str(crawl(tmp_path / "crawl"))
-    whole = building.build(recipe(folder, "held_out={}"), str(tmp_path / "a"))
-    some = building.build(recipe(folder, "held_out={rows: 5}"), str(tmp_path / "b"))
+    whole = build.build(recipe(folder, "held_out={}"), str(tmp_path / "a"))
+    some = build.build(recipe(folder, "held_out={rows: 5}"), str(tmp_path / "b"))
     for month in MONTHS:
         assert some.split(month, "eval").rows == 5 and some.split(month, "train") == whole.split(month, "train")
         left = sum(whole.split(month, name).rows - some.split(month, name).rows for name in ("eval", "tune"))
@@ -307,7 +307,7 @@ def test_a_clean_set_holds_nothing_that_was_trained_on(loop: None, tmp_path: Pat
     pages[held_out[1]] += "\n" + pages[train[1]].split("\n")[0]  # a paragraph
     name, data = archive("202301", pages)
     (tmp_path / "crawl" / name).write_bytes(data)
-    corpus = building.build(recipe(str(tmp_path / "crawl")), str(tmp_path))
+    corpus = build.build(recipe(str(tmp_path / "crawl")), str(tmp_path))
     sound(corpus)
     (overlap,) = [o for o in corpus.periods["202301"].census.overlap if o.split == "eval"]
     assert overlap.documents == len(held_out) and overlap.documents_dropped == 1
@@ -321,11 +321,11 @@ def test_a_clean_set_holds_nothing_that_was_trained_on(loop: None, tmp_path: Pat
 def test_global_shards_put_files_as_a_whole_into_one_split(loop: None, tmp_path: Path) -> None:
     folder = crawl(tmp_path / "crawl", parts=20)
     shards = "splits={global_shards: 5, train: 1, eval: 5, tune: 2}"
-    corpus = building.build(
+    corpus = build.build(
         recipe(str(folder), shards, "documents.together=file", "deduplicate=null", "held_out={}"), str(tmp_path)
     )
     sound(corpus)
-    (record,) = ledger.builds(corpus.store)
+    (record,) = build_records.builds(corpus.store)
     splits = GlobalShards(global_shards=5, train=1, eval=5, tune=2)
     used = {path.name: splits.of(path.name.removesuffix(".warc.gz")) for path in folder.iterdir()}
     assert {Path(entry.path).name for entry in record.inputs} == {name for name, split in used.items() if split}
@@ -354,7 +354,7 @@ def test_the_papers_months_shards_and_windows() -> None:
 
 def test_lineage_names_inputs_settings_and_code(loop: None, tmp_path: Path) -> None:
     chosen = recipe(str(crawl(tmp_path / "crawl")))
-    corpus = building.build(chosen, str(tmp_path))
+    corpus = build.build(chosen, str(tmp_path))
     lineage = corpus.periods["202302"].lineage
     assert [Path(path).name for path in lineage.inputs] == sorted(archive("202302", {}, part)[0] for part in range(4))
     assert Recipe.model_validate_json(lineage.recipe) == chosen
@@ -366,8 +366,8 @@ def test_a_filter_that_would_be_too_large_is_refused_before_anything_is_judged(l
     with pytest.raises(
         RunError, match=r"filter_bytes: train of 20230\d needs a filter of [\d,]+ bytes for [\d,]+ n-grams"
     ):
-        building.build(recipe(folder, "limits={filter_bytes: 100}"), str(tmp_path))
-    assert building.build(recipe(folder, "limits={filter_bytes: 100000}"), str(tmp_path)).periods
+        build.build(recipe(folder, "limits={filter_bytes: 100}"), str(tmp_path))
+    assert build.build(recipe(folder, "limits={filter_bytes: 100000}"), str(tmp_path)).periods
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_files_that_cannot_be_read_are_left_and_tried_again(
     loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = crawl(tmp_path / "crawl")
-    whole = building.build(recipe(str(folder)), str(tmp_path / "disk"))
+    whole = build.build(recipe(str(folder)), str(tmp_path / "disk"))
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     with web.served(files) as site, impatient(monkeypatch):
         listed = tmp_path / "paths.gz"
@@ -402,11 +402,11 @@ def test_files_that_cannot_be_read_are_left_and_tried_again(
         lost = sorted(files)[5]
         data = site.files.pop(lost)
         with pytest.raises(RunError, match=r"1 of 12 inputs could not be read.*404.*run it again to go on"):
-            building.build(remote, str(tmp_path / "web"))
+            build.build(remote, str(tmp_path / "web"))
         site.files[lost] = data
         site.requests.clear()
         site.faults += ["503", "close", "short", "503"]
-        corpus = building.build(remote, str(tmp_path / "web"))
+        corpus = build.build(remote, str(tmp_path / "web"))
         assert len(site.gets()) <= 6, "files that were read are read again"
     sound(corpus)
     assert hashes(corpus) == hashes(whole)
@@ -423,18 +423,18 @@ def test_a_few_files_that_cannot_be_read_are_counted_where_that_is_allowed(
         listed = tmp_path / "paths"
         listed.write_text("\n".join(sorted(files)))
         remote = recipe([], f"documents.lists=[{listed}]", f"documents.base={site.url}/", "limits.inputs=0.1")
-        corpus = building.build(remote, str(tmp_path), lines.append)
+        corpus = build.build(remote, str(tmp_path), lines.append)
     sound(corpus)
-    (record,) = ledger.builds(corpus.store)
+    (record,) = build_records.builds(corpus.store)
     assert list(record.unread) == [f"{site.url}/{lost}"] and len(record.inputs) == 11
     assert any(line.startswith("warning: left out, as it cannot be read") and lost in line for line in lines)
-    building.build(remote, str(tmp_path), lines.append)
+    build.build(remote, str(tmp_path), lines.append)
     assert lines[-1] == "tic-cc@1: nothing new", "what was given up is tried again"
 
 
 @contextlib.contextmanager
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from ticlm.datasets import fetching
+    from ticlm.datasets.io import fetching
 
     monkeypatch.setattr(fetching, "PATIENCE", fetching.Patience(tries=6, first_s=0.01, most_s=0.02))
     yield
@@ -459,12 +459,12 @@ def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
         for _ in range(3):
             site.faults += rng.choices(["503", "close", "ok", "ok"], k=3)
             killed += _killed(chosen, tmp_path / "killed", rng.uniform(0.0, 2.5))
-        corpus = building.build(chosen, str(tmp_path / "killed"))
+        corpus = build.build(chosen, str(tmp_path / "killed"))
         site.faults.clear()
         sound(corpus)
         assert killed >= 2, "the builds were over before they could be killed"
         without_ray(monkeypatch)
-        assert hashes(corpus) == hashes(building.build(chosen, str(tmp_path / "quiet")))
+        assert hashes(corpus) == hashes(build.build(chosen, str(tmp_path / "quiet")))
 
 
 def _killed(chosen: Recipe, root: Path, after_s: float) -> bool:
@@ -495,13 +495,13 @@ def test_every_record_of_real_archives_is_accounted_for(loop: None, tmp_path: Pa
             "periods={initial: 202404}",
         ],
     )
-    corpus = building.build(chosen, str(tmp_path))
+    corpus = build.build(chosen, str(tmp_path))
     sound(corpus)
     records = 0
     for path in (*REAL.glob("warc/dolma/*.warc.gz"), REAL / "warc/commoncrawl-whirlwind/cc-whirlwind.warc.gz"):
         with path.open("rb") as file:
             records += sum(1 for _ in warcio.ArchiveIterator(file))
-    assert sum(record.read for record in ledger.builds(corpus.store)) == records
+    assert sum(record.read for record in build_records.builds(corpus.store)) == records
     assert sum(corpus.periods["202404"].splits[s].documents for s in ("train", "eval", "tune")) >= 15
     assert corpus.periods["202405"].dropped["not in en"] == 1, "the page is Aragonese"
 
@@ -525,16 +525,16 @@ def test_real_posts_come_back_in_their_months_and_recrawled_pages_go_in_a_window
             name, data = archive(month, pages, 0 if source == "monthly" else 1)
             (folder / name).write_bytes(data)
     small = [f"periods={{only: [{', '.join(months)}]}}", "filters=[]", "length=64", "tokenizer.vocab_size=500"]
-    plain = building.build(recipe(str(folder), *small, "deduplicate=null", "held_out={}"), str(tmp_path / "plain"))
+    plain = build.build(recipe(str(folder), *small, "deduplicate=null", "held_out={}"), str(tmp_path / "plain"))
     for month in months:
         kept = plain.periods[month].splits.values()
         assert (sum(s.documents for s in kept), sum(s.bytes for s in kept)) == (
             len(went_in[month]),
             sum(went_in[month]),
         )
-    local = building.build(recipe(str(folder), *small), str(tmp_path / "local"))
+    local = build.build(recipe(str(folder), *small), str(tmp_path / "local"))
     window = "deduplicate={scope: window, expected_ngrams: 3000000}"
-    windowed = building.build(recipe(str(folder), *small, window), str(tmp_path / "windowed"))
+    windowed = build.build(recipe(str(folder), *small, window), str(tmp_path / "windowed"))
     again = 0
     for window_months in (months[:10], months[10:]):
         urls = [d["url"] for month in window_months for d in posts(REAL / f"recrawl/{month}.jsonl.gz")]

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from stacksite import Dump
 
-from ticlm.datasets import asked, benchmark, threads
-from ticlm.datasets.benchmark import Benchmark, builds
-from ticlm.datasets.tic_stackexchange import TicStackExchange
-from ticlm.platform.census import Step
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Examples
+from ticlm.datasets.evalsets import recipe as benchmark
+from ticlm.datasets.evalsets.recipe import Benchmark, builds
+from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
+from ticlm.datasets.stackexchange import by_month, threads
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Examples
 
 CONLANG = Path(__file__).parents[2] / "shared/data/stackexchange/conlang.meta.stackexchange.com.7z"
 PER_MONTH = (3, 1, 0, 2, 4, 1, 2)
@@ -166,7 +167,7 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
 ) -> None:
     made = recipe(site().write(tmp_path / "dump"))
     whole = benchmark.build(made, str(tmp_path / "whole"))
-    module = asked if stage == "example_of" else threads
+    module = by_month if stage == "example_of" else threads
     real, calls = getattr(module, stage), iter(range(1, 10**6))
 
     def dying(*given: Any) -> Any:

@@ -10,13 +10,14 @@ from typing import Any, BinaryIO
 import pytest
 from wikisite import JULY, JUNE, MAY, Edit, page, write
 
-from ticlm.datasets import site, wiki_stage
-from ticlm.datasets.benchmark import Benchmark, build, builds
-from ticlm.datasets.unpacked import unpacked
-from ticlm.datasets.wiki_diffs import Comparison
-from ticlm.platform import settings
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Examples
+from ticlm.datasets.evalsets.recipe import Benchmark, build, builds
+from ticlm.datasets.examples import context
+from ticlm.datasets.io.unpack import unpacked
+from ticlm.datasets.wiki import staging
+from ticlm.datasets.wiki.diffs import Comparison
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Examples
 
 SHARED = Path(__file__).parents[2] / "shared/data/mediawiki"
 
@@ -99,8 +100,8 @@ def test_a_sample_is_the_same_whatever_the_buckets_and_another_with_another_seed
     few = build(recipe(dumps, passages=2), str(tmp_path / "few"))
     all_of_them = build(recipe(dumps), str(tmp_path / "all"))
     assert texts(few, "201606", "changed") < texts(all_of_them, "201606", "changed")
-    monkeypatch.setattr(wiki_stage, "BUCKET_BYTES", 1000)
-    monkeypatch.setattr(site, "each", lambda function, items, *_: map(function, reversed(items)))
+    monkeypatch.setattr(staging, "BUCKET_BYTES", 1000)
+    monkeypatch.setattr(context, "each", lambda function, items, *_: map(function, reversed(items)))
     assert hashes(build(recipe(dumps, passages=2), str(tmp_path / "many"))) == hashes(few)
     others = [build(recipe(dumps, seed=seed, passages=2), str(tmp_path / f"{seed}")) for seed in range(1, 5)]
     assert len({frozenset(texts(one, "201606", "changed")) for one in others}) > 1
@@ -114,7 +115,7 @@ class Killed(Exception):
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     calls: int, dumps: Path, tmp_path: Path, loop: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiki_stage, "BUCKET_BYTES", 400)
+    monkeypatch.setattr(staging, "BUCKET_BYTES", 400)
     quiet = hashes(build(recipe(dumps, passages=2), str(tmp_path / "quiet")))
     left = calls
 
@@ -127,16 +128,16 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
             yield function(item)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(site, "each", some)
+        patch.setattr(context, "each", some)
         build(recipe(dumps, passages=2), str(tmp_path / "root"))
     read = {"pages": 0}
-    real = wiki_stage.WikiStage.read
+    real = staging.WikiStage.read
 
     def counted(stage: Any, reading: Any) -> None:
         read["pages"] += 1
         real(stage, reading)
 
-    monkeypatch.setattr(wiki_stage.WikiStage, "read", counted)
+    monkeypatch.setattr(staging.WikiStage, "read", counted)
     assert hashes(build(recipe(dumps, passages=2), str(tmp_path / "root"))) == quiet
     assert read["pages"] == max(0, 4 - calls), "what was read is not read again"
 
@@ -147,7 +148,7 @@ def test_a_larger_dump_beside_a_build_that_was_killed_is_no_obstacle(
     dumps = tmp_path / "dumps"
     write(dumps, "w-20160501.xml", MAY)
     write(dumps, "w-20160603.xml", JUNE)
-    monkeypatch.setattr(wiki_stage, "BUCKET_BYTES", 1000)
+    monkeypatch.setattr(staging, "BUCKET_BYTES", 1000)
 
     begun: list[int] = []
 
@@ -180,7 +181,7 @@ def test_a_month_more_is_added_and_nothing_else_is_opened(
         opened.append(path)
         return unpacked(path)
 
-    monkeypatch.setattr(wiki_stage, "unpacked", noted)
+    monkeypatch.setattr(staging, "unpacked", noted)
     after = hashes(build(recipe(dumps), str(tmp_path / "root")))
     assert sorted(path.rsplit("/", 1)[-1][:14] for path in opened) == ["wwiki-20160603", "wwiki-20160701"]
     assert after.items() > before.items() and "201607/changed" in after

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform import driver, plan, tracking
-from ticlm.platform.errors import InputError
-from ticlm.platform.study import Resources, Study
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.settings import Study
+from ticlm.platform.train import tracking
 
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
 

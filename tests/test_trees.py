@@ -14,9 +14,9 @@ import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import trees
-from ticlm.datasets.trees import described, files
-from ticlm.platform.errors import InputError, RunError
+from ticlm.datasets.codedocs import archives
+from ticlm.datasets.codedocs.archives import described, files
+from ticlm.platform.core.errors import InputError, RunError
 
 TREE = {"top/a.rst": b"one", "top/b/c.py": b"two" * 999, "top/b/d.png": b"\x89PNG", "top/e": b""}
 SUFFIXES = [".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"]
@@ -131,7 +131,7 @@ def test_a_file_that_leads_out_of_its_archive_is_not_read(tmp_path: Path) -> Non
     for suffix in (".zip", ".tar.gz"):
         found = read(written(tmp_path, suffix, evil))
         assert [name for name, value in found.items() if isinstance(value, bytes)] == ["top/e.rst"]
-        assert list(found.values()).count(trees.OUTSIDE) == 4
+        assert list(found.values()).count(archives.OUTSIDE) == 4
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -142,19 +142,19 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
             entry.type, entry.linkname = kind, "/etc/passwd"
             archive.addfile(entry)
     (tmp_path / "a.tar").write_bytes(sink.getvalue())
-    assert set(read(tmp_path / "a.tar").values()) == {trees.LINK}
+    assert set(read(tmp_path / "a.tar").values()) == {archives.LINK}
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.rst").symlink_to("/etc/passwd")
-    assert read(folder) == {"a.rst": trees.LINK}
+    assert read(folder) == {"a.rst": archives.LINK}
 
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.gz"])
 def test_a_bomb_does_not_go_off(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, suffix, {f"{n}.rst": bytes(100_000) for n in range(20)} | {"z.rst": b"small"})
-    monkeypatch.setattr(trees, "MOST_BYTES", 50_000)
-    assert sorted(map(str, set(read(path).values()))) == ["b'small'", trees.TOO_LARGE]
-    monkeypatch.setattr(trees, "UNPACKED_BYTES", 200_000)
+    monkeypatch.setattr(archives, "MOST_BYTES", 50_000)
+    assert sorted(map(str, set(read(path).values()))) == ["b'small'", archives.TOO_LARGE]
+    monkeypatch.setattr(archives, "UNPACKED_BYTES", 200_000)
     with pytest.raises(InputError, match="unpacks to more than 200,000 bytes"):
         read(path)
 

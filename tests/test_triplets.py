@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.triplets import Caps, Category, Compared, Triplet, TripletRules, capped, compared
+from ticlm.datasets.wikidata.triplets import Caps, Category, Compared, Triplet, TripletRules, capped, compared
 
 
 def triplet(relation: str, text: str | None, object_: str = "") -> Triplet:

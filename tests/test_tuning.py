@@ -22,14 +22,18 @@ import yaml
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from ticlm.datasets import corpus as building
-from ticlm.datasets.recipe import Recipe
-from ticlm.platform import choice, driver, plan, room, search, selection, trial
-from ticlm.platform.errors import FutureMonthError, InputError, RunError
-from ticlm.platform.settings import parse
-from ticlm.platform.shards import Corpus
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Resources, Study, load
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import FutureMonthError, InputError, RunError
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.settings import Study, load
+from ticlm.platform.tuning import outcome, search, selection, trial
+from ticlm.platform.tuning import resources as room
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 BuildCorpus = Callable[..., Corpus]
@@ -78,9 +82,9 @@ METHODS = [
 ON_RAY = {"trainer": "ray", "device": "cpu", "workers": 2, "chains": 2, "cadence": {"steps": 1000}}
 
 
-def made(root: Path, wanted: search.Tuning) -> choice.Found:
+def made(root: Path, wanted: search.Tuning) -> outcome.Found:
     with driver.connected(plan.make(wanted.seen(()), str(root)), dashboard=True):
-        return choice.make(wanted, str(root))
+        return outcome.make(wanted, str(root))
 
 
 def rates(study: str, **asked: Any) -> search.Tuning:
@@ -293,13 +297,14 @@ def test_models_are_made_in_one_thread_at_a_time(tmp_path: Path, year: Path, stu
     """transformers swaps functions of its own meanwhile; two threads that overlap leave them swapped."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from ticlm.platform import model
+    from ticlm.platform.models import build as model
+    from ticlm.platform.models import folders
 
     seen = rates(study()).seen(())
     tiny = model.scratch(model.config(seen.model, 64), seen.objective, 0)
     tiny.save_pretrained(tmp_path / "tiny")  # type: ignore[operator]
     with ThreadPoolExecutor(2) as pool:
-        assert len(list(pool.map(lambda _: model.load(tmp_path / "tiny"), range(40)))) == 40
+        assert len(list(pool.map(lambda _: folders.load(tmp_path / "tiny"), range(40)))) == 40
 
 
 # nothing of a later period
@@ -371,8 +376,8 @@ def test_tuning_never_opens_a_file_of_the_eleventh_month(
     texts, ten = tmp_path / "texts", tmp_path / "ten"
     write_months(texts, MONTHS)
     write_months(ten, MONTHS[:10])
-    with_it = building.build(recipe(texts, MONTHS[10]), str(tmp_path / "root"), lambda _: None)
-    without = building.build(recipe(ten, MONTHS[9]), str(tmp_path / "other"), lambda _: None)
+    with_it = build.build(recipe(texts, MONTHS[10]), str(tmp_path / "root"), lambda _: None)
+    without = build.build(recipe(ten, MONTHS[9]), str(tmp_path / "other"), lambda _: None)
     assert with_it.info.tokenizer.sha256 == without.info.tokenizer.sha256
     for label in MONTHS[:10]:
         for split in ("train", "eval", "tune"):

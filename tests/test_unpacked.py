@@ -16,7 +16,7 @@ import pytest
 import web
 import zstandard
 
-from ticlm.datasets.unpacked import Damaged, unpacked
+from ticlm.datasets.io.unpack import Damaged, unpacked
 
 DATA = random.Random(0).randbytes(300_000) + b"\n".join(b"a line %d" % n for n in range(50_000))
 HALF = len(DATA) // 2

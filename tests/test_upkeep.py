@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.platform.errors import InputError
-from ticlm.platform.identity import weights_of
-from ticlm.platform.plan import Plan, make
-from ticlm.platform.results import Cell, write_cells
-from ticlm.platform.store import RECORD, Attempt, Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.upkeep import check, unused
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import RECORD, Attempt, Store, read_record
+from ticlm.platform.eval.cell_store import write_cells
+from ticlm.platform.run.cleanup import check, unused
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.cell import Cell
 
 Studies = Callable[..., Study]
 PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}

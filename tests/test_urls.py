@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import urls
-from ticlm.datasets.documents import Document
-from ticlm.datasets.lists import digest, entries
-from ticlm.datasets.urls import COMMON_TLDS, BannedHosts, RemoveUrls, UrlWords
-from ticlm.platform.errors import InputError
-from ticlm.platform.settings import fingerprint
+from ticlm.datasets.filters import urls
+from ticlm.datasets.filters.urls import COMMON_TLDS, BannedHosts, RemoveUrls, UrlWords, digest, entries
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
 
 Write = Callable[[str], str]
 

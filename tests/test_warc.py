@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resiliparse.parse.html import HTMLTree
 
-from ticlm.datasets.archive import Damage, Record, carefully, records
-from ticlm.datasets.charset import decoded
-from ticlm.datasets.documents import Bad, Skipped
-from ticlm.datasets.sound import sound
-from ticlm.datasets.warc import Page, PageRules, pages
+from ticlm.datasets.io.documents import Bad, Skipped
+from ticlm.datasets.text.charset import decoded
+from ticlm.datasets.web.fast_warc import sound
+from ticlm.datasets.web.warc import Page, PageRules, pages
+from ticlm.datasets.web.warc_records import Damage, Record, carefully, records
 
 REAL = Path(__file__).parents[2] / "shared/data/warc"
 PACKINGS = {"plain": web.plain, "gz": web.gz, "solid": web.solid, "zst": web.zst}

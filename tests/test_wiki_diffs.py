@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from wikisite import JULY, JUNE, MAY, dump, page, write
 
-from ticlm.datasets import wiki_stage
-from ticlm.datasets.site import Site
-from ticlm.datasets.wiki_diffs import diffed
-from ticlm.datasets.wiki_dumps import WikiDumps
-from ticlm.platform.census import Step
-from ticlm.platform.store import Store
+from ticlm.datasets.examples.context import Site
+from ticlm.datasets.wiki import staging
+from ticlm.datasets.wiki.diffs import diffed
+from ticlm.datasets.wiki.dumps import WikiDumps
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.store import Store
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def test_pages_in_what_was_lost_of_a_broken_dump_are_neither_new_nor_deleted(tmp
 def test_a_larger_dump_finds_nothing_staged_in_fewer_buckets(
     tmp_path: Path, loop: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiki_stage, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(staging, "BUCKET_BYTES", 2000)
     for month, pages in zip("56", (MAY, JUNE)):
         write(tmp_path, f"w-20160{month}01.xml", pages)
     wiki = WikiDumps(dumps=(f"{tmp_path}/*.xml",))

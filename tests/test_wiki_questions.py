@@ -15,13 +15,14 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from ticlm.datasets import benchmark, cloze
-from ticlm.datasets.benchmark import Benchmark
-from ticlm.datasets.blanks import as_paper_json, export
-from ticlm.datasets.wiki_questions import WikiQuestions
-from ticlm.platform import settings
-from ticlm.platform.errors import InputError
-from ticlm.platform.examples import Examples
+from ticlm.datasets.evalsets import recipe as benchmark
+from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
+from ticlm.datasets.examples.blanks import as_paper_json, export
+from ticlm.datasets.wikidata import cloze
+from ticlm.platform.core import fingerprint, settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Examples
 
 SHARED = Path(__file__).parents[2] / "shared/data"
 
@@ -312,10 +313,10 @@ def test_caps_bound_the_share_of_a_relation(recipe: dict[str, Any], loop: None, 
 def test_workers_and_their_order_change_nothing(
     recipe: dict[str, Any], loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ticlm.datasets import site
+    from ticlm.datasets.examples import context
 
     plain = build(recipe, tmp_path / "a")
-    monkeypatch.setattr(site, "each", lambda function, items, *_: [function(item) for item in items[::-1]][::-1])
+    monkeypatch.setattr(context, "each", lambda function, items, *_: [function(item) for item in items[::-1]][::-1])
     turned = build(recipe, tmp_path / "b")
     assert bytes_of(turned) == bytes_of(plain)
 
@@ -379,7 +380,7 @@ def questions(recipe: dict[str, Any], days: list[str], dumps: list[str], **chang
 def pairs(
     recipe: dict[str, Any], days: list[str], dumps: list[str], **changes: Any
 ) -> tuple[dict[str, list[str]], dict[str, int]]:
-    from ticlm.datasets.documents import Input
+    from ticlm.datasets.io.documents import Input
 
     maker = questions(recipe, days, dumps, **changes)
     pages = [Input(path=f"{day}.xml", size=1, stamp="", group=day) for day in days]
@@ -413,11 +414,11 @@ def test_steps_without_two_dumps_near_them_are_counted(recipe: dict[str, Any]) -
 
 def test_where_files_lie_is_no_part_of_the_identity(recipe: dict[str, Any]) -> None:
     one, other = (questions(recipe, ["20170101"], [day]) for day in ("20170101", "20170201"))
-    assert settings.fingerprint(one.identity) == settings.fingerprint(other.identity)
+    assert fingerprint.fingerprint(one.identity) == fingerprint.fingerprint(other.identity)
     for changes in ({"within_days": 3}, {"triplets": {"case_only": "discard"}}, {"blanks": {"mentions": "object"}}):
-        assert settings.fingerprint(
+        assert fingerprint.fingerprint(
             questions(recipe, ["20170101"], ["20170101"], **changes).identity
-        ) != settings.fingerprint(one.identity)
+        ) != fingerprint.fingerprint(one.identity)
 
 
 def test_the_packaged_recipe_lacks_only_the_dumps(recipe: dict[str, Any]) -> None:
@@ -478,7 +479,7 @@ def test_one_more_month_is_one_more_period_and_nothing_stays_behind(
 def test_what_is_staged_for_a_step_goes_with_it(
     recipe: dict[str, Any], loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ticlm.datasets.site import Draft, Site
+    from ticlm.datasets.examples.context import Draft, Site
 
     kept: dict[str, set[str]] = {}
     real = benchmark._kept

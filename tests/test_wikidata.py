@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets import wikidata
-from ticlm.datasets.wikidata import Entity, Property, Reading, Value, canonical, entities, entity
-from ticlm.platform.errors import InputError
+from ticlm.datasets.wikidata import entities as wikidata
+from ticlm.datasets.wikidata.entities import Entity, Property, Reading, Value, canonical, entities, entity
+from ticlm.platform.core.errors import InputError
 
 SHARED = Path(__file__).parents[2] / "shared/data/wikidata"
 ALL = ("item", "string", "monolingualtext", "quantity", "time")

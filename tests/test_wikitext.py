@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.wikitext import Unparsable, paragraphs
+from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
 
 PAGE = """{{Infobox country
 | name = Aba

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from uniseg.wordbreak import word_break
 from uniseg.wordbreak import words as segments
 
-from ticlm.datasets.words import classes, ngrams, paragraphs, shingles, split
+from ticlm.datasets.text.words import classes, ngrams, paragraphs, shingles, split
 
 TELLING = (  # two or three of each class of Word_Break, a pictograph that is a letter, controls, marks, other scripts
     "aZéß אב١7 9ｶカー_‿.:;,'’\"·\u2024\ufe13\u0301\u0308\u200d\u200b\u00ad\u2060"

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ticlm.platform import driver, evaluation, plan
-from ticlm.platform.identity import weights_of
-from ticlm.platform.ingest import Feed, Reader
-from ticlm.platform.results import read_cells
-from ticlm.platform.store import Store, read_record
-from ticlm.platform.study import Study
-from ticlm.platform.work import ChainWork, folder_of, published
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.train.loader import Feed, Reader
 
 Forks = Callable[..., list[tuple[int, Any]]]
 REPLAY = {
@@ -39,10 +40,10 @@ class Trained:
     cells: dict[tuple[str, str], float]
 
 
-def work_of(study: Study, root: Path) -> ChainWork:
+def chain_work(study: Study, root: Path) -> ChainWork:
     made = plan.make(study, str(root))
     (chain,) = made.chains
-    return driver.work_of(made, chain)
+    return work_of(made, chain)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Worlds:
 
     def train(self, root: str, world: int, saves: int | None = None, micro: int | None = None) -> None:
         """Train the chain on `world` workers in the named root, or until `saves` checkpoints are written."""
-        work = work_of(self.study, self.folder / root)
+        work = chain_work(self.study, self.folder / root)
         resources = work.resources.model_copy(update={"micro_batch_rows": micro})
         self.train_world(replace(work, resources=resources), world, saves)
 
@@ -66,7 +67,7 @@ class Worlds:
 
     def outcome(self, root: str) -> Trained:
         """What is in a root whose chain is done, its cells scored."""
-        work, store = work_of(self.study, self.folder / root), Store(self.folder / root)
+        work, store = chain_work(self.study, self.folder / root), Store(self.folder / root)
         ended = self.forks(partial(score, self.study, self.folder / root), log=self.folder / f"{root}.log")
         assert ended[0][0] == 0, (self.folder / f"{root}.log").read_text()[-3000:]
         return outcome(work, store)
@@ -133,7 +134,7 @@ def pair(replay: Worlds) -> Trained:
 
 @pytest.mark.parametrize("world", [2, 3, 4])
 def test_ranks_together_read_the_rows_of_one_worker(replay: Worlds, world: int) -> None:
-    work = work_of(replay.study, replay.folder / "none")
+    work = chain_work(replay.study, replay.folder / "none")
     for number in range(len(work.rounds)):
         whole = list(Reader(Feed(work.rounds, work.corpora)).read(number))
         assert len(whole) == work.rounds[number].steps
@@ -206,7 +207,7 @@ def test_bfloat16_keeps_cells_within_its_rounding(replay: Worlds, toy_study: Cal
     """DESIGN, invariant 2: 2e-3 nats; weights and optimizer stay in float32. The rates are those of a real run: AdamW
     gives a gradient that is nearly nothing a step of its whole rate, so that at 1e-2 roundings grow, on some processors
     to more."""
-    from ticlm.platform.study import Precision
+    from ticlm.platform.models.settings import Precision
 
     gentle = REPLAY | {
         "initial": {"budget": {"steps": 8}, "schedule": {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 2}},

@@ -21,8 +21,8 @@ import yaml
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, Method, OracleSeries
-from ticlm.platform.errors import InputError
-from ticlm.platform.settings import fingerprint
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.tune_spaces import changes, domains, wording
 
 

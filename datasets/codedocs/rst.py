@@ -1,0 +1,194 @@
+"""reStructuredText as projects write it for Sphinx, to plain text, without building anything.
+
+docutils parses it. What it does not know is taken for what it most likely is: a role says its text, a directive says
+its argument and holds more of the document. Nothing is included, expanded or run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ticlm.datasets.codedocs.doctree import text_of
+
+MOST_CHARS = 4 << 20
+
+
+class BrokenPage(Exception):
+    """A page that the parser cannot take, with a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of documentation: `name` tells it from the others of its release, `text` comes without the title."""
+
+    name: str
+    title: str
+    text: str
+
+
+def rst_page(name: str, source: str, version: str = "") -> Page:
+    """A file's text, under the first title in it (under its own name where there is none); `|version|` and `|release|`
+    in it are the `version`, unless the page defines them. BrokenPage where docutils fails; errors of the markup leave
+    what they are about as it is written."""
+    from docutils.core import publish_doctree
+
+    if len(source) > MOST_CHARS:
+        raise BrokenPage("too large")
+    try:
+        with _sphinx_markup():
+            # at the top, where no block is left open, and a definition of the page's own comes later and is taken
+            release = _RELEASE.format(version) if version else ""
+            title, text = text_of(publish_doctree(release + source, source_path=name, settings_overrides=_QUIET))
+    except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
+        raise BrokenPage("broken markup") from None
+    return Page(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
+
+
+_QUIET = {
+    "report_level": 5,
+    "halt_level": 6,
+    "traceback": True,  # or it ends the process
+    "warning_stream": False,
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "_disable_config": True,
+    "line_length_limit": MOST_CHARS,
+}
+_RELEASE = ".. |version| replace:: {0}\n.. |release| replace:: {0}\n..\n\n"
+"""Up to an empty comment, which takes in no lines: a page may begin with indented ones."""
+_SILENT = {
+    "toctree", "contents", "sectnum", "currentmodule", "module", "py:module", "py:currentmodule", "index", "highlight",
+    "default-domain", "tabularcolumns", "raw", "include", "literalinclude", "meta", "graphviz", "digraph", "graph",
+    "inheritance-diagram", "mermaid", "default-role", "role", "title", "image", "testsetup", "testcleanup",
+}  # fmt: skip
+_CODE = {
+    "code", "code-block", "sourcecode", "ipython", "ipython3", "testcode", "testoutput", "doctest", "plot", "math",
+    "productionlist", "parsed-literal", "prompt",
+}  # fmt: skip
+_DOCUTILS = {
+    "admonition", "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "table",
+    "list-table", "csv-table", "epigraph", "highlights", "pull-quote", "compound", "container", "line-block", "rubric",
+    "topic", "sidebar", "replace", "unicode", "date", "class", "figure", "footer", "header",
+}  # fmt: skip
+_VERSIONS = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+_HEADS = {"seealso": "See also:", "centered": ""}
+_BARE = {"only", "ifconfig", "htmlonly", "glossary", "hlist", "grid", "tab-set", "panels", "div"}
+
+
+@contextmanager
+def _sphinx_markup() -> Iterator[None]:
+    """docutils' two look-ups, replaced while a page is parsed: as Sphinx itself does, there is no other way in."""
+    from docutils.parsers.rst import directives, roles
+
+    directive, role = directives.directive, roles.role
+
+    def directive_of(name: str, language: Any, document: Any) -> Any:
+        known = name.lower() in _DOCUTILS
+        return directive(name, language, document) if known else (_directive(name.lower()), [])
+
+    def role_of(name: str, language: Any, lineno: int, reporter: Any) -> Any:
+        return (_math if name.lower() == "math" else _role), []
+
+    directives.directive, roles.role = directive_of, role_of
+    try:
+        yield
+    finally:
+        directives.directive, roles.role = directive, role
+
+
+def _role(name: str, raw: str, text: str, lineno: int, inliner: Any, *_: Any) -> tuple[list[Any], list[Any]]:
+    """What any role shows: the title of `title <target>`, the last name of `~a.b.c`, else its text."""
+    from docutils import nodes, utils
+
+    shown = utils.unescape(text)
+    if titled := re.fullmatch(r"(.+?)\s*<[^<>]+>", shown, re.DOTALL):
+        shown = titled[1]
+    elif shown.startswith("~"):
+        shown = shown[1:].rsplit(".", 1)[-1]
+    elif name.lower() in ("pep", "rfc"):
+        shown = f"{name.upper()} {shown}"
+    return [nodes.inline(raw, shown.removeprefix("!"))], []
+
+
+def _math(name: str, raw: str, *_: Any) -> tuple[list[Any], list[Any]]:
+    """A formula as it is written, backslashes and all."""
+    from docutils import nodes
+
+    formula = raw.split("`")[1] if raw.count("`") >= 2 else raw
+    return [nodes.math(raw, formula)], []
+
+
+@cache
+def _directive(name: str) -> Any:
+    """A directive that docutils does not have, or whose options are Sphinx's."""
+    from docutils import nodes
+    from docutils.parsers.rst import Directive
+
+    class Lenient(Directive):  # type: ignore[misc]
+        optional_arguments = 1
+        final_argument_whitespace = True
+        has_content = True
+        option_spec = _Anything()
+
+        def run(self) -> list[Any]:
+            if name in _SILENT:
+                return []
+            if name in _CODE:
+                return _as_code(name, self.arguments, list(self.content))
+            argument = self.arguments[0] if self.arguments else ""
+            said = [] if name in _BARE else _said(name, argument, bool(self.content), self._inline)
+            if name == "autosummary":
+                return [nodes.literal_block(text="\n".join(self.content))]
+            body = nodes.container()
+            self.state.nested_parse(self.content, self.content_offset, body)
+            return [*said, *body.children]
+
+        def _inline(self, text: str) -> Any:
+            found, messages = self.state.inline_text(text, self.lineno)
+            return nodes.paragraph(text, "", *found, *messages)
+
+    return Lenient
+
+
+class _Anything(dict[str, Callable[[str | None], str]]):
+    """Options of any name with any value; none of them is shown."""
+
+    def __missing__(self, name: str) -> Callable[[str | None], str]:
+        return lambda value: value or ""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _as_code(name: str, arguments: Sequence[str], lines: Sequence[str]) -> list[Any]:
+    """A literal block; of languages and numbers of plots nothing is said, a formula may stand in the argument."""
+    from docutils import nodes
+
+    first = [line for line in arguments if name in ("math", "productionlist", "prompt")]
+    shown = "\n".join([*first, *lines]).strip("\n")
+    return [nodes.literal_block(text=shown)] if shown else []
+
+
+def _said(name: str, argument: str, more: bool, inline: Callable[[str], Any]) -> list[Any]:
+    """What stands above a directive's content: signatures as they are, a version under what became of it."""
+    from docutils import nodes
+
+    if name in _VERSIONS:
+        version, rest = (*argument.split(None, 1), "", "")[:2]
+        return [inline(f"{_VERSIONS[name]} {version}{': ' if rest else ':' if more else '.'}{rest}")]
+    if name in _HEADS:
+        return [inline(f"{_HEADS[name]} {argument}".strip())]
+    signature = "\n".join(line.strip() for line in re.sub(r"\\\n\s*", "", argument).splitlines())
+    return [nodes.literal_block(text=signature)] if signature else []

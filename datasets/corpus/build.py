@@ -1,0 +1,295 @@
+"""Building a corpus with Ray Data: read and stage, judge what repeats, learn the tokenizer, tokenise, pack.
+
+Each step maps a function over small work items; what it makes goes to the store, and only summaries come back. So no
+documents travel through Ray's object store, memory stays flat whatever a period holds, and a build that was killed
+goes on with what lies on the store. The bytes of a period follow from its documents and the recipe alone: not from
+the number of workers, the cut of the work, its order, or interruptions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from ticlm.datasets.corpus import build_records, dedup_pass, dedup_plan, staging, tokenize
+from ticlm.datasets.corpus import merge as merging
+from ticlm.datasets.corpus import pack as packing
+from ticlm.datasets.corpus.build_records import BuildRecord, Plan, Unread
+from ticlm.datasets.corpus.pack import Bundle
+from ticlm.datasets.corpus.parts import Part, parts_of
+from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.sorted_runs import Group
+from ticlm.datasets.corpus.staging import Scan
+from ticlm.datasets.corpus.tokenize import Sets, Stream
+from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.io.lineage import lineage
+from ticlm.datasets.io.ray_map import each, running_ray
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.lease import lease
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.core.token_rows import Column, dtype_for
+
+TELL_S = 10.0
+BESIDE_FILTER = 512 << 20
+"""Bytes that a task takes beside its filter, for the n-grams of a part; filters below that are not worth a promise."""
+T = TypeVar("T")
+R = TypeVar("R")
+Progress = Callable[[str], None]
+
+
+def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: None) -> Corpus:
+    """The corpus of a recipe at `<store_root>/corpora/<name>@<version>`, built as far as its inputs go.
+
+    Finished periods stay as they are, periods that are new among the inputs are added, and where nothing is new, no
+    input is opened and Ray is not started. Uses the Ray that runs, or the one at RAY_ADDRESS, or starts its own.
+    InputError for a recipe that would give other bytes than those that stand, and for inputs that are missing, hold
+    no document, or too many bad ones; RunError while another process builds the same corpus.
+    """
+    store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
+    _same_recipe(store, recipe)
+    staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
+    unread = build_records.unread(recipe, build_records.builds(store))
+    if store.exists(INFO) and not unread.inputs and not store.folders("staging"):
+        progress(f"{recipe.id}: nothing new")
+        return Corpus.open(store.uri())
+    store.check_writable()
+    with lease(store, f"data build {recipe.id}"), running_ray():
+        work = _Build(recipe, store, staged, progress)
+        try:
+            if plan := work.unfinished():
+                work.finish(plan)
+                unread = build_records.unread(recipe, build_records.builds(store))
+            work.finish(work.scanned(unread))
+        except InputError:
+            if not store.exists(INFO):  # nothing stands yet: other inputs may do
+                store.remove(f"{staged}/plan.json")
+            raise
+        recipe.reader.beside(store, Corpus.open(store.uri()).timeline())
+    return Corpus.open(store.uri())
+
+
+class _Build:
+    """The steps of a build; each one leaves what it did on the store, and skips what lies there."""
+
+    def __init__(self, recipe: Recipe, store: Store, staged: str, progress: Progress) -> None:
+        self.recipe, self.store, self.staged, self.progress = recipe, store, staged, progress
+        deduplicated = recipe.deduplicate is not None
+        self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
+        self.published: TokenizerInfo | None = None
+        if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
+            self.published = recipe.tokenizer.save(store)  # first of all, as it may not load
+
+    def unfinished(self) -> Plan | None:
+        """The plan of an interrupted build that had read all its inputs: it is finished first, as it was."""
+        path = f"{self.staged}/plan.json"
+        if not self.store.exists(path):
+            return None
+        plan = Plan.model_validate(self.store.read_json(path))
+        if self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):  # all that was left to do is to tidy up
+            self._tidy()
+            return None
+        return plan
+
+    def scanned(self, unread: Unread) -> Plan | None:
+        """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
+        inputs = unread.inputs
+        if not inputs:
+            self._tidy()
+            return None
+        for other in self.store.folders("staging"):
+            if f"staging/{other}" != self.staged:
+                self.store.remove(f"staging/{other}")
+        self.progress(f"reading {len(inputs)} inputs")
+        pieces = [piece for entry in inputs for piece in self.recipe.reader.pieces(entry)]
+        keys = [staging.scan_key(self.recipe, piece) for piece in pieces]
+        there = set(self.store.files(f"{self.staged}/scans"))
+        missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
+        scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
+        size = sum(piece.input.size for piece in missing)
+        failed: dict[str, str] = {}
+        for found in self._watched("read", scan, missing, size, self.recipe.limits.at_once):
+            if found.unread is not None:
+                failed[found.piece.input.path] = found.unread
+        build_records.check_read(failed, inputs, self.recipe.limits)
+        plan = Plan(
+            number=len(build_records.builds(self.store)),
+            inputs=tuple(entry for entry in inputs if entry.path not in failed),
+            again=tuple(path for path in unread.again if path not in failed),
+            scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in failed),
+            built=tuple(label for label in self.store.folders("periods") if self._is_built(label)),
+            last=self.recipe.periods.last,
+            unread=dict(sorted(failed.items())),
+            unopened=unread.unopened,
+        )
+        for folder in self.store.folders(self.staged):
+            if folder != "scans":  # made for another plan, which was given up
+                self.store.remove(f"{self.staged}/{folder}")
+        dedup_pass.forget_unbuilt(self.store, plan.built)
+        scans = self._scans(plan)
+        build_records.check(build_records.account(plan, scans, self.recipe), scans, self.recipe.limits)
+        self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
+        return plan
+
+    def finish(self, plan: Plan | None) -> None:
+        """Build the plan's periods and put the build on record."""
+        if plan is None:
+            return
+        scans = self._scans(plan)
+        record = build_records.account(plan, scans, self.recipe)
+        for line in record.warnings:
+            self.progress(f"warning: {line}")
+        todo = [label for label in record.periods if not self._is_built(label)]
+        parts = parts_of(todo, self._merged(todo, scans))
+        self._deduplicated(parts)
+        info = self._info(record, scans, parts)
+        for label in todo:
+            self.store.remove(f"periods/{label}")  # attempts that were interrupted
+        made = self._tokenised(info, [part for label in todo for part in parts[label]])
+        bundles = [self._bundle(label, record, made[label], scans) for label in todo]
+        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out)
+        size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
+        for number, manifest in enumerate(each(pack, bundles, size), 1):
+            tokens = manifest.splits["train"].tokens
+            self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
+        self.store.write(f"{build_records.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
+        self._forget()
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove what is staged, first of all what says that it is to be used."""
+        self.store.remove(f"{self.staged}/plan.json")
+        self.store.remove("staging")
+
+    def _merged(self, labels: Sequence[str], scans: Sequence[Scan]) -> list[Group]:
+        """What is staged of these periods, in so few runs that parts can be collected from them."""
+        groups = [group for scan in scans for group in scan.groups if group.period in set(labels)]
+        merge = partial(merging.merge, self.store, self.staged)
+        level = 0
+        while todo := merging.batches(groups, level):
+            done = self._watched("merged", merge, todo, 0, None, merging.TASK_BYTES)
+            groups = merging.merged(groups, done)
+            level += 1
+        return groups
+
+    def _deduplicated(self, parts: Mapping[str, Sequence[Part]]) -> None:
+        """Verdicts on what repeats in these periods, where the recipe asks for them."""
+        if self.recipe.deduplicate is None or not parts:
+            return
+        settings, store, folder = self.recipe.deduplicate, self.store, self.staged
+        everything = [part for mine in parts.values() for part in mine]
+        shingle = partial(dedup_pass.shingle, store, folder, settings)
+        size = sum(part.bytes for part in everything)
+        counted = list(self._watched("counted n-grams of", shingle, everything, size))
+        built = [label for label in store.folders("periods") if self._is_built(label)]
+        chains = dedup_plan.chains(settings, counted, self.recipe.position, built)
+        needed = max(dedup_plan.filter_bytes(settings, chain, self.recipe.limits.filter_bytes) for chain in chains)
+        self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
+        memory = needed + BESIDE_FILTER if needed > BESIDE_FILTER else 0
+        judge = partial(dedup_pass.judge_chain, store, folder, settings)
+        for _ in self._watched("judged", judge, chains, 0, None, memory):
+            pass
+        if self.recipe.held_out.clean:
+            compare = partial(dedup_pass.overlap, store, folder, settings)
+            for _ in self._watched("compared", compare, dedup_plan.by_period(chains), 0, None, memory):
+                pass
+
+    def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
+        given = sorted({scan.piece.input.path for scan in scans if label in scan.periods})
+        return Bundle(
+            period=self.recipe.calendar.period(label),
+            streams=made,
+            tally=record.periods[label],
+            deduplication=dedup_pass.deduplications(self.store, self.staged, label),
+            overlap=dedup_pass.overlaps(self.store, self.staged, label),
+            lineage=lineage(self.recipe, given),
+        )
+
+    def _forget(self) -> None:
+        """Filters that no later period needs."""
+        if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
+            return
+        built = [label for label in self.store.folders("periods") if self._is_built(label)]
+        last = max(self.recipe.position(label) for label in built)
+        dedup_pass.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)
+
+    def _watched(
+        self,
+        done: str,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        size: int = 0,
+        at_once: int | None = None,
+        memory: int = 0,
+    ) -> Iterator[R]:
+        """As `each`, with a word on how far it is now and then."""
+        told = time.monotonic()
+        for number, outcome in enumerate(each(function, items, size, at_once, memory), 1):
+            if time.monotonic() - told > TELL_S:
+                told = time.monotonic()
+                self.progress(f"{done} {number:,} of {len(items):,} pieces")
+            yield outcome
+
+    def _scans(self, plan: Plan) -> list[Scan]:
+        """Summaries of the plan's scans, in the order of its inputs."""
+        return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
+
+    def _is_built(self, label: str) -> bool:
+        return read_record(self.store, f"periods/{label}") is not None
+
+    def _info(self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[Part]]) -> CorpusInfo:
+        """What the corpus is; at its first build, its tokenizer is trained here."""
+        if self.store.exists(INFO):
+            return Corpus.open(self.store.uri()).info
+        tokenizer = self.published or self._trained(record, parts)
+        column = Column(name="tokens", length=self.recipe.length + 1, dtype=dtype_for(tokenizer.vocab_size))
+        info = CorpusInfo(
+            name=self.recipe.name,
+            version=self.recipe.version,
+            columns=(column,),
+            calendar=self.recipe.calendar,
+            tokenizer=tokenizer,
+            recipe=self.recipe.identity,
+            outside=self.recipe.outside,
+            sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
+        )
+        self.store.create(INFO, info.model_dump_json(indent=1).encode())
+        return info
+
+    def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[Part]]) -> TokenizerInfo:
+        """A tokenizer that has seen the train split of the first period alone."""
+        assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
+        first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
+        self.progress(f"training a tokenizer on {first}")
+        train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
+        return next(each(train, [tuple(parts[first])]))
+
+    def _tokenised(self, info: CorpusInfo, parts: Sequence[Part]) -> dict[str, tuple[Stream, ...]]:
+        """Streams per period, in the order of its parts."""
+        self.progress(f"tokenising {len({part.period for part in parts})} periods")
+        tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
+        size = sum(part.bytes for part in parts)
+        made = {stream.path: stream for stream in self._watched("tokenised", tokenise, parts, size)}
+        found: dict[str, list[Stream]] = {}
+        for part in parts:
+            found.setdefault(part.period, []).append(made[tokenize.stream_path(self.staged, part)])
+        return {label: tuple(streams) for label, streams in found.items()}
+
+
+def _train(
+    store: Store, folder: str, sets: Sets, tokenizer: TrainedTokenizer, period: str, parts: Sequence[Part]
+) -> TokenizerInfo:
+    return tokenizer.train(tokenize.texts_of(store, folder, sets, parts, "train"), period, store)
+
+
+def _same_recipe(store: Store, recipe: Recipe) -> None:
+    if not store.exists(INFO):
+        return
+    info = Corpus.open(store.uri()).info
+    if info.recipe != recipe.identity:
+        raise InputError(
+            f"{store.uri()} was built with other settings of documents, periods, splits, filters, tokenizer, length, "
+            f"seed, by_source, deduplicate or held_out; give the changed recipe another version than {recipe.version}"
+        )

@@ -1,0 +1,251 @@
+"""Deduplicating a build: the n-grams of all parts side by side, then verdicts on their documents, in order.
+
+Only n-grams and verdicts are written; the texts stay where they are staged, and lose what they have to lose when they
+are tokenised. A verdict depends on the documents before it, so one task judges a split of a period (of a window) from
+its first part to its last; splits, periods and windows go side by side.
+
+<staging>/shingles/<period>-<part>.<split>       n-grams (Shingled)
+<staging>/verdicts/<period>-<part>.<split>       what repeats in the split
+<staging>/verdicts/<period>.<split>.json         Deduplication, written last
+<staging>/overlap/…                              the same for what repeats the period's train split (Overlap)
+<corpus>/dedup/<split>/<window>/<period>/        the filter of a window after that period
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticlm.datasets.corpus.dedup_plan import Chain, Counted, Leg
+from ticlm.datasets.corpus.parts import Part, Staged, staged
+from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.datasets.dedup.bloom import BloomFilter
+from ticlm.datasets.dedup.paragraphs import Bools, Shingled, Verdict, bounds, judge, shingled, surviving, without
+from ticlm.datasets.dedup.settings import Deduplicate
+from ticlm.datasets.text.words import paragraphs
+from ticlm.platform.core.accounting import Deduplication, Overlap
+from ticlm.platform.core.errors import RunError
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.store import Store, read_record
+
+HELD_OUT: tuple[Split, ...] = ("eval", "tune")
+
+
+def shingle(store: Store, folder: str, settings: Deduplicate, part: Part) -> Counted:
+    """Write the n-grams of a part's documents; what stands there already is not made again."""
+    summary = f"{folder}/shingles/{_name(part.period, part.number)}.json"
+    if store.exists(summary):
+        return Counted.model_validate(store.read_json(summary))
+    ngrams = {}
+    documents = dict(staged(store, part))
+    for split in SPLITS:
+        found = shingled(documents[split].texts if split in documents else (), settings.ngram)
+        ngrams[split] = len(found.hashes)
+        _write(store, f"{folder}/shingles/{_name(part.period, part.number, split)}", found._asdict())
+    counted = Counted(period=part.period, number=part.number, ngrams=ngrams)
+    store.write(summary, counted.model_dump_json().encode())
+    return counted
+
+
+def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: Chain) -> None:
+    """Write verdicts on the chain's documents; what has been judged already is not judged again."""
+    bloom: BloomFilter | None = None
+    for leg in chain.legs:
+        summary = f"{folder}/verdicts/{leg.period}.{leg.split}.json"
+        if store.exists(summary):
+            bloom = None  # the next leg begins with what this one saved
+            continue
+        if bloom is None:
+            bloom = _filter(store, settings, chain, leg)
+        counts = _judged(store, folder, settings, leg, bloom)
+        _check_rate(settings, leg, counts)
+        if settings.scope == "window":
+            bloom.save(store, _saved(leg.split, chain.window, leg.period))
+        store.write(summary, counts.model_dump_json().encode())
+
+
+def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[Leg]) -> None:
+    """Write verdicts on the held-out documents of one period against a filter that holds its train split."""
+    train, held_out = legs[0], legs[1:]
+    if all(store.exists(f"{folder}/overlap/{leg.period}.{leg.split}.json") for leg in held_out):
+        return
+    bloom = BloomFilter.sized(max(1, train.ngrams), settings.false_positive_rate, settings.seed)
+    for number in range(train.parts):
+        bloom.add(_surviving(store, folder, train, number).hashes)
+    for leg in held_out:
+        counts = _Counts()
+        for number in range(leg.parts):
+            left = _surviving(store, folder, leg, number)
+            counts.add(left, verdict := judge(settings, left, bloom, frozen=True))
+            _write(store, f"{folder}/overlap/{_name(leg.period, number, leg.split)}", _arrays(verdict))
+        done = Overlap(
+            split=leg.split,
+            documents=counts.documents,
+            documents_dropped=counts.documents_dropped,
+            paragraphs=counts.paragraphs,
+            paragraphs_dropped=counts.paragraphs_dropped,
+            ngrams=counts.ngrams,
+            contained=counts.contained,
+        )
+        store.write(f"{folder}/overlap/{leg.period}.{leg.split}.json", done.model_dump_json().encode())
+
+
+def deduplications(store: Store, folder: str, period: str) -> tuple[Deduplication, ...]:
+    """What each split of the period lost to repetition."""
+    paths = [f"{folder}/verdicts/{period}.{split}.json" for split in SPLITS]
+    return tuple(Deduplication.model_validate(store.read_json(path)) for path in paths if store.exists(path))
+
+
+def overlaps(store: Store, folder: str, period: str) -> tuple[Overlap, ...]:
+    """How much of each held-out split stands in the train split of the period."""
+    paths = [f"{folder}/overlap/{period}.{split}.json" for split in HELD_OUT]
+    return tuple(Overlap.model_validate(store.read_json(path)) for path in paths if store.exists(path))
+
+
+def kept(store: Store, folder: str, part: Part, split: Split, documents: Staged, clean: bool = False) -> Staged:
+    """The documents of a part's split without what repeats; with `clean`, also without what is in the train split."""
+    name = _name(part.period, part.number, split)
+    left = _apply(documents, *_verdict(store, f"{folder}/verdicts/{name}"))
+    if clean:
+        left = _apply(left, *_verdict(store, f"{folder}/overlap/{name}"))
+    return left._replace(texts=[text.lstrip("\n") for text in left.texts])
+
+
+def forget(store: Store, current: int, built: Sequence[str]) -> None:
+    """Remove filters of the windows before the `current` one, and those that a later built period has replaced."""
+    for split in store.folders("dedup"):
+        for window in store.folders(f"dedup/{split}"):
+            saved = store.folders(f"dedup/{split}/{window}")
+            stand = [label for label in saved if label in built]
+            old = saved if int(window) < current else stand[:-1]
+            for label in old:
+                store.remove(f"dedup/{split}/{window}/{label}")
+
+
+def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
+    """Remove filters of periods that were never built: those of an attempt that was given up."""
+    for split in store.folders("dedup"):
+        for window in store.folders(f"dedup/{split}"):
+            for label in set(store.folders(f"dedup/{split}/{window}")) - set(built):
+                store.remove(f"dedup/{split}/{window}/{label}")
+
+
+def _filter(store: Store, settings: Deduplicate, chain: Chain, leg: Leg) -> BloomFilter:
+    """The filter as it stands before a leg."""
+    before = [label for label in store.folders(f"dedup/{leg.split}/{chain.window}") if label < leg.period]
+    finished = [label for label in before if read_record(store, _saved(leg.split, chain.window, label)) is not None]
+    if finished:
+        found = BloomFilter.load(store, _saved(leg.split, chain.window, finished[-1]))
+        if found is None:
+            where = store.uri(_saved(leg.split, chain.window, finished[-1]))
+            raise RunError(f"{where}: the saved filter is damaged; build a new version of the corpus")
+        return found
+    if chain.begun:
+        raise RunError(
+            f"{store.uri(f'dedup/{leg.split}/{chain.window}')}: no filter, though periods of this window are built; "
+            f"build a new version of the corpus"
+        )
+    expected = settings.expected_ngrams or leg.ngrams
+    return BloomFilter.sized(max(1, expected), settings.false_positive_rate, settings.seed)
+
+
+def _judged(store: Store, folder: str, settings: Deduplicate, leg: Leg, bloom: BloomFilter) -> Deduplication:
+    counts = _Counts()
+    for number in range(leg.parts):
+        name = _name(leg.period, number, leg.split)
+        found = _shingled(store, f"{folder}/shingles/{name}")
+        counts.add(found, verdict := judge(settings, found, bloom))
+        _write(store, f"{folder}/verdicts/{name}", _arrays(verdict))
+    return Deduplication(
+        split=leg.split,
+        **asdict(counts),
+        filter_bytes=bloom.nbytes,
+        expected_rate=bloom.expected_rate(),
+        measured_rate=bloom.measured_rate(),
+    )
+
+
+def _check_rate(settings: Deduplicate, leg: Leg, counts: Deduplication) -> None:
+    """RunError where a filter holds so much that it errs twice as often as it may."""
+    if counts.expected_rate > 2 * settings.false_positive_rate:
+        raise RunError(
+            f"deduplicate.expected_ngrams: with {leg.split} of {leg.period} the filter holds more than the "
+            f"{settings.expected_ngrams:,} n-grams it was sized for, and errs on {counts.expected_rate:.1%} instead of "
+            f"{settings.false_positive_rate:.1%}; build a new version with more"
+        )
+
+
+@dataclass
+class _Counts:
+    """Verdicts added up; paragraphs are dropped, and documents edited, where the document stays."""
+
+    documents: int = 0
+    documents_dropped: int = 0
+    documents_edited: int = 0
+    paragraphs: int = 0
+    paragraphs_dropped: int = 0
+    ngrams: int = 0
+    contained: int = 0
+    inserted: int = 0
+
+    def add(self, found: Shingled, verdict: Verdict) -> None:
+        lost = np.diff(bounds(verdict.paragraphs.astype(np.int64))[found.documents])[~verdict.documents]
+        self.documents += len(verdict.documents)
+        self.documents_dropped += int(verdict.documents.sum())
+        self.documents_edited += int((lost > 0).sum())
+        self.paragraphs += len(verdict.paragraphs)
+        self.paragraphs_dropped += int(lost.sum())
+        self.ngrams += len(found.hashes)
+        self.contained += verdict.contained
+        self.inserted += verdict.inserted
+
+
+def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
+    left = Staged([], [], [])
+    at = 0
+    for out, text, source, host in zip(gone.tolist(), *documents, strict=True):
+        count = len(paragraphs(text)) - 1
+        if not out:
+            left.texts.append(without(text, gone_paragraphs[at : at + count]))
+            left.sources.append(source)
+            left.hosts.append(host)
+        at += count
+    return left
+
+
+def _surviving(store: Store, folder: str, leg: Leg, number: int) -> Shingled:
+    name = _name(leg.period, number, leg.split)
+    return surviving(_shingled(store, f"{folder}/shingles/{name}"), *_verdict(store, f"{folder}/verdicts/{name}"))
+
+
+def _name(period: str, part: int, split: str = "") -> str:
+    return f"{period}-{part:05d}" + (f".{split}" if split else "")
+
+
+def _saved(split: str, window: int, period: str) -> str:
+    return f"dedup/{split}/{window}/{period}"
+
+
+def _arrays(verdict: Verdict) -> dict[str, Bools]:
+    return {"documents": verdict.documents, "paragraphs": verdict.paragraphs}
+
+
+def _write(store: Store, path: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    sink = io.BytesIO()
+    np.savez(sink, allow_pickle=False, **arrays)
+    store.write(path, sink.getvalue())
+
+
+def _shingled(store: Store, path: str) -> Shingled:
+    with np.load(io.BytesIO(store.read(path))) as held:
+        return Shingled(*(held[name] for name in Shingled._fields))
+
+
+def _verdict(store: Store, path: str) -> tuple[Bools, Bools]:
+    with np.load(io.BytesIO(store.read(path))) as held:
+        return held["documents"], held["paragraphs"]

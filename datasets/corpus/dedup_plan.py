@@ -1,0 +1,82 @@
+"""Legs: what is to be judged, and which of it one after another, because a filter is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.datasets.dedup.bloom import size
+from ticlm.datasets.dedup.settings import Deduplicate
+from ticlm.platform.core.errors import RunError
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.settings import Settings
+
+
+class Counted(Settings):
+    """N-grams of a part, by split."""
+
+    period: str
+    number: int
+    ngrams: dict[str, int]
+
+
+class Leg(Settings):
+    """One split of one period, to be judged: its n-grams, and how many parts it comes in."""
+
+    split: Split
+    period: str
+    parts: int
+    ngrams: int
+
+
+class Chain(Settings):
+    """Legs that share a filter, oldest first: one, or those of a window. `begun` says that earlier periods of the
+    window stand already, whose filter has to be there."""
+
+    window: int
+    legs: tuple[Leg, ...]
+    begun: bool
+
+
+def chains(
+    settings: Deduplicate, counted: Sequence[Counted], position: Callable[[str], int], built: Sequence[str]
+) -> list[Chain]:
+    """What is to be judged, in stretches that follow one another; `built` are the periods that stand."""
+    legs: dict[tuple[int, str], dict[str, list[Counted]]] = {}
+    for one in sorted(counted, key=lambda one: (position(one.period), one.number)):
+        for split in SPLITS:
+            window = settings.window_of(position(one.period))
+            legs.setdefault((window, split), {}).setdefault(one.period, []).append(one)
+    begun = {settings.window_of(position(label)) for label in built}
+    return [
+        Chain(
+            window=window,
+            legs=tuple(
+                Leg(split=split, period=period, parts=len(of), ngrams=sum(part.ngrams.get(split, 0) for part in of))
+                for period, of in mine.items()
+            ),
+            begun=settings.scope == "window" and window in begun,
+        )
+        for (window, split), mine in legs.items()
+    ]
+
+
+def by_period(chains: Sequence[Chain]) -> list[tuple[Leg, ...]]:
+    """The splits of each period, train first."""
+    found: dict[str, list[Leg]] = {}
+    for chain in sorted(chains, key=lambda chain: SPLITS.index(chain.legs[0].split)):
+        for leg in chain.legs:
+            found.setdefault(leg.period, []).append(leg)
+    return [tuple(legs) for legs in found.values()]
+
+
+def filter_bytes(settings: Deduplicate, chain: Chain, most: int | None) -> int:
+    """What the chain's filter takes; RunError where that is more than `most`."""
+    expected = settings.expected_ngrams or max(leg.ngrams for leg in chain.legs)
+    needed = size(expected, settings.false_positive_rate)
+    if most is not None and needed > most:
+        raise RunError(
+            f"limits.filter_bytes: {chain.legs[0].split} of {chain.legs[0].period} needs a filter of {needed:,} bytes "
+            f"for {expected:,} n-grams, but may have {most:,}; allow more, or a higher deduplicate.false_positive_rate"
+        )
+    return needed

@@ -1,0 +1,116 @@
+"""Merging: many small runs of a period become fewer large ones, before its parts are collected from them.
+
+Every archive leaves a run of its own, and a part reads a slice of each run of its period. Row groups are the least that
+can be decoded, so with thousands of runs a part would open thousands of files and decode whole groups for a document
+of each. Runs are merged in batches, level by level, until no period has more than FAN_IN of them:
+
+    level = 0
+    while todo := batches(groups, level):
+        groups = merged(groups, (merge(store, folder, batch) for batch in todo))
+        level += 1
+
+The parts of a period keep their bounds, their documents and their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ticlm.datasets.corpus.parts import collect, parts_of
+from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+FAN_IN = 128
+"""Most runs that a part, or a merge, reads from. A part decodes about a row group of each beside its own bytes."""
+MERGED_BYTES = 1 << 30
+"""Text of a merged run. It is written at once, so that a merge takes the memory of a stretch and of the packed run."""
+
+TASK_BYTES = 1 << 30
+"""Memory of a merge."""
+
+
+class Batch(Settings):
+    """Row groups of one period in some of its runs, to become one run."""
+
+    period: str
+    level: int
+    number: int
+    groups: tuple[Group, ...]
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(sorted({group.run for group in self.groups}))
+
+
+class Merged(Settings):
+    """What a merge left: `groups` of its own run, which stand for those of the period in `runs`. `batch` is the
+    fingerprint of the batch."""
+
+    batch: str
+    period: str
+    runs: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def batches(groups: Sequence[Group], level: int) -> list[Batch]:
+    """What to merge at this level, by period and in the order of the runs' names; nothing once no period has more than
+    FAN_IN runs. Each batch has at least two runs, so every level leaves fewer; large runs are not written again."""
+    periods: dict[str, dict[str, list[Group]]] = {}
+    for group in groups:
+        periods.setdefault(group.period, {}).setdefault(group.run, []).append(group)
+    return [
+        Batch(period=period, level=level, number=number, groups=tuple(group for run in names for group in runs[run]))
+        for period, runs in sorted(periods.items())
+        for number, names in enumerate(_batched({run: sum(g.bytes for g in mine) for run, mine in runs.items()}))
+    ]
+
+
+def _batched(sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """Names of the runs of each batch, given all runs of a period.
+
+    Neighbouring batches are larger than the limit together. It is such that fewer than FAN_IN remain where only size
+    ends a batch, and that fewer than FAN_IN / 2 runs are above it: so at least two are left to be merged.
+    """
+    if len(sizes) <= FAN_IN:
+        return
+    limit = max(MERGED_BYTES, 2 * sum(sizes.values()) // FAN_IN)
+    batch: list[str] = []
+    size = 0
+    for run in sorted(run for run in sizes if sizes[run] < limit):
+        if len(batch) == FAN_IN or (len(batch) > 1 and size + sizes[run] > limit):
+            yield batch
+            batch, size = [], 0
+        batch.append(run)
+        size += sizes[run]
+    if len(batch) > 1:
+        yield batch
+
+
+def merge(store: Store, folder: str, batch: Batch) -> Merged:
+    """Write the batch's documents as one run below `folder`/merged, and a summary last of all; where that of the same
+    batch stands, nothing is done again. The bytes follow from the batch alone."""
+    path = f"{folder}/merged/{batch.period}-{batch.level}-{batch.number:05d}"
+    key = fingerprint(batch)
+    if store.exists(f"{path}.json"):
+        standing = Merged.model_validate(store.read_json(f"{path}.json"))
+        if standing.batch == key:
+            return standing
+        store.remove(f"{path}.json")  # of a build that was given up, for other inputs
+    run = RunWriter(f"{path}.parquet")
+    for part in parts_of([batch.period], batch.groups)[batch.period]:
+        table = collect(store, part.spans, part.low, part.high)
+        run.write(batch.period, [Row(*values) for values in zip(*(column.to_pylist() for column in table.columns))])
+    groups = run.save(store)
+    done = Merged(batch=key, period=batch.period, runs=batch.runs, groups=tuple(groups))
+    store.write(f"{path}.json", done.model_dump_json().encode())
+    return done
+
+
+def merged(groups: Sequence[Group], results: Iterable[Merged]) -> list[Group]:
+    """The groups after a level, in whatever order its results come: those of merged runs give way to the new ones."""
+    done = sorted(results, key=lambda one: (one.period, one.runs))
+    gone = {(one.period, run) for one in done for run in one.runs}
+    left = [group for group in groups if (group.period, group.run) not in gone]
+    return left + [group for one in done for group in one.groups]

@@ -1,0 +1,106 @@
+"""Parts: stretches of a period's order, small enough to be worked on by one task, and the staged documents in them."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
+from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+PART_BYTES = 64 << 20
+END_OF_ORDER = 1 << 64
+
+
+class Span(NamedTuple):
+    """Consecutive row groups of a run."""
+
+    run: str
+    first: int
+    last: int
+
+
+class Part(Settings):
+    """A stretch of one period's documents."""
+
+    period: str
+    number: int
+    low: int
+    high: int
+    bytes: int
+    spans: tuple[Span, ...]
+
+
+class Staged(NamedTuple):
+    """Documents of one split in their order: their texts, sources, and hosts."""
+
+    texts: list[str]
+    sources: list[str]
+    hosts: list[str]
+
+    def of(self, source: str) -> Staged:
+        """Those of one source."""
+        mine = [i for i, name in enumerate(self.sources) if name == source]
+        return Staged(*([column[i] for i in mine] for column in self))
+
+
+def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[Part]]:
+    """Each period's documents in stretches of about PART_BYTES."""
+    found: dict[str, list[Group]] = {label: [] for label in labels}
+    for group in groups:
+        if group.period in found:
+            found[group.period].append(group)
+    return {label: list(_cut(label, mine)) for label, mine in found.items()}
+
+
+def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
+    size = sum(group.bytes for group in groups)
+    count = max(1, -(-size // PART_BYTES))
+    held: list[list[Group]] = [[] for _ in range(count)]
+    bounds = [END_OF_ORDER * i // count for i in range(count + 1)]
+    for group in groups:
+        for number in range(bisect_right(bounds, group.low) - 1, bisect_right(bounds, group.high)):
+            held[number].append(group)
+    for number, (low, high) in enumerate(itertools.pairwise(bounds)):
+        yield Part(period=label, number=number, low=low, high=high, bytes=size // count, spans=_spans(held[number]))
+
+
+def staged(store: Store, part: Part) -> Iterator[tuple[Split, Staged]]:
+    """The part's documents by split, none for a split without any."""
+    table = collect(store, part.spans, part.low, part.high)
+    for index, split in enumerate(SPLITS):
+        mine = table.filter(pc.equal(table["split"], index))
+        if len(mine):
+            yield split, Staged(*(mine[name].to_pylist() for name in ("text", "source", "host")))
+
+
+def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
+    """Where these row groups are: those of one run that share a stretch of the order follow one another."""
+    numbers: dict[str, list[int]] = {}
+    for group in groups:
+        numbers.setdefault(group.run, []).append(group.group)
+    return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
+
+
+def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
+    """The documents of these row groups that stand in [low, high), in their order."""
+    tables = []
+    for run, first, last in where:
+        with store.fs.open(store.path(run), "rb") as raw:
+            table = pq.ParquetFile(raw).read_row_groups(list(range(first, last + 1)), use_threads=False)
+        within = pc.greater_equal(table["order"], pa.scalar(low, pa.uint64()))
+        if high < END_OF_ORDER:
+            within = pc.and_(within, pc.less(table["order"], pa.scalar(high, pa.uint64())))
+        tables.append(table.filter(within))
+    whole = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
+    return whole.take(np.lexsort(tuple(whole[name].to_numpy() for name in ("split", "tie", "order"))))

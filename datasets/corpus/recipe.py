@@ -1,0 +1,181 @@
+"""A recipe: where a corpus's documents come from, and how they become periods, splits and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
+from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.dedup.settings import Deduplicate
+from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
+from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Input, Piece, Skipped
+from ticlm.datasets.io.hub import HubDocuments
+from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.datasets.web.crawl import CrawlDocuments
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.periods import Calendar, Label, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+FOLDER = "datasets/recipes"
+FORMAT = 1
+"""Part of every recipe's identity; to be raised when the same recipe and documents begin to give other bytes."""
+
+
+class Reader(Protocol):
+    """Where documents come from: says what there is to read, cuts it into pieces, reads one piece in one task."""
+
+    @property
+    def identity(self) -> Settings: ...
+
+    def inputs(self, calendar: Calendar) -> list[Input]: ...
+
+    def outside(self, calendar: Calendar) -> int:
+        """How many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
+
+    def pieces(self, entry: Input) -> list[Piece]: ...
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]: ...
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Keep beside the corpus what is known about its text but does not stand in it."""
+
+
+@dataclass(frozen=True)
+class WorldReader:
+    """Reads a synthetic world: its inputs are the periods of a bounded calendar."""
+
+    world: SyntheticWorld
+    calendar: Calendar
+
+    @property
+    def identity(self) -> SyntheticWorld:
+        return self.world
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        return [Input(path=f"synthetic/{label}", size=0, stamp="") for label in calendar.timeline().labels]
+
+    def outside(self, calendar: Calendar) -> int:
+        return 0
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        return [Piece(input=entry)]
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        return self.world.documents(self.calendar.period(piece.input.path.removeprefix("synthetic/")))
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        self.world.write_truth(store, "truth/facts.parquet", timeline)
+
+
+class Limits(Settings):
+    """How much may be wrong before a build stops: `bad` is the largest share of documents that cannot be used, `inputs`
+    the largest share of inputs that cannot be read to their end; none is tried again once the build is done without it.
+    At most `at_once` inputs are read at the same time. A filter of deduplication takes at most `filter_bytes`."""
+
+    bad: float = Field(0.01, ge=0, le=1)
+    inputs: float = Field(0.01, ge=0, le=1)
+    at_once: int = Field(64, gt=0)
+    filter_bytes: int | None = Field(None, gt=0)
+
+
+def _named_filters(value: object) -> object:
+    """`refinedweb`, by itself or among others, stands for its steps."""
+    if not isinstance(value, list | tuple | str):
+        return value
+    entries = [value] if isinstance(value, str) else value
+    return tuple(step for entry in entries for step in (REFINEDWEB if entry == "refinedweb" else (entry,)))
+
+
+class Recipe(Settings):
+    """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
+
+    With `by_source`, eval and tune rows hold one source each and name it; train rows always pack all sources together.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    documents: Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
+    periods: Calendar = Calendar()
+    splits: AnySplits = Splits()
+    filters: Annotated[tuple[AnyFilter, ...], BeforeValidator(_named_filters)] = ()
+    deduplicate: Deduplicate | None = None
+    held_out: HeldOut = HeldOut()
+    tokenizer: Annotated[TrainedTokenizer | PretrainedTokenizer, Field(discriminator="kind")]
+    length: int = Field(gt=0)
+    seed: int = 0
+    by_source: bool = False
+    limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _possible(self) -> Recipe:
+        windowed = self.deduplicate is not None and self.deduplicate.scope == "window"
+        if windowed and self.periods.only is None and self.periods.initial is None:
+            raise ValueError("deduplicate.scope window needs periods.initial (or only) to count its windows from")
+        if self.held_out.clean and self.deduplicate is None:
+            raise ValueError("held_out.clean needs deduplicate, whose rule it follows")
+        if self.by_source and self.held_out.subsets:
+            raise ValueError("give by_source or held_out.subsets, not both")
+        if isinstance(self.documents, CrawlDocuments):
+            named = [subset.name for subset in self.documents.subsets]
+            if unknown := [name for name in self.held_out.subsets if name not in named]:
+                raise ValueError(f"held_out.subsets: documents.subsets has {', '.join(named)}, not {unknown[0]}")
+        return self
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    @property
+    def reader(self) -> Reader:
+        match self.documents:
+            case SyntheticWorld():
+                return WorldReader(self.documents, self.periods)
+            case _:
+                return self.documents
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar without its end, which moves as a corpus grows."""
+        return Calendar(initial=self.periods.initial, step=self.periods.step, only=self.periods.only)
+
+    @property
+    def identity(self) -> str:
+        """Fingerprint of all that reaches the bytes of a period: not names, not where files lie, not which is last."""
+        filters = tuple(getattr(step, "identity", step) for step in self.filters)
+        kept = (self.reader.identity, self.calendar, self.splits, filters, self.tokenizer)
+        chosen = tuple(part for part in (self.deduplicate, self.held_out) if part not in (None, HeldOut()))
+        return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """One line for each thing from outside the timeline that chooses text."""
+        return tuple(line for line in (getattr(step, "outside", None) for step in self.filters) if line is not None)
+
+    def position(self, label: str) -> int:
+        """The position of a period in the timeline, wherever that ends; where it has no start, that of its month."""
+        if self.periods.only is not None:
+            return self.calendar.timeline().index(label)
+        if self.periods.initial is None:
+            start = self.calendar.period(label).start
+            return start.year * 12 + start.month - 1
+        return Calendar(initial=self.periods.initial, step=self.periods.step, last=label).timeline().index(label)
+
+    def split_of(self, document: Document) -> Split | None:
+        """The document's split, None where it belongs to none."""
+        return self.splits.of(document.group or document.id)
+
+    def uses(self, entry: Input) -> bool:
+        """Whether any document of this input may belong to a split."""
+        return not entry.group or self.splits.of(entry.group) is not None
+
+    def place_in_order(self, document: Document) -> tuple[int, int]:
+        """Where a document stands among those of its period: first by its id, then by what it says."""
+        tie = hash64(f"{document.source}\0{document.text}")
+        return hash64(f"{self.seed}\0{document.id}"), tie

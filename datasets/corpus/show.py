@@ -1,0 +1,166 @@
+"""What a corpus holds, for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group
+from rich.text import Text
+
+from ticlm.datasets.corpus import build_records
+from ticlm.datasets.corpus.build_records import BuildRecord
+from ticlm.datasets.corpus.pack import TAIL
+from ticlm.datasets.corpus.show_tables import balance, census_tables, numbered, percent, short, size, steps_line, titled
+from ticlm.datasets.corpus.totals import Totals, is_part
+from ticlm.platform.core.corpus import Corpus, CorpusInfo, PeriodManifest
+from ticlm.platform.core.errors import InputError
+
+SUBSETS = 6
+"""Columns for the largest subsets of the text; the others share one."""
+
+WIDEST = 8
+"""Columns of parts and subsets in one table; it fits 100 characters."""
+INPUTS = 5
+"""Inputs of a period that are named; the JSON has all of them."""
+
+Manifests = Mapping[str, PeriodManifest]
+
+
+def overview(corpus: Corpus, period: str | None = None) -> Group:
+    """A table of the corpus's periods (or of the one), what is known of their text, and what of the inputs came into
+    no period. It fits 100 columns; a number from a million up has three digits, but in the lines below the tables."""
+    chosen = _chosen(corpus, period)
+    total = Totals.of(list(chosen.values()))
+    tables = [_periods(corpus.info, chosen, total), *_parts(chosen, total), *census_tables(total)]
+    lines = [f"documents: {balance(total.read, total.kept, total.lost)}", *steps_line(total)]
+    if total.dropped:
+        lines.append(f"dropped in periods: {_counts(total.dropped)}")
+    if total.tokens_left:
+        lines.append(f"in no row: {_counts(total.tokens_left)}")
+    lines += [*_about(corpus.info), *_lineage(chosen, period)]
+    for record in build_records.builds(corpus.store):
+        lines += _build(record) if period is None else _build_of(record, period)
+    return Group(*tables, *(Text(line, overflow="fold") for line in lines))
+
+
+def as_json(corpus: Corpus, period: str | None = None) -> str:
+    """Everything that is known of a corpus, or of one period of it: `info`, `total` (datasets/totals.py), `periods`
+    (their manifests), and the `builds` of the whole corpus."""
+    chosen = _chosen(corpus, period)
+    total = Totals.of(list(chosen.values()))
+    found = {
+        "info": corpus.info.model_dump(mode="json"),
+        "total": total.model_dump(mode="json") | {"adds_up": total.adds_up},
+        "periods": {label: manifest.model_dump(mode="json") for label, manifest in chosen.items()},
+        "builds": [record.model_dump(mode="json") for record in build_records.builds(corpus.store)],
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _chosen(corpus: Corpus, period: str | None) -> Manifests:
+    """All periods, or the one; InputError where the corpus does not have it."""
+    have = corpus.periods
+    if period is None:
+        return have
+    if period not in have:
+        span = f"{next(iter(have))} … {list(have)[-1]} ({len(have)})" if have else "none"
+        raise InputError(f"corpus {corpus.info.id} has no period {period}; it has {span}")
+    return {period: have[period]}
+
+
+def _periods(info: CorpusInfo, chosen: Manifests, total: Totals) -> Group:
+    whole = [split for split in total.splits if not is_part(split)]
+    columns = ("read", "dropped", "kept", "text", "tokens", *(f"{split}\nrows" for split in whole), "tail\ntokens")
+    count = f"{total.periods} period{'' if total.periods == 1 else 's'}"
+    table = numbered("period", *columns, footer=(count, *_numbers(total, whole)))
+    for label, manifest in chosen.items():
+        table.add_row(label, *_numbers(Totals.of([manifest]), whole))
+    return titled(info.id, table)
+
+
+def _numbers(total: Totals, whole: Sequence[str]) -> list[str]:
+    splits = [total.splits[split] for split in whole if split in total.splits]
+    text, tokens = sum(split.bytes for split in splits), sum(split.tokens for split in splits)
+    counts = [short(count) for count in (total.read, total.lost, total.kept)]
+    return [*counts, size(text), short(tokens), *_rows(total, whole), short(total.tokens_left.get(TAIL, 0))]
+
+
+def _rows(total: Totals, splits: Sequence[str]) -> list[str]:
+    return [short(total.splits[split].rows) if split in total.splits else "–" for split in splits]
+
+
+def _parts(chosen: Manifests, total: Totals) -> list[Group]:
+    """Rows of the parts of held-out text, and the share of the train tokens that each subset of the text has."""
+    parts = [split for split in total.splits if is_part(split)]
+    subsets = sorted(filter(None, total.subsets), key=lambda name: -total.subsets[name])  # not those in none
+    groups = {name: [name] for name in subsets[:SUBSETS]}
+    if rest := subsets[SUBSETS:]:
+        groups[f"{len(rest)} others"] = rest
+
+    def row(one: Totals) -> list[str]:
+        shares = [percent(sum(one.subsets.get(n, 0) for n in names), one.tokens, 2) for names in groups.values()]
+        return [*_rows(one, parts), *shares]
+
+    what = [name for name, there in (("rows of parts of held-out text", parts), ("shares of train", subsets)) if there]
+    heads = [part.replace(".", "\n.") + "\nrows" for part in parts] + [f"{name}\nof train" for name in groups]
+    rows = {label: row(Totals.of([manifest])) for label, manifest in chosen.items()}
+    tables: list[Group] = []
+    for start in range(0, len(heads), WIDEST):
+        some = slice(start, start + WIDEST)
+        table = numbered("period", *heads[some], footer=("all", *row(total)[some]))
+        for label, cells in rows.items():
+            table.add_row(label, *cells[some])
+        tables.append(titled(", ".join(what).capitalize(), table))
+    return tables
+
+
+def _about(info: CorpusInfo) -> list[str]:
+    origin = "of this corpus" if info.tokenizer.as_of is None else f"from outside, as of {info.tokenizer.as_of}"
+    lines = [
+        f"tokenizer: {info.tokenizer.name}, {info.tokenizer.vocab_size:,} tokens, {origin}",
+        f"rows: {', '.join(f'{column.name} of {column.length}' for column in info.columns)}",
+    ]
+    lines += [f"from outside: {line}" for line in info.outside]
+    if info.sources:
+        lines.append(f"sources: {', '.join(source or '(none)' for source in info.sources)}")
+    return lines
+
+
+def _lineage(chosen: Manifests, period: str | None) -> list[str]:
+    """What code made the periods; of a single one, also from which inputs."""
+    made: dict[str, list[str]] = {}
+    for label, manifest in chosen.items():
+        code = ", ".join(f"{name} {version[:12]}" for name, version in manifest.lineage.code.items())
+        made.setdefault(code, []).append(label)
+    spans = {code: labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}" for code, labels in made.items()}
+    lines = [f"made with {code}: {spans[code]} ({len(labels)})" for code, labels in made.items() if code]
+    inputs = chosen[period].lineage.inputs if period is not None else ()
+    if inputs:
+        shown = ", ".join(inputs[:INPUTS]) + ", …" * (len(inputs) > INPUTS)
+        lines.append(f"made from {len(inputs):,} input{'' if len(inputs) == 1 else 's'}: {shown}")
+    return lines
+
+
+def _build(record: BuildRecord) -> list[str]:
+    kept = sum(tally.read for tally in record.periods.values())
+    line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
+    line += f"{kept:,} in {len(record.periods)} periods; in none: {_counts(record.dropped) or '0'}"
+    if record.unopened:
+        line += f"; inputs not opened: {_counts(record.unopened)}"
+    firsts = [f"  first {reason}: {where}" for reason, where in record.first.items()]
+    return [line, *firsts, *(f"  warning: {warning}" for warning in record.warnings)]
+
+
+def _build_of(record: BuildRecord, period: str) -> list[str]:
+    """What a build had for the period: it went in, or it came too late."""
+    lines = []
+    if period in record.periods:
+        lines.append(f"build {record.number}: {record.periods[period].read:,} documents of {period}")
+    if period in record.late:
+        lines.append(f"build {record.number}: {record.late[period]:,} documents of {period} came too late")
+    return lines
+
+
+def _counts(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))

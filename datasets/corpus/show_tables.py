@@ -1,0 +1,132 @@
+"""Tables of what is known of a corpus's text: what every step left out, whose text it is, what repeats."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from rich.box import HORIZONTALS
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ticlm.datasets.corpus.totals import Totals
+from ticlm.platform.core.accounting import Deduplication, Overlap, Step
+
+
+def census_tables(total: Totals) -> list[Group]:
+    """The tables of a census, none for what it does not know."""
+    found = {
+        "Steps, documents": steps_table(total.steps, total.through_steps),
+        "Hosts with the most train tokens": _hosts(total),
+        "Deduplication (filter and rates of false positives: the highest of any period)": _deduplication(total),
+        "Held-out text that stands in the train text of the same period": _overlap(total),
+    }
+    return [titled(title, table) for title, table in found.items() if table.row_count]
+
+
+def steps_line(total: Totals) -> list[str]:
+    """Where every document that came into the first step went."""
+    if not total.steps:
+        return []
+    return [f"steps: {balance(*total.through_steps)}"]
+
+
+def balance(read: int, kept: int, dropped: int) -> str:
+    """`read = kept + dropped`, or by how much it is not."""
+    rest = read - kept - dropped
+    if not rest:
+        return f"{read:,} read = {kept:,} kept + {dropped:,} dropped"
+    wrong = f"{rest:,} are nowhere" if rest > 0 else f"{-rest:,} too many"
+    return f"{read:,} read ≠ {kept:,} kept + {dropped:,} dropped: {wrong}"
+
+
+def titled(title: str, table: Table) -> Group:
+    return Group(Text(title, style="bold"), table)
+
+
+def numbered(*columns: str, footer: Sequence[str] = ()) -> Table:
+    """A table of a column of names and others of numbers, which are never broken."""
+    table = Table(box=HORIZONTALS, padding=(0, 1, 0, 0), show_footer=bool(footer))
+    for place, (name, end) in enumerate(itertools.zip_longest(columns, footer, fillvalue="")):
+        if place:
+            table.add_column(name, end, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, end, overflow="fold", min_width=max(map(len, (name, end))))
+    return table
+
+
+def short(count: float) -> str:
+    """A count as it is; from a million on three digits and a suffix, so that columns stay narrow."""
+    if abs(count) < 1e6:
+        return f"{count:,.0f}"
+    return _scaled(count, ((1e12, "T"), (1e9, "B"), (1e6, "M")))
+
+
+def size(count: int) -> str:
+    """Bytes, in three digits."""
+    if count < 1000:
+        return f"{count} B"
+    return _scaled(count, ((1e15, " PB"), (1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB")))
+
+
+def percent(part: float, whole: float, digits: int = 1) -> str:
+    """A dash where there is no whole."""
+    return f"{part / whole:.{digits}%}" if whole else "–"
+
+
+def _scaled(count: float, units: Sequence[tuple[float, str]]) -> str:
+    scale, suffix = next(unit for unit in units if abs(count) >= 0.9995 * unit[0])
+    value = count / scale
+    places = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{places}f}{suffix}"
+
+
+def steps_table(steps: Sequence[Step], through: tuple[int, int, int] | None = None) -> Table:
+    """What every step left out, and why; in the last line `through`, where steps count the same things: what came into
+    the first, what the last kept, and what was lost."""
+    footer: tuple[str, ...] = ()
+    if through is not None:
+        read, kept, lost = through
+        edited = sum(step.edited for step in steps)
+        footer = ("all", short(read), short(lost), percent(lost, read), percent(kept, read), short(edited))
+    table = numbered("step", "in", "dropped", "", "kept", "rewritten", footer=footer)
+    for step in steps:
+        lost = step.read - step.kept
+        counts = [short(step.read), short(lost), percent(lost, step.read), percent(step.kept, step.read)]
+        table.add_row(Text(step.name), *counts, short(step.edited))
+        for reason, count in sorted(step.dropped.items(), key=lambda pair: (-pair[1], pair[0])):
+            table.add_row(Text(f"  {reason}"), "", short(count), percent(count, step.read), "", "", style="dim")
+    return table
+
+
+def _hosts(total: Totals) -> Table:
+    table = numbered("host", "documents", "tokens", "of train")
+    for host in total.hosts:
+        table.add_row(Text(host.name), *map(short, (host.documents, host.tokens)), percent(host.tokens, total.tokens))
+    return table
+
+
+REPEATED = ("split", "docu-\nments", "dropped", "", "para-\ngraphs", "dropped", "", "n-grams\nfound")
+
+
+def _deduplication(total: Totals) -> Table:
+    table = numbered(*REPEATED, "filter", "expected\nrate", "measured\nrate")
+    for one in total.deduplication:
+        rates = [f"{rate:.3%}" for rate in (one.expected_rate, one.measured_rate)]
+        table.add_row(one.split, *_repeated(one), size(one.filter_bytes), *rates)
+    return table
+
+
+def _overlap(total: Totals) -> Table:
+    table = numbered(*REPEATED)
+    for one in total.overlap:
+        table.add_row(one.split, *_repeated(one))
+    return table
+
+
+def _repeated(one: Deduplication | Overlap) -> list[str]:
+    cells = []
+    for part, whole in ((one.documents_dropped, one.documents), (one.paragraphs_dropped, one.paragraphs)):
+        cells += [short(whole), short(part), percent(part, whole)]
+    return [*cells, percent(one.contained, one.ngrams)]

@@ -1,0 +1,88 @@
+"""TODO"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.settings import Settings
+
+
+class Splits(Settings):
+    """Shares of the documents that are held out. A hash of its id puts a document into the same split in every period,
+    so that a page that was evaluated on is never trained on, whenever it is seen again."""
+
+    eval: float = Field(0.1, ge=0, lt=1)
+    tune: float = Field(0.02, ge=0, lt=1)
+    salt: str = ""
+
+    @model_validator(mode="after")
+    def _leave_some(self) -> Splits:
+        if self.eval + self.tune >= 1:
+            raise ValueError(f"eval and tune must leave something to train on, got {self.eval} + {self.tune}")
+        return self
+
+    def of(self, name: str) -> Split:
+        """The split of the document with this id."""
+        share = hash64(f"{self.salt}\0{name}") / 2**64
+        return "eval" if share < self.eval else "tune" if share < self.eval + self.tune else "train"
+
+
+class GlobalShards(Settings):
+    """Documents by a hash of their group (of their id, where they have none) into equal global shards, numbered from 1:
+    one to train on, one to evaluate on, one to tune on; the others are left (TiC-LM, appendix A, where tuning takes
+    other rows of the shard that is evaluated on)."""
+
+    global_shards: int = Field(10, gt=0)
+    train: int = 1
+    eval: int = 10
+    tune: int = 9
+    salt: str = ""
+
+    @model_validator(mode="after")
+    def _apart(self) -> GlobalShards:
+        chosen = (self.train, self.eval, self.tune)
+        if len(set(chosen)) < 3 or not all(1 <= shard <= self.global_shards for shard in chosen):
+            raise ValueError(f"train, eval and tune must be three shards of 1 to {self.global_shards}, got {chosen}")
+        return self
+
+    def of(self, name: str) -> Split | None:
+        """The split of the documents with this group or id, None where they are in a shard that is not used."""
+        shard = hash64(f"{self.salt}\0{name}") % self.global_shards + 1
+        return {self.train: "train", self.eval: "eval", self.tune: "tune"}.get(shard)
+
+
+def _kind_of_splits(value: object) -> str:
+    numbered = isinstance(value, GlobalShards) or (isinstance(value, dict) and "global_shards" in value)
+    return "GlobalShards" if numbered else "Splits"
+
+
+AnySplits = Annotated[
+    Annotated[Splits, Tag("Splits")] | Annotated[GlobalShards, Tag("GlobalShards")], Discriminator(_kind_of_splits)
+]
+
+
+class HeldOut(Settings):
+    """What is cut from the eval and tune documents of a period. Every source in `subsets` also gets rows of its own
+    (`eval.wiki`); with `clean`, every set has a copy without what stands in the period's train split (`eval.clean`,
+    `eval.wiki.clean`: TiC-LM, Fig. 7). A set has at most `rows`, a random choice where there are more."""
+
+    rows: int | None = Field(None, gt=0)
+    subsets: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], ...] = ()
+    clean: bool = False
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> HeldOut:
+        if "clean" in self.subsets or len(set(self.subsets)) < len(self.subsets):
+            raise ValueError(f"subsets must be different, and none may be clean, got {list(self.subsets)}")
+        return self
+
+    def sets(self, split: Split) -> list[Split]:
+        """The sets of rows that the documents of a split go into, the split itself first."""
+        if split == "train":
+            return [split]
+        named = [split, *(f"{split}.{subset}" for subset in self.subsets)]
+        return [*named, *(f"{name}.clean" for name in named)] if self.clean else named

@@ -1,0 +1,143 @@
+"""Streams: the tokens of a part's documents, one after another, for every set of rows they go into."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from pydantic import Field
+
+from ticlm.datasets.corpus.parts import Part, Staged, staged
+from ticlm.datasets.corpus.splits import HeldOut
+from ticlm.datasets.corpus.tokenizers import Encoder
+from ticlm.platform.core.accounting import Host
+from ticlm.platform.core.corpus import TokenizerInfo
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+HOSTS = 1000
+"""Most hosts counted in one part."""
+
+
+class Section(Settings):
+    """The tokens of one set of rows (and one source of it) within a part; sections follow one another in its file.
+    `subsets` and `hosts` are counted for the train split alone."""
+
+    split: Split
+    source: str
+    documents: int
+    bytes: int
+    tokens: int
+    subsets: dict[str, int] = Field(default_factory=dict)
+    hosts: tuple[Host, ...] = ()
+
+
+class Stream(Settings):
+    """A part's tokens, in a file of little-endian ids."""
+
+    path: str
+    sections: tuple[Section, ...]
+
+
+class Sets(Settings):
+    """Which sets of rows documents go into, and whether there are verdicts on what repeats."""
+
+    by_source: bool = False
+    held_out: HeldOut = HeldOut()
+    deduplicated: bool = False
+
+
+def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: Part) -> Stream:
+    """The part's tokens, written below `folder`/tokens; what stands there already is not made again."""
+    path = stream_path(folder, part)
+    if store.exists(f"{path}.json"):
+        return Stream.model_validate(store.read_json(f"{path}.json"))
+    encoder = _encoder(store.root, info)
+    sections, blocks = [], []
+    for split, source, documents in _sections(store, folder, sets, part):
+        tokens, lengths = encoder.encode(documents.texts)
+        blocks += tokens
+        size = sum(len(text.encode()) for text in documents.texts)
+        subsets, hosts = _whose(documents, lengths) if split == "train" else ({}, ())
+        count = int(lengths.sum())
+        section = Section(
+            split=split,
+            source=source,
+            documents=len(lengths),
+            bytes=size,
+            tokens=count,
+            subsets=subsets,
+            hosts=hosts,
+        )
+        sections.append(section)
+    little = encoder.dtype.newbyteorder("<")
+    store.write(path, b"".join(block.astype(little, copy=False).tobytes() for block in blocks))
+    stream = Stream(path=path, sections=tuple(sections))
+    store.write(f"{path}.json", stream.model_dump_json().encode())
+    return stream
+
+
+def stream_path(folder: str, part: Part) -> str:
+    return f"{folder}/tokens/{part.period}-{part.number:05d}.tokens"
+
+
+def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[Part], split: Split) -> Iterator[str]:
+    """The texts of one split in their order, a part in memory at a time."""
+    for part in parts:
+        for found, documents in staged(store, part):
+            if found == split:
+                yield from _left(store, folder, sets, part, split, documents).texts
+
+
+def _sections(store: Store, folder: str, sets: Sets, part: Part) -> Iterator[tuple[Split, str, Staged]]:
+    for split, everything in staged(store, part):
+        documents = _left(store, folder, sets, part, split, everything)
+        if split == "train":
+            yield split, "", documents
+            continue
+        yield from _held_out(split, documents, sets, "")
+        if sets.held_out.clean:
+            clean = _left(store, folder, sets, part, split, everything, clean=True)
+            yield from _held_out(split, clean, sets, ".clean")
+
+
+def _held_out(split: Split, documents: Staged, sets: Sets, suffix: str) -> Iterator[tuple[Split, str, Staged]]:
+    sources = sorted(set(documents.sources)) if sets.by_source else []
+    yield from ((f"{split}{suffix}", source, documents.of(source)) for source in sources)
+    if not sets.by_source:
+        yield f"{split}{suffix}", "", documents
+    for subset in sets.held_out.subsets:
+        yield f"{split}.{subset}{suffix}", "", documents.of(subset)
+
+
+def _left(
+    store: Store, folder: str, sets: Sets, part: Part, split: Split, documents: Staged, clean: bool = False
+) -> Staged:
+    if not sets.deduplicated:
+        return documents
+    from ticlm.datasets.corpus.dedup_pass import kept
+
+    return kept(store, folder, part, split, documents, clean)
+
+
+def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tuple[Host, ...]]:
+    """Tokens by source, and the hosts with most tokens."""
+    subsets: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for source, host, length in zip(documents.sources, documents.hosts, lengths.tolist(), strict=True):
+        subsets[source] += length
+        if host:
+            counts[host] += 1
+            tokens[host] += length
+    most = sorted(tokens, key=lambda host: (-tokens[host], host))[:HOSTS]
+    hosts = tuple(Host(name=host, documents=counts[host], tokens=tokens[host]) for host in most)
+    return dict(sorted(subsets.items())), hosts
+
+
+@functools.lru_cache(maxsize=1)  # a Ray worker runs many parts of one corpus
+def _encoder(root: str, info: TokenizerInfo) -> Encoder:
+    return Encoder(Store(root), info)

@@ -1,0 +1,170 @@
+"""Tokenizers of a corpus: trained on its first period, or published elsewhere; and texts into tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ticlm.platform.core.corpus import TokenizerInfo
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+from ticlm.platform.core.token_rows import Tokens, dtype_for
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+END_OF_TEXT = "<|endoftext|>"
+FOLDER = "tokenizer"
+BATCH_CHARS = 1 << 20
+SMALLEST = 257  # every byte, and the end of text
+
+
+class TrainedTokenizer(Settings):
+    """A byte-level BPE learned from the train texts of a corpus's first period, and from nothing later.
+
+    `max_bytes` bounds the text it learns from; of more, it sees those first in the order of the corpus's shuffle.
+    """
+
+    kind: Literal["train"] = "train"
+    vocab_size: int = Field(ge=SMALLEST)
+    max_bytes: int = Field(1 << 30, gt=0)
+
+    def train(self, texts: Iterable[str], period: str, store: Store) -> TokenizerInfo:
+        """Learn from `texts` and save to the store's tokenizer folder; the same texts in any order give the same."""
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+        texts = iter(texts)
+        first = next(texts, None)
+        if first is None:
+            raise InputError(f"tokenizer: the first period, {period}, has no text in its train split to learn from")
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=self.vocab_size, special_tokens=[END_OF_TEXT], initial_alphabet=alphabet, show_progress=False
+        )
+        tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
+        data = tokenizer.to_str(pretty=False).encode()
+        store.write(f"{FOLDER}/tokenizer_config.json", json.dumps(_CONFIG, indent=1).encode())
+        store.write(f"{FOLDER}/tokenizer.json", data)
+        return TokenizerInfo(
+            name=f"byte-level BPE trained on {period}",
+            vocab_size=tokenizer.get_vocab_size(),
+            end_of_text=tokenizer.token_to_id(END_OF_TEXT),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
+
+
+# What transformers needs beside tokenizer.json; written by hand, as importing transformers takes seconds.
+_CONFIG = {
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "eos_token": END_OF_TEXT,
+    "clean_up_tokenization_spaces": False,
+    "model_max_length": 1_000_000_000,
+}
+
+
+class PretrainedTokenizer(Settings):
+    """A published tokenizer: the name or folder of a Hugging Face tokenizer. It comes from outside the timeline, so
+    `as_of` has to say the last period whose text it may have seen."""
+
+    kind: Literal["pretrained"] = "pretrained"
+    name: str
+    as_of: Label
+
+    def save(self, store: Store) -> TokenizerInfo:
+        """Save it to the store's tokenizer folder. InputError where it cannot be loaded, or has no end of text."""
+        tokenizer = self._load()
+        if tokenizer.eos_token_id is None:
+            raise InputError(f"tokenizer.name: {self.name} has no end-of-text (eos) token")
+        with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
+            tokenizer.save_pretrained(folder)
+            if not Path(folder, "tokenizer.json").is_file():
+                raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
+            own = Path(self.name, "tokenizer.json")
+            if own.is_file():  # as it is: transformers writes the same tokenizer in other words, under another hash
+                shutil.copyfile(own, Path(folder, "tokenizer.json"))
+            store.upload(Path(folder), FOLDER)
+            digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
+        return TokenizerInfo(
+            name=self.name,
+            vocab_size=max(tokenizer.get_vocab().values()) + 1,
+            end_of_text=tokenizer.eos_token_id,
+            sha256=digest,
+            as_of=self.as_of,
+        )
+
+    def _load(self) -> Any:
+        from transformers import AutoTokenizer
+
+        try:
+            return AutoTokenizer.from_pretrained(self.name)
+        except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None
+
+
+def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield text
+        size -= len(text.encode())
+        if size <= 0:
+            return
+
+
+class Encoder:
+    """Texts into tokens with the end of text after each; only that may put an end of text into a stream, so a text
+    that spells `<|endoftext|>` gets the tokens of its letters."""
+
+    def __init__(self, store: Store, info: TokenizerInfo) -> None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already
+        from tokenizers import Tokenizer
+
+        self._tokenizer: Tokenizer = Tokenizer.from_str(store.read(f"{FOLDER}/tokenizer.json").decode())
+        self._tokenizer.encode_special_tokens = True
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._end = info.end_of_text
+        self.dtype = np.dtype(dtype_for(info.vocab_size))
+
+    def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], NDArray[np.int64]]:
+        """The texts' tokens, some texts to a block, and how many each text has, its end included."""
+        blocks: list[Tokens] = []
+        lengths: list[int] = []
+        for batch in batches(texts):
+            parts: list[int] = []
+            for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+                ids = encoded.ids
+                parts += ids
+                parts.append(self._end)
+                lengths.append(len(ids) + 1)
+            blocks.append(np.array(parts, self.dtype))
+        return blocks, np.array(lengths, np.int64)
+
+
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Some texts at a time, of about BATCH_CHARS together."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,185 @@
+"""Examples that lie ready in files: JSON lines or Parquet, a record each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.io import listing, records
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.io.documents import Input, moment
+from ticlm.datasets.io.listing import Patterns
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.mixture import Subset
+from ticlm.platform.core.periods import Calendar, Period, span
+from ticlm.platform.core.settings import Settings
+
+BUCKETS = 64
+STANDS = "in a period that stands"
+Record = Mapping[str, Any]
+
+
+class ExampleFields(Settings):
+    """Which fields of a record are which of an Example's. `answer`, `aliases`, `choices`, `source` and `id` may be
+    absent; `period` is a date, `YYYYMM` or `YYYYMM-YYYYMM`, and read off the file's name where it is empty."""
+
+    text: str = "text"
+    answer: str = "answer"
+    aliases: str = "aliases"
+    choices: str = "choices"
+    source: str = "source"
+    id: str = "id"
+    period: str = "timestamp"
+    about: tuple[str, ...] = ()
+
+
+class ExampleFiles(Settings):
+    """Examples in `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files: paths, globs or folders, local or remote.
+
+    Where a date says when an example is from, `periods` cuts time; where a label or the file's name does, the label
+    stands. Of choices, the answer is the one that `gold` counts to, or the record's `answer`, or the first.
+    """
+
+    kind: Literal["files"] = "files"
+    paths: Patterns = Field(min_length=1)
+    fields: ExampleFields = ExampleFields()
+    subset: Subset = "all"
+    periods: Calendar = Calendar()
+
+    @property
+    def identity(self) -> Settings:
+        return self.model_copy(update={"paths": ("",)})
+
+    def inputs(self) -> list[Input]:
+        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
+        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+
+    def drafts(self, site: Site) -> Iterator[Draft]:
+        buckets = site.buckets("read", BUCKETS)
+        names = [f"{hash64(entry.model_dump_json()):016x}" for entry in site.inputs]
+        read = partial(_read, buckets, self)
+        for _ in site.each("read", read, list(zip(names, site.inputs)), sum(entry.size for entry in site.inputs)):
+            pass
+        told = [buckets.about(name) for name in names]
+        site.steps += Step.sum([(Step.model_validate(one["step"]),) for one in told])
+        counts = Counter[str]()
+        for one in told:
+            counts.update(one["periods"])
+        late = sum(count for label, count in counts.items() if label in site.built)
+        site.steps.append(Step(name="examples", read=counts.total(), dropped={STANDS: late} if late else {}))
+        for label in sorted(counts.keys() - site.built, key=span):
+            whose = [place for place, one in enumerate(told) if label in one["periods"]]
+            found = buckets.read(buckets.of(label), [names[place] for place in whose])
+            mine = [Example(**_tuples(value)) for key, value in found if key == label]
+            start, end = span(label)
+            given = tuple(site.inputs[place].path for place in whose)
+            yield Draft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
+
+
+class _Unusable(Exception):
+    """Why a record is no example."""
+
+
+def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> None:
+    """Stage the examples of one file, under the writer's name that goes with it."""
+    name, entry = named
+    if buckets.is_written(name):
+        return
+    dropped: Counter[str] = Counter()
+    periods: Counter[str] = Counter()
+    read = 0
+    with buckets.writing(name) as into:
+        for number, record in records.records(entry.path, 0, None, ()):
+            read += 1
+            try:
+                if isinstance(record, str):
+                    raise _Unusable(record)
+                label, example = _placed(files, record, entry.path), _example(files.fields, record)
+            except _Unusable as why:
+                dropped[str(why)] += 1
+                continue
+            periods[label] += 1
+            into.add(label, {"id": f"{entry.path.rsplit('/', 1)[-1]}:{number}"} | example)
+        step = Step(name="records", read=read, dropped=dict(sorted(dropped.items())))
+        into.about = {"step": step.model_dump(), "periods": periods}
+
+
+def _example(fields: ExampleFields, record: Record) -> dict[str, Any]:
+    """The fields of an Example that the record gives."""
+    text, answer = record.get(fields.text), record.get(fields.answer)
+    if not isinstance(text, str) or not text.strip():
+        raise _Unusable("without text")
+    if not isinstance(answer, str | None):
+        raise _Unusable("unreadable answer")
+    choices = _led(_strings_of(record.get(fields.choices), "unreadable choices"), answer, record.get("gold"))
+    found = {
+        "text": text,
+        "answer": choices[0] if choices else answer,
+        "aliases": _strings_of(record.get(fields.aliases), "unreadable answer"),
+        "choices": choices,
+        "source": str(record.get(fields.source) or ""),
+        "about": {name: str(record[name]) for name in fields.about if record.get(name) is not None},
+    }
+    return found if record.get(fields.id) in (None, "") else found | {"id": str(record[fields.id])}
+
+
+def _led(choices: list[str], answer: str | None, gold: object) -> list[str]:
+    """The choices, the answer first: the one that `gold` counts to, or that is the answer, or the first."""
+    if not choices:
+        return choices
+    if gold is None:
+        place = 0 if answer is None else choices.index(answer) if answer in choices else -1
+    else:
+        place = gold if isinstance(gold, int) and not isinstance(gold, bool) else -1
+    if not 0 <= place < len(choices) or answer not in (None, choices[place]):
+        raise _Unusable("unreadable choices")
+    return [choices[place], *choices[:place], *choices[place + 1 :]]
+
+
+def _placed(files: ExampleFiles, record: Record, path: str) -> str:
+    """The label of the record's period."""
+    if not files.fields.period:
+        for named in re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", path.rsplit("/", 1)[-1]):
+            with suppress(ValueError):
+                span(named)
+                return str(named)
+        raise _Unusable("no period in the file's name")
+    stamp = record.get(files.fields.period)
+    if stamp is None or stamp == "":
+        raise _Unusable("without date")
+    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; as seconds it would be of the seventies
+        stamp = str(stamp)
+    try:
+        if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
+            span(stamp)
+            return stamp.replace("..", "-")
+        period = files.periods.place(moment(stamp))
+    except ValueError:
+        raise _Unusable("unreadable date") from None
+    if period is None:
+        raise _Unusable("outside the periods")
+    return period.label
+
+
+def _strings_of(value: object, otherwise: str) -> list[str]:
+    """A list of texts, empty where there is none."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return list(value)
+    raise _Unusable(otherwise)
+
+
+def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}

@@ -1,0 +1,75 @@
+"""What a set of examples holds, for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ticlm.datasets.corpus.show_tables import numbered, percent, short, steps_table, titled
+from ticlm.datasets.evalsets.recipe import builds
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.corpus import chosen
+from ticlm.platform.core.examples import Examples, PeriodExamples
+
+Manifests = Mapping[str, PeriodExamples]
+
+
+def overview(examples: Examples, period: str | None = None) -> Group:
+    """A table of the periods (or of the one) and their subsets, what was counted of them, and what every step left
+    out; it fits 100 columns."""
+    manifests = _chosen(examples, period)
+    parts = [titled(examples.info.id, _periods(manifests)), *_statistics(manifests)]
+    lines = [f"{line}, from outside the timeline" for line in examples.info.outside]
+    steps = Step.sum([manifest.steps for manifest in manifests.values()])
+    if period is None:
+        steps = (*(step for record in builds(examples.store)[-1:] for step in record.steps), *steps)
+    if steps:
+        parts.append(titled("Steps", steps_table(steps)))
+    return Group(*parts, *(Text(line, overflow="fold") for line in lines))
+
+
+def as_json(examples: Examples, period: str | None = None) -> str:
+    """Everything that is known of a set, or of one period of it."""
+    found = {
+        "info": examples.info.model_dump(mode="json"),
+        "periods": {label: one.model_dump(mode="json") for label, one in _chosen(examples, period).items()},
+        "builds": [record.model_dump(mode="json") for record in builds(examples.store)],
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _chosen(examples: Examples, period: str | None) -> Manifests:
+    have = examples.periods
+    return have if period is None else {period: chosen(have, period, f"examples {examples.info.id}")}
+
+
+def _periods(manifests: Manifests) -> Table:
+    names = list(dict.fromkeys(name for one in manifests.values() for name in one.subsets))
+    totals = [sum(one.subsets[name].rows for one in manifests.values() if name in one.subsets) for name in names]
+    count = f"{len(manifests)} period{'' if len(manifests) == 1 else 's'}"
+    table = numbered("period", *names, footer=(count, *map(short, totals)))
+    for label, one in manifests.items():
+        table.add_row(label, *(short(one.subsets[name].rows) if name in one.subsets else "–" for name in names))
+    return table
+
+
+def _statistics(manifests: Manifests) -> list[Group]:
+    """A table for everything that was counted, summed over the periods."""
+    found: dict[str, Counter[str]] = {}
+    for one in manifests.values():
+        for name, counts in one.statistics.items():
+            found.setdefault(name, Counter()).update(counts)
+    return [titled(name, _counts(counts)) for name, counts in found.items()]
+
+
+def _counts(counts: Counter[str]) -> Table:
+    whole = sum(counts.values())
+    table = numbered("", "count", "share", footer=("all", short(whole), ""))
+    for name, count in counts.items():
+        table.add_row(name, short(count), percent(count, whole))
+    return table

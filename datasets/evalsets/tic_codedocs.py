@@ -1,0 +1,176 @@
+"""TiC-CodeDocs: the documentation of a project at each of its releases, a text per page (TiC-LM, appendix B.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import partial
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ticlm.datasets.codedocs.archives import described
+from ticlm.datasets.codedocs.pages import DocPages
+from ticlm.datasets.codedocs.releases import AnyRelease, Index, Release, with_login
+from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.io.documents import Input
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.periods import Period, span
+from ticlm.platform.core.settings import Settings
+
+HASHED = "sha256:"
+STANDS, FOLLOWED = "in a period that stands", "followed within the month"
+LEFT_OUT = "releases left out"
+
+
+class CodeDocs(Settings):
+    """Releases of a project, each as `pages` of one form.
+
+    `path` is the folder or archive of a release, with `{version}` in it; without one, the sources come from an index of
+    packages: `index`, else pip's PIP_INDEX_URL, else the public one. The period of a release is the month it came out
+    in; of several in one month the last one stands (in the order of the recipe, where dates are the same). A month that
+    was built stays as it is: a release that is added to it is left out, and counted.
+    """
+
+    kind: Literal["tic-codedocs"] = "tic-codedocs"
+    project: str = Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
+    releases: tuple[AnyRelease, ...] = Field(min_length=1)
+    pages: DocPages = DocPages()
+    path: str = ""
+    index: str = Field("", exclude=True)  # which may hold a password: it is written nowhere
+
+    @model_validator(mode="after")
+    def _consistent(self) -> CodeDocs:
+        versions = Counter(release.version for release in self.releases)
+        if twice := [version for version, count in versions.items() if count > 1]:
+            raise ValueError(f"releases: each version once, got {', '.join(twice)} more than once")
+        if self.path and "{version}" not in self.path and not all(release.path for release in self.releases):
+            raise ValueError(f"path needs {{version}} in it, or each release a path of its own, got {self.path!r}")
+        if self.pages.form == "html" and not all(map(self._path, self.releases)):
+            raise ValueError("form html needs a path to what was built: path with {version} in it, or one per release")
+        return self
+
+    @property
+    def identity(self) -> Settings:
+        # releases are what there is to read: one more changes none of those before
+        return self.model_copy(update={"releases": (Release(version="any"),), "path": "", "index": ""})
+
+    def inputs(self) -> list[Input]:
+        """One for each release, in their order; the day it came out leads its stamp."""
+        on_index = any(not self._path(release) for release in self.releases)
+        index = Index(self.index, self.project) if on_index else None
+        return [self._input(release, index) for release in self.releases]
+
+    def drafts(self, site: Site) -> Iterator[Draft]:
+        days: dict[str, list[tuple[date, int]]] = {}
+        for number, entry in enumerate(site.inputs):
+            day = date.fromisoformat(entry.stamp.split()[0])
+            days.setdefault(f"{day:%Y%m}", []).append((day, number))
+        months = {label: [number for _, number in sorted(found)] for label, found in sorted(days.items())}
+        last = {label: numbers[-1] for label, numbers in months.items() if label not in site.built}
+        site.steps.append(self._releases(site, months))
+        pages = site.buckets("pages", 1)
+        left = [(self.releases[number].version, site.inputs[number]) for number in last.values()]
+        for _ in site.each("releases", partial(_read, pages, self), left):
+            pass
+        for label, number in last.items():
+            same = [self.releases[other].version for other in months[label]]
+            yield self._draft(pages, label, site.inputs[number], self.releases[number].version, same)
+
+    def _releases(self, site: Site, months: Mapping[str, Sequence[int]]) -> Step:
+        """Releases, and those of them that no period holds, nor will when this build is done; it says so of those that
+        came too late."""
+        periods = Examples.open(site.store.uri()).periods if site.built else {}
+        dropped: Counter[str] = Counter()
+        for label, numbers in months.items():
+            versions = [self.releases[number].version for number in numbers]
+            if label not in site.built:
+                dropped[FOLLOWED] += len(versions) - 1
+                continue
+            counts = periods[label].statistics
+            held, followed = counts["documents by release"], counts.get(LEFT_OUT, {})
+            late = [one for one in versions if one not in held and _followed(one, *held) not in followed]
+            dropped[STANDS] += len(late)
+            dropped[FOLLOWED] += sum(one not in late and one not in held for one in versions)
+            for version in late:
+                site.progress(f"{self.project} {version} is left out: {label} stands already, with {', '.join(held)}")
+        lost = {reason: count for reason, count in sorted(dropped.items()) if count}
+        return Step(name="releases", read=len(site.inputs), dropped=lost)
+
+    def _path(self, release: Release) -> str:
+        return release.path or self.path.replace("{version}", release.version)
+
+    def _input(self, release: Release, index: Index | None) -> Input:
+        what, path = f"{self.project} {release.version}", self._path(release)
+        day = release.date
+        if path or index is None:
+            try:
+                entry = described(path)
+            except InputError as error:
+                raise InputError(f"{what}: {error}") from None
+        else:
+            sdist = index.sdist(release.version)
+            entry = Input(path=sdist.url, size=sdist.bytes, stamp=f"{HASHED}{sdist.sha256}")
+            day = day or sdist.uploaded
+        if day is None:
+            raise InputError(f"{what}: when did it come out? Give the release a date, such as {{date: 2017-06}}")
+        return entry.model_copy(update={"stamp": f"{day.isoformat()} {entry.stamp}"})
+
+    def _draft(self, pages: Buckets, label: str, entry: Input, version: str, same: Sequence[str]) -> Draft:
+        about = pages.about(_writer(version, entry))
+        examples = [
+            Example(
+                id=value["name"],
+                text="\n\n".join(filter(None, (value["title"], value["text"]))),
+                source=self.project,
+                about={"title": value["title"], "version": version},
+            )
+            for _, value in pages.read(0, [_writer(version, entry)])
+        ]
+        start, end = span(label)
+        statistics = {"documents by release": {version: len(examples)}}
+        if earlier := [_followed(other, version) for other in same if other != version]:
+            statistics[LEFT_OUT] = dict.fromkeys(earlier, 1)
+        return Draft(
+            Period(label=label, start=start, end=end),
+            {"all": examples},
+            steps=tuple(Step.model_validate(step) for step in about["steps"]),
+            statistics=statistics,
+            inputs=(entry.path,),
+        )
+
+
+def _followed(earlier: str, version: str) -> str:
+    return f"{earlier}, as {version} followed within the month"
+
+
+def _writer(version: str, entry: Input) -> str:
+    from ticlm.platform.core.hashing import hash64
+
+    return f"{hash64(f'{version} {entry.model_dump_json()}'):016x}"
+
+
+def _read(buckets: Buckets, docs: CodeDocs, release: tuple[str, Input]) -> str:
+    """Stage the pages of a release; the name of the writer that did. InputError where it has none."""
+    version, entry = release
+    name = _writer(version, entry)
+    if buckets.is_written(name):
+        return name
+    of = entry.stamp.partition(" ")[2]
+    sha256 = of.removeprefix(HASHED) if of.startswith(HASHED) else ""
+    steps, pages = docs.pages.of(with_login(entry.path, docs.index), version, sha256)
+    if not pages:
+        lost = {reason: count for step in steps for reason, count in step.dropped.items()}
+        told = "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
+        raise InputError(
+            f"{docs.project} {version}: no page of documentation in {entry.path}; {steps[0].read:,} files{told}"
+        )
+    with buckets.writing(name) as into:
+        for page in pages:
+            into.add(page.name, {"name": page.name, "title": page.title, "text": page.text})
+        into.about = {"steps": [step.model_dump() for step in steps]}
+    return name

@@ -1,0 +1,144 @@
+"""TiC-Wiki: passages of an encyclopedia that changed from one month to another, and passages that did not."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.wiki.diffs import DELETED, Comparison, Diff, comparisons
+from ticlm.datasets.wiki.dumps import WikiDumps
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.settings import Settings
+
+SUBSETS = ("changed", "unchanged")
+LETTERLESS = "without a letter"
+
+
+class TicWiki(WikiDumps):
+    """For the month of every dump but the first, `passages` that changed since the dump before and as many that did
+    not (TiC-LM, B.1.2), chosen by a seeded hash. With `unit: page`, as in the paper's released files, an example is all
+    that changed in an article, or all that did not, joined by spaces."""
+
+    kind: Literal["tic-wiki"] = "tic-wiki"
+    passages: int = Field(10_000, gt=0)
+    unit: Literal["passage", "page"] = "passage"
+
+    @property
+    def identity(self) -> Settings:
+        return self.model_copy(update={"dumps": (), "history": (), "snapshots": ()})
+
+    def inputs(self) -> list[Input]:
+        return self.files()
+
+    def drafts(self, site: Site) -> Iterator[Draft]:
+        for comparison in comparisons(site, self, site.inputs):
+            samples = site.buckets(f"samples-{comparison.name}", 1)
+            sample = partial(_sampled, self, comparison, samples, site.seed)
+            done = f"{comparison.period.label}: buckets compared"
+            writers = sorted(site.each(done, sample, range(comparison.stage.count)))
+            yield self._draft(comparison, samples, writers)
+            site.store.remove(samples.folder)
+
+    def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> Draft:
+        counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", *SUBSETS)}
+        for writer in writers:
+            for name, found in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
+                counts[name].update(found)
+        pages, left = counts["pages"], counts["left"]
+        subsets = {name: self._examples(samples, writers, name) for name in SUBSETS}
+        passed = [_step(name, counts[name], len(subsets[name])) for name in SUBSETS]
+        return Draft(
+            comparison.period,
+            subsets,
+            steps=(*comparison.steps(pages.total(), left), *passed),
+            statistics={
+                "pages": {**{name: pages[name] for name in ("new", "changed", "unchanged")}, DELETED: left[DELETED]},
+                "passages": {name: counts[name]["found"] for name in SUBSETS},
+            },
+            inputs=tuple(entry.path for snapshot in (comparison.old, comparison.new) for entry in snapshot.inputs),
+        )
+
+    def _examples(self, samples: Buckets, writers: Sequence[str], subset: str) -> list[Example]:
+        """The passages of all buckets whose hashes are the smallest, in the order of those."""
+        kept = Smallest(self.passages)
+        for writer in writers:
+            for _, value in samples.read(0, [f"{writer}-{subset}"]):
+                if not kept.add(value.pop("hash"), value):
+                    break  # a bucket's own are in order
+        return [Example(**value) for _, value in kept.in_order()]
+
+
+class Smallest:
+    """The values with the smallest hashes, at most so many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._heap: list[tuple[int, str, dict[str, Any]]] = []
+
+    def add(self, number: int, value: dict[str, Any]) -> bool:
+        """False where the value's hash is too large to be among them."""
+        entry = (-number, str(value["id"]), value)
+        if len(self._heap) < self._most:
+            heapq.heappush(self._heap, entry)
+            return True
+        if entry[:2] < self._heap[0][:2]:
+            return False
+        heapq.heapreplace(self._heap, entry)
+        return True
+
+    def in_order(self) -> list[tuple[int, dict[str, Any]]]:
+        """(hash, value), smallest first."""
+        return [(-number, value) for number, _, value in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
+
+
+def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int, number: int) -> str:
+    """Compare the articles of a bucket and keep as many of its passages as the period may need; the name of what
+    stands in `samples`, smallest hash first, with what was counted."""
+    name = f"{number:05d}"
+    if samples.is_written(f"{name}-{SUBSETS[-1]}"):
+        return name
+    counts = {part: Counter[str]() for part in ("pages", "left", *SUBSETS)}
+    kept = {subset: Smallest(wiki.passages) for subset in SUBSETS}
+    for diff in comparison.diffs(number, counts["left"]):
+        counts["pages"][diff.state] += 1
+        for subset, id, text in _candidates(diff, wiki.unit):
+            if not any(character.isalpha() for character in text):
+                counts[subset][LETTERLESS] += 1
+                continue
+            counts[subset]["found"] += 1
+            at = hash64(f"{seed}\0{comparison.period.label}\0{subset}\0{id}")
+            about = {"title": diff.title, "url": comparison.url(diff.id)}
+            dumps = {"old": comparison.old.stamp, "new": comparison.new.stamp}
+            kept[subset].add(at, {"id": id, "text": text, "about": about | dumps})
+    for subset in SUBSETS:
+        with samples.writing(f"{name}-{subset}") as into:
+            for at, value in kept[subset].in_order():
+                into.add("", value | {"hash": at})
+            into.about = {"counts": counts}
+    return name
+
+
+def _candidates(diff: Diff, unit: str) -> Iterator[tuple[str, str, str]]:
+    """(subset, id, text) of everything in an article that may become an example."""
+    if unit == "passage":
+        for number, one in enumerate(diff.passages):
+            yield SUBSETS[not one.changed], f"{diff.id}#{number}", one.text
+        return
+    for subset, changed in zip(SUBSETS, (True, False)):
+        if texts := [one.text for one in diff.passages if one.changed == changed]:
+            yield subset, str(diff.id), " ".join(texts)
+
+
+def _step(subset: str, counts: Counter[str], kept: int) -> Step:
+    dropped = {LETTERLESS: counts[LETTERLESS], "not sampled": counts["found"] - kept}
+    return Step(name=f"{subset} passages", read=counts.total(), dropped={why: n for why, n in dropped.items() if n})

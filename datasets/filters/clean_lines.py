@@ -1,0 +1,105 @@
+"""Lines of a page that are no part of its text: menus, counters, buttons (RefinedWeb, appendix G.2; steps 16 to 24)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Literal
+
+from pydantic import Field
+
+from ticlm.datasets.filters.quality import NO_WORDS, count_words
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.settings import Settings
+
+
+class Phrase(Settings):
+    """Words of a page's furniture, removed from short lines that hold them at this place, in any case."""
+
+    text: str = Field(min_length=1)
+    at: Literal["start", "end", "anywhere"] = "anywhere"
+
+
+class CleanLines(Settings):
+    """Remove lines that are no text and phrases that are none; leave out a page that loses more than `max_removed` of
+    its words (those of `count_words`), for what is left of it is no text either.
+
+    A line goes if more than `max_uppercase` of its characters are capitals, more than `max_digits` digits, if it is a
+    number and one of `counters` ("3.5K likes"), or has fewer than `min_words` words; empty lines stay. Then `phrases`
+    are removed from lines of at most `phrase_words` words, and lines of which nothing stays. The released code takes
+    phrases for patterns, so that a dot stands for any character ("Read more now"): `wildcards` does so.
+    """
+
+    kind: Literal["clean_lines"] = "clean_lines"
+    max_uppercase: float = Field(0.5, ge=0, le=1)
+    max_digits: float = Field(0.999999, ge=0, le=1)
+    counters: tuple[str, ...] = (
+        *("likes", "shares", "comments", "retweets", "reposts", "quotes", "bookmarks", "upvotes", "downvotes"),
+        *("downloads", "views", "followers"),
+    )
+    min_words: int = Field(2, ge=0)
+    phrases: tuple[Phrase, ...] = (
+        Phrase(text="items in cart"),
+        Phrase(text="Read more...", at="end"),
+        Phrase(text="Sign-in", at="start"),
+    )
+    phrase_words: int = Field(10, ge=0)
+    wildcards: bool = False
+    max_removed: float = Field(0.05, ge=0, le=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        before = count_words(document.text)
+        if not before:
+            return NO_WORDS
+        lines = document.text.split("\n")
+        cleaned = [line if not line or line.isspace() else self.cleaned(line) for line in lines]
+        if cleaned == lines:
+            return document
+        text = "\n".join(line for line in cleaned if line is not None)
+        after = count_words(text)
+        if (before - after) / before > self.max_removed:
+            return "too much removed"
+        return replace(document, text=text) if after else NO_WORDS
+
+    def cleaned(self, line: str) -> str | None:
+        """What is left of a line that is not blank: None if it is to go."""
+        digits = _share(line, _DIGITS, str.isdigit)
+        if digits > self.max_digits or _share(line, _CAPITALS, str.isupper) > self.max_uppercase:
+            return None
+        if digits and self.counters and _counter(self.counters).match(line.lower()):
+            return None
+        if len(line.split(None, self.min_words)) < self.min_words:
+            return None
+        if len(line.split(None, self.phrase_words + 1)) > self.phrase_words:
+            return line
+        left = line
+        for pattern in _phrases(self.phrases, self.wildcards):
+            left = pattern.sub("", left)
+        return left if left == line or left.strip() else None
+
+
+_CAPITALS, _DIGITS = string.ascii_uppercase.encode(), string.digits.encode()
+
+
+def _share(line: str, among: bytes, test: Callable[[str], bool]) -> float:
+    """Which share of the characters passes the test; `among` are those of ASCII that do, as that is quick to count."""
+    if not line.isascii():
+        return sum(map(test, line)) / len(line)
+    raw = line.encode()
+    return (len(raw) - len(raw.translate(None, among))) / len(raw)
+
+
+@cache
+def _counter(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A number and what it counts, between marks: "1,234 likes", "3.5k views"."""
+    return re.compile(rf"\W*\d[\d,.]*[kmb]?\s+(?:{'|'.join(re.escape(name.lower()) for name in names)})\W*$")
+
+
+@cache
+def _phrases(phrases: tuple[Phrase, ...], wildcards: bool) -> tuple[re.Pattern[str], ...]:
+    frames = {"start": r"^\s*{}", "end": r"{}\s*$", "anywhere": "{}"}
+    texts = [phrase.text if wildcards else re.escape(phrase.text) for phrase in phrases]
+    return tuple(re.compile(frames[p.at].format(text), re.IGNORECASE) for p, text in zip(phrases, texts))

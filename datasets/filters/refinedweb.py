@@ -1,0 +1,166 @@
+"""Filters: a document goes in; it comes out, perhaps rewritten, or the reason why it is left out.
+
+Those of RefinedWeb stand in modules of their own: `urls`, `language`, `quality`, `repetition`, `lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field
+
+from ticlm.datasets.filters.clean_lines import CleanLines
+from ticlm.datasets.filters.language import Language
+from ticlm.datasets.filters.quality import (
+    Alphabetic,
+    Bullets,
+    Ellipses,
+    Newlines,
+    StopWords,
+    Symbols,
+    WordCount,
+    WordLength,
+)
+from ticlm.datasets.filters.repetition import Repetition
+from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
+from ticlm.datasets.io.documents import Document
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import Settings
+
+
+class Filter(Protocol):
+    """One step: looks at one document at a time, and at nothing else, so that its order and period cannot matter.
+
+    What it reads besides its settings (a list, a model) is named by its content in a property `identity`; a step
+    without one is its own identity.
+    """
+
+    def __call__(self, document: Document) -> Document | str: ...
+
+
+class MinChars(Settings):
+    """Leave out texts of fewer than `chars` characters."""
+
+    kind: Literal["min_chars"] = "min_chars"
+    chars: int = Field(gt=0)
+
+    def __call__(self, document: Document) -> Document | str:
+        return document if len(document.text) >= self.chars else f"shorter than {self.chars} characters"
+
+
+class Function(Settings):
+    """A function of the user's own, `package.module:function`, that takes a Document and returns one, the reason to
+    leave it out, or whether to keep it. Its name and `version` stand for it: raise that when it changes. A document on
+    which it raises is left out, and counted."""
+
+    kind: Literal["function"] = "function"
+    name: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
+    version: int = 1
+
+    def __call__(self, document: Document) -> Document | str:
+        function = _imported(self.name)
+        try:
+            outcome = function(document)
+            if isinstance(outcome, Document):
+                outcome.text.encode()  # half of a surrogate pair is no text
+        except Exception as error:  # one page must not end a build of millions
+            return f"{self.name} raised {type(error).__name__}"
+        match outcome:
+            case Document() | str():
+                return outcome
+            case bool():
+                return document if outcome else f"left out by {self.name}"
+        raise InputError(
+            f"filters: {self.name} returned {outcome!r:.100}; allowed are a Document, a reason, True, False"
+        )
+
+
+@cache
+def _imported(name: str) -> Callable[[Document], Any]:
+    module, _, function = name.partition(":")
+    try:
+        found = getattr(import_module(module), function)
+    except Exception as error:  # a module of the user's may fail as it likes
+        raise InputError(f"filters: {name} cannot be imported: {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise InputError(f"filters: {name} is no function but {found!r:.100}")
+    return found  # type: ignore[no-any-return]
+
+
+AnyFilter = Annotated[
+    BannedHosts
+    | UrlWords
+    | RemoveUrls
+    | Newlines
+    | Language
+    | WordCount
+    | WordLength
+    | Symbols
+    | Bullets
+    | Ellipses
+    | Alphabetic
+    | StopWords
+    | Repetition
+    | CleanLines
+    | MinChars
+    | Function,
+    Field(discriminator="kind"),
+]
+"""The filters a recipe may name; a new one is a class and a member of this union."""
+
+REFINEDWEB: tuple[AnyFilter, ...] = (
+    RemoveUrls(),
+    Newlines(),
+    Language(),
+    WordCount(),
+    WordLength(),
+    Symbols(),
+    Bullets(),
+    Ellipses(),
+    Alphabetic(),
+    StopWords(),
+    Repetition(),
+    CleanLines(),
+)
+"""The filters of DCLM-Baseline and TiC-CC after RefinedWeb, in their order; those that look at urls need lists, and are
+added by `refinedweb`."""
+
+
+def refinedweb(hosts: str, strict: str, hard: str, soft: str) -> tuple[AnyFilter, ...]:
+    """All of RefinedWeb's filters, with lists of banned hosts and of words whose presence in a url is enough: anywhere
+    in it, as a word, or as two different words."""
+    by_url = (
+        BannedHosts(hosts=hosts),
+        UrlWords(words=strict, within="anything"),
+        UrlWords(words=hard),
+        UrlWords(words=soft, at_least=2),
+    )
+    return (*by_url, *REFINEDWEB)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The document as it came out, or the reason why it did not and the step (from 0) that says so; and the steps that
+    changed it on the way."""
+
+    document: Document | None
+    reason: str | None = None
+    step: int | None = None
+    edited: tuple[int, ...] = ()
+
+
+def passed(document: Document, filters: Sequence[Filter]) -> Outcome:
+    """The document after all filters in turn, or the first reason to leave it out."""
+    edited: list[int] = []
+    for number, step in enumerate(filters):
+        outcome = step(document)
+        if isinstance(outcome, str):
+            return Outcome(None, outcome, number, tuple(edited))
+        if outcome is not document:
+            edited.append(number)
+            document = outcome
+    return Outcome(document, edited=tuple(edited))

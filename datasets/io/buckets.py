@@ -1,0 +1,131 @@
+"""Buckets: keyed records too many for memory, split by a hash of the key into files each of which fits.
+
+    <folder>/<writer>/00042.parquet     the records of one writer whose keys fall into bucket 42
+    <folder>/<writer>.json              how many those were, written last: without it the writer never ended
+
+Records with the same key meet in the same bucket, whoever wrote them, and every bucket can be worked on by a task of
+its own: a join without sorting, in flat memory (DeWitt et al. 1984, Implementation Techniques for Main Memory Database
+Systems: the Grace hash join).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import orjson
+
+from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.store import Store
+
+HELD_BYTES = 64 << 20
+"""Bytes of records a writer holds before they go into its files as a row group."""
+Value = Mapping[str, Any]
+
+
+class Buckets:
+    """`count` buckets in a folder of a store."""
+
+    def __init__(self, store: Store, folder: str, count: int) -> None:
+        if count < 1:
+            raise ValueError(f"count must be at least 1, got {count}")
+        self.store, self.folder, self.count = store, folder, count
+
+    def of(self, key: str) -> int:
+        """The bucket of a key."""
+        return hash64(key) % self.count
+
+    def is_written(self, writer: str) -> bool:
+        return self.store.exists(f"{self.folder}/{writer}.json")
+
+    def about(self, writer: str) -> dict[str, Any]:
+        """What the writer said of its records at its end."""
+        return dict(self.store.read_json(f"{self.folder}/{writer}.json"))
+
+    @contextmanager
+    def writing(self, writer: str) -> Iterator[BucketWriter]:
+        """To add a writer's records; they count once the block has ended without an error."""
+        self.store.remove(f"{self.folder}/{writer}")  # of one that was interrupted
+        into = BucketWriter(self, writer)
+        try:
+            yield into
+            into.close()
+        finally:
+            into.abandon()
+
+    def read(self, number: int, writers: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(key, value) of every record of a bucket: writer by writer, as they were added."""
+        import pyarrow.parquet as pq
+
+        for writer in writers:
+            path = f"{self.folder}/{writer}/{number:05d}.parquet"
+            if not self.store.exists(path):
+                continue
+            with self.store.fs.open(self.store.path(path), "rb") as file:
+                for batch in pq.ParquetFile(file).iter_batches(256):
+                    for key, value in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
+                        yield key, orjson.loads(value)
+
+
+class BucketWriter:
+    """Adds records to buckets; at most HELD_BYTES wait to be written."""
+
+    def __init__(self, buckets: Buckets, name: str) -> None:
+        self._buckets, self._name = buckets, name
+        self._held: dict[int, tuple[list[str], list[bytes]]] = {}
+        self._bytes = 0
+        self._files: dict[int, tuple[Any, Any]] = {}
+        self.records = 0
+        self.about: dict[str, Any] = {}
+        """JSON to be kept with the count, such as what was left out and why."""
+
+    def add(self, key: str, value: Value) -> None:
+        """`value`: what JSON can say, with integers of 64 bits at most."""
+        text = bytes(memoryview(orjson.dumps(value)))  # a copy: orjson's own keep the room they were written in
+        keys, values = self._held.setdefault(self._buckets.of(key), ([], []))
+        keys.append(key)
+        values.append(text)
+        self.records += 1
+        self._bytes += len(text) + len(key)
+        if self._bytes > HELD_BYTES:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        for writer, sink in self._files.values():
+            writer.close()
+            sink.close()
+        self._files = {}
+        about = {**self.about, "records": self.records}
+        store, folder = self._buckets.store, self._buckets.folder
+        store.write(f"{folder}/{self._name}.json", json.dumps(about).encode())
+
+    def abandon(self) -> None:
+        """Let go of open files; what they hold never counts."""
+        for writer, sink in self._files.values():
+            with suppress(Exception):
+                writer.close()
+            with suppress(Exception):
+                sink.close()
+        self._files = {}
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        for number, (keys, values) in sorted(self._held.items()):
+            table = pa.table({"key": pa.array(keys, pa.string()), "value": pa.array(values, pa.binary())})
+            self._writer(number, table.schema).write_table(table)
+        self._held, self._bytes = {}, 0
+
+    def _writer(self, number: int, schema: Any) -> Any:
+        import pyarrow.parquet as pq
+
+        if number not in self._files:
+            store = self._buckets.store
+            path = store.path(f"{self._buckets.folder}/{self._name}/{number:05d}.parquet")
+            store.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            sink = store.fs.open(path, "wb")
+            self._files[number] = (pq.ParquetWriter(sink, schema, compression="zstd"), sink)
+        return self._files[number][0]

@@ -1,0 +1,206 @@
+"""Documents: dated texts, how a record of a file becomes one, and the files that hold them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.io import listing, records
+from ticlm.platform.core.periods import Calendar, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A dated text. `id` is its url, or whatever else names it through time; `timestamp` is in UTC. Documents of one
+    `group` (pages of one WARC file) are held out together; without one, those with the same id are."""
+
+    text: str
+    id: str
+    timestamp: datetime
+    source: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """What should have been a document: why it is none, where it stands, and its time where that could be read."""
+
+    reason: str
+    where: str
+    timestamp: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was never meant to be a document, though it stands among them: a request in a WARC file, an image."""
+
+    reason: str
+    timestamp: datetime | None = None
+
+
+class Input(Settings):
+    """Something to read once: a file, or a period of a generated world. Its `stamp` changes when it does; `group` is
+    that of all its documents, where it is known before they are read."""
+
+    path: str
+    size: int
+    stamp: str
+    group: str = ""
+
+
+class Piece(Settings):
+    """A stretch of an input that one task reads: bytes of JSON lines, row groups of Parquet; all of it by default."""
+
+    input: Input
+    start: int = 0
+    end: int | None = None
+
+
+class Fields(Settings):
+    """Which fields of a record are which of a Document's; dots lead into nested ones (`metadata.created`)."""
+
+    text: str = "text"
+    id: str = "url"
+    timestamp: str = "timestamp"
+    source: str = "source"
+    extra: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        return (self.text, self.id, self.timestamp, self.source, *self.extra)
+
+    def document(self, record: Mapping[str, Any], where: str) -> Document | Bad:
+        """The record as a Document; without an id, the hash of its text is its id."""
+        stamp = _get(record, self.timestamp)
+        if stamp is None or stamp == "":
+            return Bad("without date", where)
+        try:
+            timestamp = moment(stamp)
+        except ValueError:
+            return Bad("unreadable date", where)
+        text = _get(record, self.text)
+        if not isinstance(text, str) or not text.strip():
+            return Bad("without text", where, timestamp)
+        try:
+            encoded = text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair, as "\ud83d" in JSON
+            return Bad("unreadable text", where, timestamp)
+        name = _get(record, self.id)
+        return Document(
+            text=text,
+            id=_plain(name) if name not in (None, "") else hashlib.blake2b(encoded, digest_size=16).hexdigest(),
+            timestamp=timestamp,
+            source=_plain(_get(record, self.source)),
+            extra={name: _get(record, name) for name in self.extra},
+        )
+
+
+class FileDocuments(Settings):
+    """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
+
+    A path may be a file, a glob, or a folder (all files of a known format below it).
+    """
+
+    kind: Literal["files"] = "files"
+    paths: listing.Patterns = Field(min_length=1)
+    fields: Fields = Fields()
+
+    @property
+    def identity(self) -> Fields:
+        """What of these settings reaches the bytes of a corpus: where files lie does not."""
+        return self.fields
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Every file once, in the order of their paths; InputError for a path without any."""
+        found = listing.files(self.paths, records.SUFFIXES)
+        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+
+    def outside(self, calendar: Calendar) -> int:
+        """What time an input holds is not known before it is read."""
+        return 0
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """The file in stretches that can be read apart, where its format allows it."""
+        return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Files of text bring nothing else."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad]:
+        """Documents, and what should have been some, in order; of a broken file, those before the break."""
+        path = piece.input.path
+        before: int | None = None
+        for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
+            outcome = Bad(record, "") if isinstance(record, str) else self.fields.document(record, "")
+            if isinstance(outcome, Bad):
+                before = records.lines_before(path, piece.start) if before is None else before
+                outcome = Bad(outcome.reason, f"{path}:{before + number}", outcome.timestamp)
+            yield outcome
+
+
+def moment(value: object) -> datetime:
+    """A point in time in UTC: from ISO 8601 (also `2013-05` and `201305`), seconds since 1970, a date or a datetime.
+
+    ValueError for anything else: odd formats would be guessed at, and a wrong guess puts a text into the wrong period.
+    Without an offset the time is taken as UTC.
+    """
+    match value:
+        case bool():
+            raise ValueError(f"not a date: {value!r}")
+        case datetime():
+            return _utc(value)
+        case date():
+            return datetime.combine(value, time(), UTC)
+        case int() | float():
+            return _since_1970(value)
+        case str():
+            return _written(value.strip())
+    raise ValueError(f"not a date: {value!r}")
+
+
+def _written(text: str) -> datetime:
+    if month := re.fullmatch(r"(\d{4})-?(\d{2})", text):
+        return datetime(int(month[1]), int(month[2]), 1, tzinfo=UTC)
+    if re.fullmatch(r"\d{9,11}(\.\d*)?", text):
+        return _since_1970(float(text))
+    return _utc(datetime.fromisoformat(text))
+
+
+def _since_1970(seconds: float) -> datetime:
+    if not math.isfinite(seconds) or abs(seconds) >= 1e11:  # beyond the year 5138: milliseconds, most likely
+        raise ValueError(f"not seconds since 1970: {seconds!r}")
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError):
+        raise ValueError(f"not seconds since 1970: {seconds!r}") from None
+
+
+def _utc(value: datetime) -> datetime:
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"not a date: {value!r}") from None
+
+
+def _get(record: Mapping[str, Any], name: str) -> Any:
+    if name in record:
+        return record[name]
+    node: Any = record
+    for key in name.split("."):
+        if not isinstance(node, Mapping):
+            return None
+        node = node.get(key)
+    return node
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else str(value).encode(errors="replace").decode()

@@ -1,0 +1,233 @@
+"""Fetching: files read in order, on a local disk or behind a URI, through faults of servers and networks."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeVar, cast
+
+from ticlm.datasets.io.retry import in_one_line, passing
+from ticlm.platform.core.errors import InputError
+
+BLOCK = 8 << 20
+STALL_S = 60.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often one block is asked for, and how long is waited in between: at random up to 1, 2, 4 … times `first_s`,
+    at most `most_s`."""
+
+    tries: int = 10
+    first_s: float = 1.0
+    most_s: float = 60.0
+
+
+PATIENCE = Patience()
+
+
+class Unreachable(OSError):
+    """A file behind a URI that could not be read to its end; the message says why, in one line."""
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """The file at a local path or URI, to be read in order; seeking is possible and may cost a request.
+
+    A remote file comes in blocks of 8 MiB, each asked for until it is whole; so what is read is as long as what the
+    server announced, and of one version: Unreachable is raised where it is not, and where patience ends. A local file
+    raises the OSErrors of its disk.
+    """
+    if "://" not in path:
+        with open(os.path.expanduser(path), "rb") as local:
+            yield local
+        return
+    remote = _Remote(path)
+    try:
+        yield cast(BinaryIO, io.BufferedReader(remote, 1 << 16))
+    except Unreachable:
+        raise
+    except Exception:
+        remote.check()  # what looks like damage may be two versions in one
+        raise
+    else:
+        remote.check()
+    finally:
+        remote.release()
+
+
+def listed(path: str) -> list[str]:
+    """The lines of a list of paths, such as Common Crawl's `warc.paths.gz`: stripped, without empty ones."""
+    with opened(path) as file:
+        data = file.read()
+    try:
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no list of paths: {error}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+class _Remote(io.RawIOBase):
+    """A file of an fsspec filesystem; it holds one block, and a stream where there are no range requests."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._at = self._begin = 0
+        self._block = b""
+        self._file: Any = None
+        self._ranges = True
+        self._fs, self._path = self._tried("opening it", self._filesystem)
+        self._info = self._tried("asking for its size", self._asked)
+        size = self._info.get("size")
+        self._size = None if size is None else int(size)
+        self._ranges = self._size is not None and bool(self._info.get("partial", True))
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_END and self._size is None:
+            raise Unreachable(f"{self._uri}: its server does not say how long it is")
+        self._at = max(0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at}.get(whence, self._size or 0))
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        into = memoryview(buffer).cast("B")
+        if not self._begin <= self._at < self._begin + len(self._block):
+            self._begin, self._block = self._at, self._fetched(self._at)
+        skipped = self._at - self._begin
+        piece = memoryview(self._block)[skipped : skipped + len(into)]
+        into[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+    def check(self) -> None:
+        """Raise Unreachable where the file is no longer the one whose size was asked for."""
+        self._compare(self._tried("asking whether it changed", self._asked))
+
+    def _compare(self, now: Mapping[str, Any]) -> None:
+        for key in ("size", *_VERSION):
+            if now.get(key) != self._info.get(key):
+                was, told = self._info.get(key), now.get(key)
+                raise Unreachable(f"{self._uri} changed while it was read: its {key} was {was}, is {told}")
+
+    def release(self) -> None:
+        """Close the connection, where one is held."""
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(Exception):
+                file.close()
+
+    def _filesystem(self) -> tuple[Any, str]:
+        import fsspec
+
+        found: tuple[Any, str] = fsspec.url_to_fs(self._uri, **_options(self._uri))
+        return found
+
+    def _asked(self) -> Mapping[str, Any]:
+        self._fs.invalidate_cache(self._path)
+        info: Mapping[str, Any] = self._fs.info(self._path)
+        return info
+
+    def _fetched(self, start: int) -> bytes:
+        if self._size is not None and start >= self._size:
+            return b""
+        return self._tried(f"byte {start}", lambda: self._read(start))
+
+    def _read(self, start: int) -> bytes:
+        """One try at the block that begins at `start`; empty at the end."""
+        count = BLOCK if self._size is None else min(BLOCK, self._size - start)
+        try:
+            block = self._range(start, count) if self._ranges else self._on(start, count)
+        except ValueError:  # fsspec's word for a server that answers a range with the whole file
+            if not self._ranges:
+                raise
+            self.release()
+            self._ranges = False
+            block = self._on(start, count)
+        if self._size is not None and len(block) != count:
+            self._compare(self._asked())
+            raise _Short(f"{len(block)} bytes came instead of {count}")
+        return block
+
+    def _range(self, start: int, count: int) -> bytes:
+        if self._file is None:
+            known = {"size": self._size} if _is_http(self._uri) else {}  # or it would be asked for again
+            self._file = self._fs.open(self._path, "rb", cache_type="none", **known)
+        self._file.seek(start)
+        return bytes(self._file.read(count))
+
+    def _on(self, start: int, count: int) -> bytes:
+        """Read a stream on to `start`, from its beginning where it has gone beyond, and a block from there."""
+        if self._file is None or self._file.tell() > start:
+            self.release()
+            self._file = self._fs.open(self._path, "rb", block_size=0)
+        while (left := start - self._file.tell()) > 0:
+            if not self._file.read(min(left, BLOCK)):
+                return b""
+        parts: list[bytes] = []
+        while count and (part := self._file.read(count)):
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _tried(self, what: str, action: Callable[[], T]) -> T:
+        """What `action` returns, tried again while there is hope; Unreachable when there is none."""
+        import tenacity
+
+        wait = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
+        stop = tenacity.stop_after_attempt(PATIENCE.tries)
+        tries = 0
+        try:
+            for attempt in tenacity.Retrying(
+                stop=stop, wait=wait, retry=tenacity.retry_if_exception(passing), reraise=True
+            ):
+                tries = attempt.retry_state.attempt_number
+                with attempt:
+                    try:
+                        return action()
+                    except Exception:
+                        self.release()
+                        raise
+        except Unreachable:
+            raise
+        except Exception as error:
+            times = f" after {tries} tries" if tries > 1 else ""
+            raise Unreachable(f"{self._uri} cannot be read{times} ({what}): {in_one_line(error)}") from error
+        raise AssertionError("tenacity returns or raises")
+
+
+class _Short(OSError):
+    """Fewer bytes came than were announced."""
+
+
+_VERSION = ("ETag", "etag", "Last-Modified", "LastModified", "md5Hash", "generation", "mtime")
+
+
+def _options(uri: str) -> dict[str, Any]:
+    """Bytes as they lie on the server, and no limit on how long a whole file takes, only on silence."""
+    if not _is_http(uri):
+        return {}
+    import aiohttp
+
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=STALL_S, sock_read=STALL_S)
+    return {
+        "client_kwargs": {"timeout": timeout, "auto_decompress": False},
+        "headers": {"Accept-Encoding": "identity"},
+    }
+
+
+def _is_http(uri: str) -> bool:
+    return uri.startswith(("http://", "https://"))

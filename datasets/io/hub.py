@@ -1,0 +1,89 @@
+"""The hub: any data set with a date column that Hugging Face's `datasets` can stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from ticlm.datasets.io.documents import Bad, Document, Fields, Input, Piece
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.periods import Calendar, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+
+class HubDocuments(Settings):
+    """Rows of a data set on the Hugging Face hub, or of a local folder as its library loads it.
+
+    `path`, `name`, `split` and `revision` are those of `datasets.load_dataset`; nothing is downloaded beforehand. With
+    a `revision` (a commit) the same rows are read again.
+    """
+
+    kind: Literal["hub"] = "hub"
+    path: str
+    name: str | None = None
+    split: str = "train"
+    revision: str | None = None
+    fields: Fields = Fields()
+
+    @property
+    def identity(self) -> Fields:
+        """What of these settings reaches the bytes of a corpus: where rows lie does not."""
+        return self.fields
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """One for each shard of the split, in order; InputError where it cannot be loaded."""
+        rows, stamp = self._rows(), self._stamp()
+        shards = int(rows.num_shards)
+        where = "/".join(part for part in (self.path, self.name, self.split) if part)
+        return [Input(path=f"{where}#{i:05d}-of-{shards:05d}", size=0, stamp=stamp) for i in range(shards)]
+
+    def outside(self, calendar: Calendar) -> int:
+        """What time an input holds is not known before it is read."""
+        return 0
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """A shard is read at once."""
+        return [Piece(input=entry)]
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Data sets of the hub bring nothing else."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad]:
+        """Documents, and what should have been some, in order; InputError where the shard cannot be read."""
+        index, _, shards = piece.input.path.rpartition("#")[2].partition("-of-")
+        rows = self._rows()
+        if int(rows.num_shards) != int(shards):
+            raise InputError(f"{piece.input.path}: the data set has {rows.num_shards} shards by now, not {int(shards)}")
+        number = 0
+        try:
+            for number, row in enumerate(rows.shard(num_shards=int(shards), index=int(index)), 1):
+                yield self.fields.document(row, f"{piece.input.path}:{number}")
+        except Exception as error:  # of files, networks and formats of all kinds
+            raise InputError(f"{piece.input.path} cannot be read after row {number}: {_line(error)}") from None
+
+    def _rows(self) -> Any:
+        import datasets
+
+        try:
+            return datasets.load_dataset(
+                self.path, name=self.name, split=self.split, revision=self.revision, streaming=True
+            )
+        except Exception as error:
+            raise InputError(f"documents.path: {self.path} cannot be loaded: {_line(error)}") from None
+
+    def _stamp(self) -> str:
+        """Changes when the revision does, or a file that the split is made of."""
+        import datasets
+
+        try:
+            builder = datasets.load_dataset_builder(self.path, name=self.name, revision=self.revision)
+        except Exception as error:
+            raise InputError(f"documents.path: {self.path} cannot be loaded: {_line(error)}") from None
+        files = (builder.config.data_files or {}).get(self.split)
+        return fingerprint((str(builder.hash), str(getattr(files, "origin_metadata", ""))))[:32]
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

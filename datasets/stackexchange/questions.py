@@ -1,0 +1,112 @@
+"""Questions of a site as they stood when their accepted answer came, as examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ticlm.datasets.examples.lengths import Lengths
+from ticlm.datasets.stackexchange.posts import Post, label
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.settings import Settings
+
+UNKNOWN, EMPTY = "text of the time is not known", "without text"
+
+
+class Asking(Settings):
+    """Which questions are asked, and what stands in them.
+
+    A question belongs to the month in which its answer was accepted (`bin_by: acceptance`), or in which the answer that
+    is accepted now was written (`answer`: released with TiC-LM; also where no vote tells the acceptance). It is asked
+    in the words that stood at the end of that month, and so is everything else: no later edit, vote or answer reaches
+    it. Only that an answer is the accepted one is known from the dump's own time, and `votes: final` takes the scores
+    of that time, too (released).
+
+    `choices: none` keeps every accepted answer; `two` sets the lowest-scored other answer beside it, and keeps clear
+    winners alone. `others` are answers written by the end of that month, or not later than the accepted one (released).
+    """
+
+    bin_by: Literal["acceptance", "answer"] = "acceptance"
+    choices: Literal["none", "two"] = "none"
+    votes: Literal["as_of", "final"] = "as_of"
+    others: Literal["month", "before"] = "month"
+    lengths: Lengths = Lengths()
+
+    def example(self, question: Post, answers: Sequence[Post], site: str) -> tuple[int, Example] | str:
+        """(month, the question as an example), or why it is none."""
+        if not question.accepted:
+            return "no accepted answer"
+        accepted = next((answer for answer in answers if answer.id == question.accepted), None)
+        if accepted is None:
+            return "accepted answer is not there"
+        by_vote = accepted.acceptance if self.bin_by == "acceptance" else None
+        month = accepted.month if by_vote is None else by_vote
+        if month < max(accepted.month, question.month):
+            return "accepted before it was written"
+        if question.is_deleted(month) or accepted.is_deleted(month):
+            return "deleted at the time"
+        about = {"site": site, "month": label(month), "answer": accepted.id}
+        about["binned by"] = "answer" if by_vote is None else "acceptance"
+        shown = [accepted]
+        if self.choices == "two":
+            other = self._other(accepted, answers, month)
+            if isinstance(other, str):
+                return other
+            shown.append(other)
+            about |= {"other": other.id, "votes": ", ".join(str(self._score(post, month)) for post in shown)}
+        found = self._texts(question, shown, month)
+        if isinstance(found, str):
+            return found
+        query, choices = found
+        return month, Example(
+            id=question.id,
+            text=f"{query}\nAnswer:",
+            answer=choices[0],
+            choices=choices if len(choices) > 1 else (),
+            source=site,
+            about=about,
+        )
+
+    def _other(self, accepted: Post, answers: Sequence[Post], month: int) -> Post | str:
+        """The other answer with the lowest score, of equals the newest; or why there is none."""
+        others = [
+            post
+            for post in sorted(answers, key=lambda post: (post.date, int(post.id)), reverse=True)
+            if post.id != accepted.id
+            and not post.is_deleted(month)
+            and (post.month <= month if self.others == "month" else post.date <= accepted.date)
+        ]
+        if not others:
+            return "no other answer"
+        lowest = min(others, key=lambda post: self._score(post, month))
+        if not clear_winner(self._score(accepted, month), self._score(lowest, month)):
+            return "no clear winner"
+        return lowest
+
+    def _score(self, post: Post, month: int) -> int:
+        return post.score if self.votes == "final" else post.score_at(month)
+
+    def _texts(self, question: Post, answers: Sequence[Post], month: int) -> tuple[str, tuple[str, ...]] | str:
+        """The query and the answers, as long as they may be, or why they are not to be had."""
+        texts = [question.title(month), question.body(month), *(answer.body(month) for answer in answers)]
+        known = [_clean(text) for text in texts if text is not None]
+        if len(known) < len(texts):
+            return UNKNOWN
+        if not all(known):
+            return EMPTY
+        query = f"Question Title: {known[0]}\n\nQuestion Body: {known[1]}"
+        choices = self.lengths.cut(query, tuple(known[2:]))
+        if choices is None:
+            return "query too long"
+        return (query, choices) if len(set(choices)) == len(choices) else "answers are alike"
+
+
+def clear_winner(accepted: int, other: int) -> bool:
+    """Whether the accepted answer's votes leave those of another behind: by more than 20, or by at least 4 and four
+    times as many (as released with TiC-LM; the ratio to none, or less, is without bounds)."""
+    ahead = accepted - other
+    return ahead > 20 or (ahead >= 4 and (other <= 0 or accepted >= 4 * other))
+
+
+def _clean(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()

@@ -1,0 +1,144 @@
+"""A small world of its own: dated news about places, people and firms that do not exist, and the truth about them.
+
+It stands in for a crawl where none is at hand. Topics, words and names rise and fall, offices change hands, firms come
+and go, pages are written anew under their old url; what is true is known, so that what a model kept can be asked.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from functools import cached_property
+from random import Random
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from ticlm.datasets.io.documents import Document
+from ticlm.datasets.synthetic.facts import History, KnownFact, ground_truth
+from ticlm.datasets.synthetic.writing import Newsroom, Page
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Period, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+
+class SyntheticWorld(Settings):
+    """News of an invented country, month after month, without end.
+
+    The documents of a month depend on the settings and on what came before it, never on what comes later, and are made
+    without making those of any other month. A period of any length holds what the months it covers hold in its days.
+    """
+
+    kind: Literal["synthetic"] = "synthetic"
+    edition: Literal[1] = 1
+    """To be raised when the same settings begin to give other texts; it is part of a corpus's identity."""
+    seed: int = 0
+    epoch: date = date(2023, 1, 1)
+    """The first day of the world, and of a month."""
+    initial_documents: int = Field(2500, ge=1)
+    """Documents of the first month, which stands for the past that a first model would have read."""
+    documents_per_month: int = Field(730, ge=1)
+    """About 180 tokens each with a byte-level BPE of 1,024 entries, 200 in the months after the first."""
+    rewritten: float = Field(0.15, ge=0, lt=1)
+    """Share of a month's documents that are older pages, written anew under their url."""
+    towns: int = Field(16, ge=4, le=1000)
+    firms: int = Field(18, ge=4, le=1000)
+    clubs: int = Field(10, ge=2, le=40)
+    offices: int = Field(8, ge=1, le=10)
+    stories: int = Field(12, ge=0, le=200)
+    """Running stories: short-lived names, two to four months each."""
+    changing: float = Field(0.08, ge=0, le=1)
+    """Share of the facts that can change which do so, per month."""
+    turnover: float = Field(0.05, ge=0, le=1)
+    """Share of firms that close and are replaced by new ones, per month."""
+    drift: float = Field(1.0, ge=0, le=3)
+    """How far topics, phrases, words and names rise and fall: by exp(-drift) to exp(drift) of their mean."""
+
+    @field_validator("epoch")
+    @classmethod
+    def _first_of_month(cls, epoch: date) -> date:
+        if epoch.day != 1:
+            raise ValueError(f"epoch must be the first day of a month, got {epoch}")
+        return epoch
+
+    def documents(self, period: Period) -> Iterator[Document]:
+        """The documents of a period in order of time; InputError where it begins before the epoch.
+
+        `extra` names the topic, and the ids of the facts that are stated in the text.
+        """
+        self._check(period)
+        first, last = self._history.month_of(period.start), self._history.month_of(period.end - timedelta(days=1))
+        for month in range(first, last + 1):
+            yield from self._month(month, period)
+
+    def facts(self, periods: Timeline | Sequence[Period]) -> list[KnownFact]:
+        """What can be known from these periods, with what was kept, changed and new in each (see `ground_truth`)."""
+        listed = periods.periods if isinstance(periods, Timeline) else periods
+        self._check(listed[0])
+        return ground_truth(self._history, listed)
+
+    def write_truth(self, store: Store, path: str, periods: Timeline | Sequence[Period]) -> None:
+        """The table of `facts` as a Parquet file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        buffer = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist([known.row() for known in self.facts(periods)]), buffer)
+        store.write(path, buffer.getvalue())
+
+    def _check(self, period: Period) -> None:
+        if period.start < self.epoch:
+            raise InputError(f"period {period.label} begins before the synthetic world does (epoch {self.epoch})")
+
+    @cached_property
+    def _history(self) -> History:
+        kinds = {"town": self.towns, "firm": self.firms, "club": self.clubs, "office": self.offices}
+        return History(self.seed, self.epoch, kinds | {"story": self.stories}, self.changing, self.turnover)
+
+    @cached_property
+    def _rooms(self) -> dict[int, Newsroom]:
+        return {}
+
+    def _room(self, month: int) -> Newsroom:
+        if month not in self._rooms:
+            self._rooms[month] = Newsroom(self.seed, self.drift, month, self._history)
+        return self._rooms[month]
+
+    def _month(self, month: int, period: Period) -> Iterator[Document]:
+        """What a month has to say on the days of a period."""
+        room, entries = self._room(month), []
+        for index, (page, again) in enumerate(self._pages(month)):
+            rng = Random(f"{self.seed}/text/{month}/{index}")
+            moment = room.moment(rng) if again else page.published
+            if period.start <= moment.date() < period.end:
+                entries.append((moment, page.url, page, rng))
+        for moment, url, page, rng in sorted(entries, key=lambda entry: entry[:2]):
+            text, facts = room.write(page, moment, rng)
+            yield Document(text, url, moment, page.paper.name, {"topic": page.topic.name, "facts": facts})
+
+    def _pages(self, month: int) -> Iterator[tuple[Page, bool]]:
+        """Each page of a month once, and whether it is an older one, written anew: those come last."""
+        older = self._older(month)
+        yield from ((self._room(month).plan(index), False) for index in range(self._size(month) - len(older)))
+        yield from ((page, True) for page in older)
+
+    def _older(self, month: int) -> list[Page]:
+        """Pages first published in earlier months, mostly recent ones, whose subjects are still there."""
+        rng, found = Random(f"{self.seed}/older/{month}"), dict[str, Page]()
+        quota = self._quota(month)
+        for _ in range(10 * quota):
+            if len(found) == quota:
+                break
+            origin = max(0, month - 1 - int(rng.expovariate(1 / 3)))
+            page = self._room(origin).plan(rng.randrange(self._size(origin) - self._quota(origin)))
+            if self._room(month).covers(page):
+                found[page.url] = page
+        return list(found.values())
+
+    def _size(self, month: int) -> int:
+        return self.documents_per_month if month else self.initial_documents
+
+    def _quota(self, month: int) -> int:
+        return int(self._size(month) * self.rewritten) if month else 0

@@ -1,0 +1,295 @@
+"""How the synthetic world is written up: which pages a month has, and their sentences, words and names.
+
+Everything has a tide: a topic, a phrase, a word, a name, a newspaper is more or less present in a month, by a wave of
+its own. The wave is a function of the month alone, so no month needs another to be written.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import accumulate
+from random import Random
+from string import Formatter
+from typing import TypeVar
+
+from ticlm.datasets.synthetic.facts import Fact, History
+from ticlm.datasets.synthetic.language import CONNECTIVES, PAPERS, QUOTED, SEASONS, WORDS, Paper
+from ticlm.datasets.synthetic.relations import RELATIONS
+from ticlm.datasets.synthetic.topics import ON_STORIES, TOPICS, Topic
+
+T = TypeVar("T")
+
+TIDE_MONTHS = (10.0, 30.0)
+"""Length of a wave: long against a demo of a few months, so that what ebbs stays away for a while."""
+ON_CHANGES = 0.3
+"""Share of pages about a subject of which something changed in the last RECENT_DAYS."""
+RECENT_DAYS = 40
+CONNECTED = 0.15
+TO_THE_POINT = 0.5
+"""Chance that a text comes back to the word that it took from a list first."""
+SEASON = ("winter", "winter", *["spring"] * 3, *["summer"] * 3, *["autumn"] * 3, "winter")
+DEGREES = {"winter": (-9, 6), "spring": (4, 17), "summer": (16, 33), "autumn": (3, 18)}
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+SCORES = ("1-0", "2-1", "3-1", "2-0", "3-2", "4-0")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a url stands for, however often it is written anew."""
+
+    url: str
+    published: datetime
+    paper: Paper
+    topic: Topic
+    subject: str
+
+
+class Newsroom:
+    """Plans and writes the pages of one month."""
+
+    def __init__(self, seed: int, drift: float, month: int, history: History) -> None:
+        self.seed, self.drift, self.month, self.history = seed, drift, month, history
+        self.first_day, self.next_day = history.first_day(month), history.first_day(month + 1)
+        self.season = SEASON[self.first_day.month - 1]
+        self.casts = {kind: [entity.name for entity in history.cast(kind, month)] for kind in history.sizes}
+        self.lists = WORDS | SEASONS[self.season]
+        self.stories = {story.name: story.topic for story in history.cast("story", month)}
+        self.changes = [*(history.changes(month - 1) if month else ()), *history.changes(month)]
+        self._tides: dict[str, list[float]] = {}
+
+    def plan(self, index: int) -> Page:
+        """The `index`-th new page of the month."""
+        rng = Random(f"{self.seed}/page/{self.month}/{index}")
+        moment = self.moment(rng)
+        paper = PAPERS[self.pick("paper", [p.name for p in PAPERS], rng)]
+        topic = TOPICS[self.pick("topic", [t.name for t in TOPICS], rng)]
+        cast = self.casts[topic.subject]
+        changed = [f.subject for f in self.changes if _recent(f, moment.date()) and f.subject in cast]
+        lately = changed and rng.random() < ON_CHANGES
+        subject = rng.choice(changed) if lately else self.choose(topic.subject, cast, rng)
+        return Page(f"https://{paper.host}/{moment:%Y/%m}/{topic.name}/{index:05d}", moment, paper, topic, subject)
+
+    def moment(self, rng: Random) -> datetime:
+        """Some minute of the month."""
+        minutes = (self.next_day - self.first_day).days * 24 * 60
+        start = datetime(self.first_day.year, self.first_day.month, 1, tzinfo=UTC)
+        return start + timedelta(minutes=rng.randrange(minutes))
+
+    def covers(self, page: Page) -> bool:
+        """Whether the subject of a page is still there."""
+        return page.subject in self.casts[page.topic.subject]
+
+    def write(self, page: Page, moment: datetime, rng: Random) -> tuple[str, list[str]]:
+        """The text of a page at a moment of the month, and the ids of the facts that its sentences state."""
+        return _Report(self, page, moment, rng).write()
+
+    def pick(self, name: str, keys: Sequence[str], rng: Random) -> int:
+        """Position of one of `keys`, by their tides; `name` is a name for exactly these keys."""
+        tides = self._tides.get(name)
+        if tides is None:
+            tides = list(accumulate(tide(self.seed, f"{name}/{key}", self.month, self.drift) for key in keys))
+            self._tides[name] = tides
+        return rng.choices(range(len(keys)), cum_weights=tides)[0]
+
+    def choose(self, name: str, items: Sequence[str], rng: Random) -> str:
+        return items[self.pick(name, items, rng)]
+
+
+class _Report:
+    """One text in the making: its cast, the facts at hand, and those that it has stated."""
+
+    def __init__(self, room: Newsroom, page: Page, moment: datetime, rng: Random) -> None:
+        self.room, self.page, self.moment, self.rng = room, page, moment, rng
+        self.story = self._story()
+        self.cast = self._cast()
+        self.theme: dict[str, str] = {}
+        self.stated: list[str] = []
+        self.known = self._known()
+
+    def write(self) -> tuple[str, list[str]]:
+        rng, paper, topic = self.rng, self.page.paper, self.page.topic
+        first, *body = self._some(f"{topic.name}.sentence", topic.sentences, 1 + rng.randint(*paper.body))
+        sentences = [self._sentence(template, connected=rng.random() < CONNECTED) for template in body]
+        if self.story:
+            sentences += [self._sentence(t) for t in self._some("story.sentence", ON_STORIES, rng.randint(1, 2))]
+        sentences += self._quotes(rng.randint(*paper.quotes))
+        sentences += self._facts(rng.randint(*paper.facts))
+        rng.shuffle(sentences)
+        half = (len(sentences) + 1) // 2
+        headline = self._sentence(self.room.choose(f"{topic.name}.headline", topic.headlines, rng))
+        lead = " ".join([self.fill(paper.opening) + self._sentence(first), *sentences[:half]])
+        rest = " ".join([*sentences[half:], self._sentence(rng.choice(paper.closings))])
+        return f"{headline}\n{lead}\n{rest}", self.stated
+
+    def fill(self, template: str, **more: str) -> str:
+        """A template with its slots filled; the words of a list differ within it, where a few tries find others."""
+        parts: list[str] = []
+        for literal, slot in _parts(template):
+            parts.append(literal)
+            if slot:
+                word = more.get(slot) or self.cast.get(slot) or self._word(slot)
+                for _ in range(5):
+                    if slot not in self.room.lists or word not in parts:
+                        break
+                    word = self._word(slot)
+                parts.append(word)
+        return "".join(parts)
+
+    def _sentence(self, template: str, connected: bool = False) -> str:
+        text = _A_BEFORE_VOWEL.sub(r"\1n", self.fill(template))
+        if connected and template[0] != "{":
+            return self.rng.choice(CONNECTIVES) + text[0].lower() + text[1:]
+        return text[0].upper() + text[1:]
+
+    def _some(self, name: str, templates: Sequence[str], count: int) -> list[str]:
+        """Up to `count` different templates, as the month prefers them."""
+        return list(dict.fromkeys(self.room.choose(name, templates, self.rng) for _ in range(count)))
+
+    def _quotes(self, count: int) -> list[str]:
+        titled = [fact for fact in self.known if RELATIONS[fact.relation].title]
+        if not titled:
+            return []
+        speakers = [self.rng.choice(titled) for _ in range(count)]
+        quotes = self._some(f"{self.page.topic.name}.quote", self.page.topic.quotes, count)
+        return [
+            self.fill(
+                self.rng.choice(QUOTED),
+                quote=self._sentence(quote),
+                leader=fact.say(RELATIONS[fact.relation].title),
+            )
+            for quote, fact in zip(quotes, speakers)
+        ]
+
+    def _facts(self, count: int) -> list[str]:
+        """Sentences that state facts: rather of the subject than of others, and rather fresh ones."""
+        day, rng = self.moment.date(), self.rng
+
+        def rank(fact: Fact) -> float:
+            weight = (3 if fact.subject in (self.page.subject, self.story) else 1) * (3 if _recent(fact, day) else 1)
+            return float(rng.random() ** (1 / weight))
+
+        chosen = sorted(self.known, key=rank, reverse=True)[:count]
+        self.stated = [fact.id for fact in chosen]
+        return [self._statement(fact) for fact in chosen]
+
+    def _statement(self, fact: Fact) -> str:
+        if _recent(fact, self.moment.date()) and self.rng.random() < 0.5:
+            return self.rng.choice(fact.news)
+        statements = RELATIONS[fact.relation].statements
+        return fact.say(self.room.choose(f"{fact.relation}.statement", statements, self.rng))
+
+    def _known(self) -> list[Fact]:
+        """What holds of the subject, the story, the town and the firm at hand, and of those who hold their offices."""
+        history, day = self.room.history, self.moment.date()
+        about = [self.page.subject, *([self.story] if self.story else ())]
+        nearby = [self.cast["town"], self.cast["firm"]]
+        facts = [fact for name in dict.fromkeys(about + nearby) for fact in history.held_by(name, day)]
+        holders = [fact.object for fact in facts if fact.subject in about and RELATIONS[fact.relation].title]
+        return facts + [fact for name in dict.fromkeys(holders) for fact in history.held_by(name, day)]
+
+    def _story(self) -> str:
+        """A story that belongs to the topic, for half of the texts that have one; else nothing."""
+        running = [name for name, topic in self.room.stories.items() if topic == self.page.topic.name]
+        if not running or self.rng.random() < 0.5:
+            return ""
+        return self.room.choose(f"{self.page.topic.name}.story", running, self.rng)
+
+    def _cast(self) -> dict[str, str]:
+        """Who is who in this text, and its dates."""
+        room, rng, subject, moment = self.room, self.rng, self.page.subject, self.moment
+        town = self._town(subject)
+        other = next(t for t in iter(lambda: room.choose("town", room.casts["town"], rng), "") if t != town)
+        rival = next(c for c in iter(lambda: room.choose("club", room.casts["club"], rng), "") if c != subject)
+        firm = subject if self.page.topic.subject == "firm" else room.choose("firm", room.casts["firm"], rng)
+        return {
+            "subject": subject,
+            "town": town,
+            "TOWN": town.upper(),
+            "other": other,
+            "rival": rival,
+            "firm": firm,
+            "story": self.story,
+            "paper": self.page.paper.name,
+            "season": room.season,
+            "weekday": f"{moment:%A}",
+            "month": f"{moment:%B}",
+            "year": f"{moment:%Y}",
+            "day": _ordinal(moment.day),
+        }
+
+    def _town(self, subject: str) -> str:
+        """Where this happens: the subject itself, its seat or home, or any town."""
+        room, rng = self.room, self.rng
+        match self.page.topic.subject:
+            case "town":
+                return subject
+            case "club":
+                return subject.split()[0]
+            case "firm":
+                seat = room.history.held(subject, "seat", self.moment.date())
+                assert seat is not None
+                return seat.object
+        return room.choose("town", room.casts["town"], rng)
+
+    def _word(self, slot: str) -> str:
+        """A word of a list, or a number."""
+        rng = self.rng
+        if slot in self.room.lists:
+            if slot in self.theme and rng.random() < TO_THE_POINT:
+                return self.theme[slot]
+            word = self.room.choose(slot, self.room.lists[slot], rng)
+            self.theme.setdefault(slot, word)
+            return word
+        match slot:
+            case "few":
+                return rng.choice(NUMBERS)
+            case "count":
+                return f"{rng.randint(2, 60)}0"
+            case "percent":
+                return f"{rng.randint(1, 12)}"
+            case "money":
+                return f"{rng.choice(NUMBERS)} million crowns"
+            case "degrees":
+                return f"{rng.randint(*DEGREES[self.room.season])}"
+            case "score":
+                return rng.choice(SCORES)
+            case "hour":
+                return f"{rng.randint(6, 22)}.00"
+            case "soon":
+                return f"{self.room.history.first_day(self.room.month + rng.randint(1, 3)):%B}"
+        raise ValueError(f"a sentence of the synthetic world has an unknown slot: {slot}")
+
+
+def tide(seed: int, name: str, month: int, drift: float) -> float:
+    """How present `name` is in a month, relative to others: from exp(-drift) to exp(drift), by a wave of its own."""
+    phase, length = _wave(seed, name)
+    height = math.exp(drift * math.cos(2 * math.pi * (month / length + phase)))
+    return round(height, 9)  # the last bits of exp and cos differ between machines
+
+
+@lru_cache(maxsize=1 << 16)
+def _wave(seed: int, name: str) -> tuple[float, float]:
+    rng = Random(f"{seed}/tide/{name}")
+    return rng.random(), rng.uniform(*TIDE_MONTHS)
+
+
+@lru_cache(maxsize=4096)
+def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
+    return tuple((literal, slot) for literal, slot, _, _ in Formatter().parse(template))
+
+
+_A_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
+
+
+def _recent(fact: Fact, day: date) -> bool:
+    return fact.previous is not None and fact.start <= day < fact.start + timedelta(days=RECENT_DAYS)
+
+
+def _ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"

@@ -1,0 +1,166 @@
+"""Crawls: the pages of web archives (WARC, or the texts of WET), each of a month and a file."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import model_validator
+
+from ticlm.datasets.io import fetching, listing
+from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
+from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
+from ticlm.datasets.web.warc import Page, PageRules, pages
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".wet", ".wet.gz", ".wet.zst")
+_SUFFIX = re.compile(r"(\.warc)?(\.wet|\.wat)?(\.gz|\.zst)?$")
+_CRAWLED = re.compile(r"CC-MAIN-(\d{14})")
+
+
+class CrawlDocuments(Settings):
+    """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one a line,
+    each joined to `base`.
+
+    `dated: file` is TiC-CC's rule: the time after `CC-MAIN-` in a file's name, when its crawl began, is that of all its
+    pages; `record` takes each page's own WARC-Date. With `together: file` the pages of one file are held out together,
+    a WARC's and its WET's in the same way; with `url` each page by itself. A page's source is the first of `subsets`
+    that holds its host.
+    """
+
+    kind: Literal["crawl"] = "crawl"
+    paths: listing.Patterns = ()
+    lists: listing.Patterns = ()
+    base: str = "https://data.commoncrawl.org/"
+    dated: Literal["file", "record"] = "file"
+    together: Literal["file", "url"] = "file"
+    subsets: tuple[HostSet, ...] = (WIKI, NEWS)
+    pages: PageRules = PageRules()
+
+    @model_validator(mode="after")
+    def _something_to_read(self) -> CrawlDocuments:
+        if not self.paths and not self.lists:
+            raise ValueError("give paths (archives) or lists (files that name archives)")
+        names = [subset.name for subset in self.subsets]
+        if len(set(names)) < len(names):
+            raise ValueError(f"subsets have names of their own, got {', '.join(names)}")
+        return self
+
+    @property
+    def identity(self) -> Settings:
+        """What of these settings reaches the bytes of a corpus: where files lie does not."""
+        return CrawlIdentity(dated=self.dated, together=self.together, subsets=self.subsets, pages=self.pages)
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Every file once, in the order of their paths; with `dated: file` only those whose time the calendar holds.
+
+        Archives on a list are not asked for: their size is 0. InputError for a path or list that gives no archive.
+        """
+        return [entry for entry in self._all() if self._within(entry, calendar)]
+
+    def outside(self, calendar: Calendar) -> int:
+        """How many files `inputs` leaves out because their time lies outside the calendar."""
+        return sum(not self._within(entry, calendar) for entry in self._all())
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """An archive is read at once: where a record begins within it is not known."""
+        return [Piece(input=entry)]
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Archives bring nothing else."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        """One of the three for every record, in order. Unreachable where an archive cannot be read to its end."""
+        path = piece.input.path
+        crawled = _crawled(path) if self.dated == "file" else None
+        group = _stem(path) if self.together == "file" else ""
+        try:
+            with fetching.opened(path) as stream:
+                for outcome in pages(stream, self.pages):
+                    yield self._outcome(outcome, path, crawled, group)
+        except fetching.Unreachable:
+            raise
+        except OSError as error:
+            raise fetching.Unreachable(f"{path} cannot be read: {error.strerror or error}") from None
+
+    def _outcome(
+        self, outcome: Page | Bad | Skipped, path: str, crawled: datetime | None, group: str
+    ) -> Document | Bad | Skipped:
+        if isinstance(outcome, Skipped):
+            return outcome if crawled is None else replace(outcome, timestamp=crawled)
+        where = f"{path}: {outcome.where}"
+        if isinstance(outcome, Bad):
+            return Bad(outcome.reason, where, crawled or outcome.timestamp)
+        when = crawled or outcome.when
+        if when is None:
+            return Bad("unreadable date", where)
+        return Document(
+            text=outcome.text, id=outcome.url, timestamp=when, source=self._source(outcome.url), group=group
+        )
+
+    def _source(self, url: str) -> str:
+        host = host_of(url)
+        return next((subset.name for subset in self.subsets if host in subset), "")
+
+    def _all(self) -> list[Input]:
+        together = self.together == "file"
+        found = {entry.path: entry for entry in listing.files(self.paths, SUFFIXES)}
+        for listed in self.lists:
+            for path in self._named(listed):
+                found.setdefault(path, listing.Found(path, 0, ""))
+        return [
+            Input(path=path, size=size, stamp=stamp, group=_stem(path) if together else "")
+            for path, size, stamp in sorted(found.values())
+        ]
+
+    def _named(self, listed: str) -> list[str]:
+        try:
+            lines = fetching.listed(listed)
+        except OSError as error:
+            raise InputError(f"documents.lists: {listed} cannot be read: {error.strerror or error}") from None
+        if not lines:
+            raise InputError(f"documents.lists: {listed} is empty; expected one path a line")
+        for line in lines:
+            if not line.endswith(SUFFIXES):
+                raise InputError(
+                    f"documents.lists: {listed} names {line!r}, no known format; these are {', '.join(SUFFIXES)}"
+                )
+        return [line if "://" in line else posixpath.join(self.base, line.lstrip("/")) for line in lines]
+
+    def _within(self, entry: Input, calendar: Calendar) -> bool:
+        return self.dated == "record" or calendar.place(_crawled(entry.path)) is not None
+
+
+class CrawlIdentity(Settings):
+    """What reaches the bytes of a corpus made of web archives."""
+
+    dated: str
+    together: str
+    subsets: tuple[HostSet, ...]
+    pages: PageRules
+
+
+def _crawled(path: str) -> datetime:
+    """When the crawl that wrote this file began, by its name; InputError where that does not say."""
+    name = posixpath.basename(path)
+    if found := _CRAWLED.search(name):
+        try:
+            return datetime.strptime(found[1], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        except ValueError:
+            pass
+    raise InputError(
+        f"{path}: the name of an archive has a time such as CC-MAIN-20240518015810, got {name!r}; "
+        "set documents.dated to record, so that each page's WARC-Date counts"
+    )
+
+
+def _stem(path: str) -> str:
+    """The name of an archive without its suffixes: equal for a WARC and its WET, wherever they lie."""
+    return _SUFFIX.sub("", posixpath.basename(path))

@@ -1,0 +1,61 @@
+"""Hosts: which site a page comes from, and sets of sites whose pages are counted apart."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from pydantic import Field, field_validator
+
+from ticlm.datasets.web.news_hosts import NEWS_HOSTS
+from ticlm.platform.core.settings import Settings
+
+_AUTHORITY = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/?#\\\s]*)")
+
+
+def host_of(url: str) -> str:
+    """As `full_host_of`, without one `www.` before it."""
+    return full_host_of(url).removeprefix("www.")
+
+
+def full_host_of(url: str) -> str:
+    """The host of a url in lower case, without user, port and a final dot; "" without a host.
+
+    A url comes from the web: whatever it is, no error is raised.
+    """
+    found = _AUTHORITY.match(url)
+    host = found[1].rpartition("@")[2].lower() if found else ""
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return name.removesuffix(".")
+
+
+class HostSet(Settings):
+    """Pages of these hosts, and of no subdomain of theirs, belong to `name`; a `www.` before a host does not count."""
+
+    name: str = Field(min_length=1)
+    hosts: tuple[str, ...] = Field(min_length=1)
+
+    @field_validator("hosts")
+    @classmethod
+    def _plain(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if not host or host != host_of(f"//{host}"):
+                raise ValueError(f"hosts are written in lower case without www., port and path, got {host!r}")
+        return tuple(sorted(set(hosts)))
+
+    @cached_property
+    def _set(self) -> frozenset[str]:
+        return frozenset(self.hosts)
+
+    def __contains__(self, host: str) -> bool:
+        return host in self._set
+
+
+WIKI = HostSet(
+    name="wiki",
+    hosts=("en.wikipedia.org", "en.m.wikipedia.org", "simple.wikipedia.org", "simple.m.wikipedia.org"),
+)
+"""TiC-CC-Wiki (TiC-LM, section 4.1): English and Simple English Wikipedia, with their mobile pages."""
+
+NEWS = HostSet(name="news", hosts=NEWS_HOSTS)
+"""A set in the manner of TiC-CC-News; see `news_hosts.py` for what it is not."""

@@ -1,0 +1,246 @@
+"""Members: stretches of a file that were packed each by itself (gzip members, zstd frames), and where the next begins.
+
+A plain file is one member. A web archive has one for each record, or, packed at once, one for all. A record may go on
+in gzip members that begin with none; it does not go from one zstd frame into the next.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
+
+from ticlm.datasets.web.packed import PROBE, Packed
+
+GARBAGE = "garbage between records"
+BROKEN = "broken compression"
+TRUNCATED = "truncated file"
+EMPTY = "empty file"
+UNPACKED_BLOCK = 1 << 20
+ZLIB_SLICE = 16
+ZSTD_SLICE = 512  # it unpacks to 16 MiB at most; zstandard bounds nothing by itself
+ZSTD_WINDOW = 1 << 27  # as much as its command line allows
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes at `offset` that belong to no member."""
+
+    reason: str
+    offset: int
+
+
+class Torn(Exception):
+    """The member breaks off, with a reason."""
+
+
+class Member(ABC):
+    """One member, unpacked as far as it is asked for."""
+
+    STARTS: ClassVar[re.Pattern[bytes]]
+    plain: ClassVar[bool] = False
+
+    def __init__(self, packed: Packed) -> None:
+        self.offset = packed.offset
+        self.torn = False
+        self._packed = packed
+        packed.behind.clear()
+
+    def more(self) -> bytes:
+        """The next bytes, a few MiB at most; none at its end. Torn where it is damaged or has no end."""
+        try:
+            return self._more()
+        except Torn:
+            self.torn = True
+            raise
+
+    def back_to(self, unpacked: int) -> bool:
+        """Go back to a place in a plain member; False where it is packed."""
+        return False
+
+    def go_on(self) -> bool:
+        """At the end: take the next member for a part of this one, unless it begins a record; False if it does."""
+        return False
+
+    @staticmethod
+    @abstractmethod
+    def begins(data: bytes, at: int) -> bool:
+        """Whether what looks like a beginning in the midst of `data` is one."""
+
+    @abstractmethod
+    def _more(self) -> bytes: ...
+
+
+def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
+    """All members in order, each to be read to its end before the next; gaps where there should have been one.
+
+    What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
+    its end is not known. With a `start` that is not 0, those after a gzip member that ends there.
+    """
+    packed = Packed(stream)
+    kind: type[Member] | None = None
+    if stream.seekable():
+        packed.seek(start)
+    if start:
+        kind = _Gzip
+    elif not packed.ahead():
+        yield Gap(EMPTY, 0)
+    while packed.ahead():
+        kinds = (_Gzip, _Zstd, _Plain) if kind is None else (kind,)
+        found = next((one for one in kinds if one.STARTS.match(packed.held)), None)
+        if found is None:
+            yield Gap(GARBAGE, packed.offset)
+            _search(packed, kinds)
+            continue
+        kind = found
+        if kind is _Zstd and packed.skippable():
+            continue
+        member = found(packed)
+        yield member
+        if member.torn:
+            packed.back()
+            _search(packed, (kind,))
+
+
+def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
+    """Go to the next place where a member of one of these kinds begins, or to the end."""
+    while True:
+        more = packed.fill()
+        end = len(packed.held) - PROBE if more else len(packed.held)
+        starts = sorted(m.start() for kind in kinds for m in kind.STARTS.finditer(packed.held) if m.start() < end)
+        for start in starts:
+            if any(kind.STARTS.match(packed.held, start) and kind.begins(packed.held, start) for kind in kinds):
+                packed.take(start, remember=False)
+                return
+        packed.take(max(end, 0), remember=False)
+        if not more:
+            return
+
+
+class _Gzip(Member):
+    STARTS = re.compile(rb"\x1f\x8b\x08")
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__(packed)
+        self._unpacker = zlib.decompressobj(wbits=31)
+        self._begun = self._broken = False
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        return _head(data[at : at + PROBE]).startswith((b"WARC/", b"filedesc:"))
+
+    def _more(self) -> bytes:
+        packed = self._packed
+        if self._broken:
+            raise Torn(BROKEN)
+        while not (unpacker := self._unpacker).eof:
+            if not packed.held:
+                packed.fill()
+            given = packed.held
+            before = unpacker.copy() if self._begun else zlib.decompressobj(wbits=31)
+            self._begun = True
+            try:
+                unpacked = unpacker.decompress(given, UNPACKED_BLOCK)
+            except zlib.error:
+                return self._up_to_the_damage(before, given)
+            packed.take(len(given) - len(unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail))
+            if unpacked:
+                return unpacked
+            if not given and not unpacker.eof:
+                raise Torn(TRUNCATED)
+        return b""
+
+    def _up_to_the_damage(self, unpacker: Any, given: bytes) -> bytes:
+        """What zlib throws away with its error; the next call raises that."""
+        self._broken = True
+        unpacked = bytearray()
+        try:
+            for at in range(0, len(given), ZLIB_SLICE):
+                unpacked += unpacker.decompress(given[at : at + ZLIB_SLICE], UNPACKED_BLOCK - len(unpacked))
+        except (zlib.error, ValueError):  # ValueError: there is more than may be held
+            pass
+        if not unpacked:
+            raise Torn(BROKEN)
+        return bytes(unpacked)
+
+    def go_on(self) -> bool:
+        packed = self._packed
+        while len(packed.held) < PROBE and packed.fill():
+            pass
+        head = _head(packed.held[:PROBE])
+        if not head or head.lstrip(b"\r\n").startswith((b"WARC/", b"filedesc:")):
+            return False
+        self._unpacker, self._begun = zlib.decompressobj(wbits=31), False
+        return True
+
+
+class _Zstd(Member):
+    STARTS = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__(packed)
+        self._unpacker = _zstd(packed.dictionary)
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        import zstandard
+
+        try:
+            zstandard.get_frame_parameters(data[at : at + 18])
+        except zstandard.ZstdError:
+            return False
+        return True
+
+    def _more(self) -> bytes:
+        import zstandard
+
+        unpacker, packed = self._unpacker, self._packed
+        while not unpacker.eof:
+            if not packed.held and not packed.fill():
+                raise Torn(TRUNCATED)
+            given = packed.held[:ZSTD_SLICE]
+            try:
+                unpacked: bytes = unpacker.decompress(given)
+            except zstandard.ZstdError:
+                raise Torn(BROKEN) from None
+            packed.take(len(given) - len(unpacker.unused_data if unpacker.eof else b""))
+            if unpacked:
+                return unpacked
+        return b""
+
+
+class _Plain(Member):
+    STARTS = re.compile(rb"WARC/[01]\.|filedesc:")
+    plain = True
+
+    @staticmethod
+    def begins(data: bytes, at: int) -> bool:
+        return True
+
+    def back_to(self, unpacked: int) -> bool:
+        self._packed.seek(self.offset + unpacked)
+        return True
+
+    def _more(self) -> bytes:
+        if not self._packed.held:
+            self._packed.fill()
+        block = self._packed.held
+        self._packed.take(len(block), remember=False)
+        return block
+
+
+def _head(packed: bytes) -> bytes:
+    """The first bytes of a gzip member; none where it is none, or damaged there."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(packed, 16)
+    except zlib.error:
+        return b""
+
+
+def _zstd(dictionary: Any) -> Any:
+    import zstandard
+
+    return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW).decompressobj()

@@ -1,0 +1,177 @@
+"""WARC: pages of text out of web archives; every record is a page, broken, or was never meant to be one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from typing import BinaryIO, NamedTuple
+
+from pydantic import Field
+
+from ticlm.datasets.io.documents import Bad, Skipped, moment
+from ticlm.datasets.text.charset import decoded
+from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
+from ticlm.datasets.web.warc_records import Damage, Record, records
+from ticlm.platform.core.settings import Settings
+
+HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
+TEXT = "text/plain"
+UNSAID = ("", "application/octet-stream", "unk", "unknown/unknown", "application/unknown")
+OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
+WITHOUT_TEXT = "without text"
+OTHER_MIME = "not HTML or text"
+NO_PAGE = "cannot be extracted"
+HEADER_CHARS = 1000  # of a header field that are looked at
+
+
+class Page(NamedTuple):
+    """The text of a record. `when` is its own date in UTC, None where that is missing or absurd."""
+
+    url: str
+    when: datetime | None
+    text: str
+    where: str
+
+
+class PageRules(Settings):
+    """Which records are pages. `max_bytes` bounds a record and its unpacked body; `max_depth` the nesting of elements
+    (Chromium's limit): the time to find a page's main content grows with its square. `years` are those, both
+    included, that a record's date may lie in; `any_status` also reads pages that came with an error or a redirect."""
+
+    max_bytes: int = Field(16 << 20, gt=0)
+    max_depth: int = Field(512, gt=0)
+    any_status: bool = False
+    main_content: bool = True
+    years: tuple[int, int] = (1990, 2099)
+
+
+def pages(stream: BinaryIO, rules: PageRules) -> Iterator[Page | Bad | Skipped]:
+    """For every record of a WARC, WAT or WET file one of the three, in order; errors of the stream pass through.
+
+    Responses and resources give their text by Resiliparse's extraction (as DCLM and TiC-LM, with `main_content`),
+    plain text and the conversions of WET files give it as it is.
+    """
+    for record in records(stream, rules.max_bytes):
+        if isinstance(record, Damage):
+            yield Bad(record.reason, record.where)
+            continue
+        when = _when(record.header.get("warc-date", ""), rules.years)
+        try:
+            yield _page(record, when, rules)
+        except _NoPage as reason:
+            yield Skipped(str(reason), when)
+        except TooLarge:
+            yield Skipped(_too_large(rules), when)
+        except BrokenResponse as reason:
+            yield Bad(str(reason), record.where, when)
+
+
+class _NoPage(Exception):
+    """Why a record was never meant to be a page."""
+
+
+def _page(record: Record, when: datetime | None, rules: PageRules) -> Page | Bad:
+    kind = record.header.get("warc-type", "").lower()
+    if kind not in ("response", "resource", "conversion"):
+        raise _NoPage(f"record of type {kind}" if kind in OTHER_TYPES else "record of unknown type")
+    if record.block is None:
+        raise TooLarge
+    text = _response_text(record.header, record.block, rules) if kind == "response" else _block_text(record, rules)
+    if isinstance(text, Bad):
+        return Bad(text.reason, record.where, when)
+    if not text.strip():
+        raise _NoPage(WITHOUT_TEXT)
+    url = record.header.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
+    return Page(url, when, text, record.where) if url else Bad("without URL", record.where, when)
+
+
+def _response_text(header: Mapping[str, str], block: bytes, rules: PageRules) -> str | Bad:
+    said = _mime(header.get("content-type", ""))
+    if said not in ("", "application/http"):
+        raise _NoPage(OTHER_MIME)  # an answer of a name server, say
+    found = response(block)
+    if not rules.any_status and not 200 <= found.status < 300:
+        raise _NoPage(f"HTTP status {found.status}")
+    mime = _mime(found.header.get("content-type", ""))
+    if mime in UNSAID:
+        mime = _mime(header.get("warc-identified-payload-type", ""))
+    if mime not in (*HTML, TEXT, *UNSAID):
+        raise _NoPage(OTHER_MIME)
+    body = content(found, rules.max_bytes)
+    if mime in UNSAID:
+        mime = _looks_like(body)
+    return _text(body, mime, _charset(found), rules)
+
+
+def _block_text(record: Record, rules: PageRules) -> str | Bad:
+    said = record.header.get("content-type", "")
+    declared = _parameter(said)
+    if record.header.get("warc-type") == "conversion":
+        declared = declared or "utf-8"
+    return _text(record.block or b"", _mime(said), declared, rules)
+
+
+def _text(body: bytes, mime: str, declared: str | None, rules: PageRules) -> str | Bad:
+    if mime == TEXT:
+        return decoded(body, declared, html=False)
+    if mime not in HTML:
+        raise _NoPage(OTHER_MIME)
+    html = decoded(body, declared, html=True)
+    if len(html) > rules.max_bytes:
+        raise TooLarge
+    return _extracted(html, rules)
+
+
+def _extracted(html: str, rules: PageRules) -> str | Bad:
+    from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.html import HTMLTree
+
+    try:
+        tree = HTMLTree.parse(html)
+        document = tree.document
+        if document is not None and document.query_selector(_deeper_than(rules.max_depth)) is not None:
+            raise _NoPage(f"nested deeper than {rules.max_depth} elements")
+        text: str = extract_plain_text(tree, main_content=rules.main_content)
+        return text.replace("\0", "").encode("utf-8", "replace").decode()
+    except (_NoPage, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # a panic of native code is no Exception
+        return Bad(NO_PAGE, "")
+
+
+@cache
+def _deeper_than(depth: int) -> str:
+    """A selector of elements that have so many elements around them."""
+    return ">".join(["*"] * (depth + 1))
+
+
+def _looks_like(body: bytes) -> str:
+    head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return HTML[0] if head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) else ""
+
+
+def _charset(found: Response) -> str | None:
+    return _parameter(found.header.get("content-type", ""))
+
+
+def _parameter(content_type: str) -> str | None:
+    charset = re.search(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", content_type[:HEADER_CHARS], re.IGNORECASE)
+    return charset[1] if charset else None
+
+
+def _mime(content_type: str) -> str:
+    return re.split(r"[;,]", content_type[:HEADER_CHARS], maxsplit=1)[0].strip().lower()
+
+
+def _when(written: str, years: tuple[int, int]) -> datetime | None:
+    try:
+        when = moment(written)
+    except ValueError:
+        return None
+    return when if years[0] <= when.year <= years[1] else None
+
+
+def _too_large(rules: PageRules) -> str:
+    return f"larger than {rules.max_bytes} bytes"

@@ -1,0 +1,250 @@
+"""Archives: the records of a WARC file, and the places where it is damaged.
+
+fastwarc reads a file as long as `sound.py` can prove what it says. From there on records are framed here, because of
+damage: where a record's length is wrong, a member broken or the end missing, reading goes on at the next record, and
+every record is counted once. After damage within a gzip member that holds many records, zlib may go on with rubbish for
+a while, which no checksum tells. What a record holds is the affair of `warc.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from ticlm.datasets.web.fast_warc import sound
+from ticlm.datasets.web.members import GARBAGE, TRUNCATED, Gap, Member, Torn, members
+
+BROKEN = "broken record"
+ARC = "ARC file, a format that is not read"
+HEAD_BYTES = 64 << 10
+TRAIL_BYTES = 64
+_VERSION = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
+_NEXT = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n(?=[A-Za-z][A-Za-z-]*:)")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record: its header by lower-case names, and its block, None where that is larger than was asked for."""
+
+    header: Mapping[str, str]
+    block: bytes | None
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place where a record should be, and why none can be read there."""
+
+    reason: str
+    where: str
+
+
+def records(stream: BinaryIO, most_bytes: int) -> Iterator[Record | Damage]:
+    """Every record of the file in order; blocks of more than `most_bytes` are passed over in small pieces.
+
+    `where` is the offset of the record's member in the file, and its own within the member, if that is not 0. A record
+    that is alone in its member counts only if the member's checksum holds. Errors of the stream itself pass through.
+    """
+    start = 0
+    for one in sound(stream, most_bytes):
+        header = _header(one.head, one.size)
+        if header is None:
+            break
+        yield Record(header, one.block, f"byte {start}")
+        start = one.end
+    yield from carefully(stream, most_bytes, start)
+
+
+def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[Record | Damage]:
+    """The same from `start` on, the end of a gzip member or 0; framed here and slower, whatever the file holds."""
+    for member in members(stream, start):
+        if isinstance(member, Gap):
+            yield Damage(member.reason, f"byte {member.offset}")
+            continue
+        window = _Window(member)
+        if window.starts_with(b"filedesc:"):
+            yield Damage(ARC, "byte 0")
+            return
+        yield from _in_member(window, most_bytes)
+
+
+class _Window:
+    """The unpacked bytes of a member from `offset` on, as many as are needed at once."""
+
+    def __init__(self, member: Member) -> None:
+        self.held = bytearray()
+        self.offset = 0
+        self.torn = ""
+        self.trusting = True
+        self._member = member
+        self.cut = TRUNCATED if member.plain else BROKEN  # what to say where the member ends within a record
+        self._ended = False
+
+    @property
+    def where(self) -> str:
+        return f"byte {self._member.offset}" + (f"+{self.offset}" if self.offset else "")
+
+    def fill(self, within: bool = False) -> bool:
+        """Read on; False at the end of the member, and where it breaks off. `within` a record, the next member may be
+        a part of this one."""
+        if self._ended and not (within and not self.torn and self._member.go_on()):
+            return False
+        try:
+            while not (block := self._member.more()) and within and self._member.go_on():
+                pass
+        except Torn as torn:
+            self.torn, block = str(torn), b""
+        self._ended = not block
+        self.held += block
+        return bool(block)
+
+    def reach(self, count: int, within: bool = False) -> bool:
+        """Hold `count` bytes, or all there are; whether there are so many."""
+        while len(self.held) < count and self.fill(within):
+            pass
+        return len(self.held) >= count
+
+    def starts_with(self, mark: bytes) -> bool:
+        return self.reach(len(mark)) and self.held.startswith(mark)
+
+    def drop(self, count: int) -> None:
+        del self.held[:count]
+        self.offset += count
+
+    def skip(self, count: int) -> bool:
+        """Pass over `count` bytes without holding them; False where there are not so many."""
+        while count > len(self.held):
+            count -= len(self.held)
+            self.drop(len(self.held))
+            if not self.fill(within=True):
+                return False
+        self.drop(count)
+        return True
+
+    def trim(self) -> bool:
+        """Pass over the line ends between records; whether anything follows."""
+        while True:
+            self.drop(len(self.held) - len(self.held.lstrip(b"\r\n")))
+            if self.held or not self.fill():
+                return bool(self.held)
+
+    def at_a_border(self, after: int) -> bool:
+        """Whether a record may end here, `after` bytes on: the next record or the end follows, with whatever line ends;
+        or two line ends and garbage, if no other record begins in what would be this one's."""
+        self.reach(after + TRAIL_BYTES)
+        trail = bytes(self.held[after : after + TRAIL_BYTES])
+        rest = trail.lstrip(b"\r\n")
+        if rest.startswith(b"WARC/") or b"WARC/".startswith(rest):
+            return True
+        return trail.startswith(b"\r\n\r\n") and not _NEXT.search(self.held, 1, after)
+
+    def head(self) -> tuple[bytes, bool]:
+        """The lines up to an empty one, and whether there are such lines."""
+        searched = 0
+        while True:
+            if end := _HEAD_END.search(self.held, max(0, searched - 3)):
+                return bytes(self.held[: end.end()]), _VERSION.match(self.held) is not None
+            searched = len(self.held)
+            if searched > HEAD_BYTES or not self.fill(within=True):
+                return b"", False
+
+    def back_to(self, offset: int) -> None:
+        """Return to `offset` in a plain member; a packed one goes on from where it is."""
+        if self._member.back_to(offset):
+            self.held.clear()
+            self.offset, self._ended = offset, False
+
+    def find_next(self) -> None:
+        """Go to what begins a record, at least one byte on, or to the end."""
+        self.drop(1)
+        while True:
+            if found := _NEXT.search(self.held):
+                self.drop(found.start())
+                return
+            self.drop(max(0, len(self.held) - 2 * TRAIL_BYTES))
+            if not self.fill():
+                self.drop(len(self.held))
+                return
+
+
+def _in_member(window: _Window, most_bytes: int) -> Iterator[Record | Damage]:
+    outcome: Record | Damage | None = None
+    while window.trim():
+        outcome = _record(window, most_bytes, alone=outcome is None)
+        yield outcome
+        if isinstance(outcome, Damage):
+            if window.torn:
+                return
+            window.find_next()
+    if window.torn and not isinstance(outcome, Damage):  # or it has been told: what a torn member ends with is rubbish
+        yield Damage(window.torn, window.where)
+
+
+def _record(window: _Window, most_bytes: int, alone: bool) -> Record | Damage:
+    """The record that begins here, passed over; after a Damage the window stands within what is damaged."""
+    where = window.where
+    head, whole = window.head()
+    if not whole:
+        told = GARBAGE if head else BROKEN if len(window.held) > HEAD_BYTES else window.cut
+        return Damage(window.torn or told, where)
+    header = _fields(head)
+    size = _size(header)
+    if size is None:
+        window.drop(len(head) - 1)
+        return Damage(BROKEN, where)
+    if size > most_bytes:
+        return _large(window, header, len(head), size, where)
+    total = len(head) + size
+    complete = window.reach(total, within=True)
+    border = window.at_a_border(total)
+    if complete and border and not (window.torn and alone and not window.held[total:].strip(b"\r\n")):
+        with memoryview(window.held) as held:
+            block = bytes(held[len(head) : total])
+        window.drop(total)
+        return Record(header, block, where)
+    window.drop(len(head) - 1)
+    return Damage(window.torn or (BROKEN if complete else window.cut), where)
+
+
+def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> Record | Damage:
+    """A record that is passed over; where its length proves wrong, none of its size is believed any more."""
+    start = window.offset
+    if window.trusting and window.skip(head + size) and window.at_a_border(0) and not window.torn:
+        return Record(header, None, where)
+    if window.trusting:
+        window.trusting = False
+        window.back_to(start + head - 1)
+    else:
+        window.drop(head - 1)
+    return Damage(window.torn or BROKEN, where)
+
+
+def _header(head: bytes, size: int) -> dict[str, str] | None:
+    """The fields of a head that is known to stand before a block of `size`; None if they would not be read here so."""
+    end = _HEAD_END.search(head)
+    if len(head) > HEAD_BYTES or end is None or end.end() != len(head) or not _VERSION.match(head):
+        return None
+    header = _fields(head)
+    return header if _size(header) == size else None
+
+
+def _size(header: Mapping[str, str]) -> int | None:
+    length = header.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
+
+
+def _fields(head: bytes) -> dict[str, str]:
+    """Header fields by lower-case name, the first of each; a line that begins with a space goes on with the last."""
+    fields: dict[str, str] = {}
+    last = ""
+    for line in head.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[1:]:
+        name, colon, value = line.partition(":")
+        if line[:1] in (" ", "\t") and last:
+            fields[last] += " " + line.strip()
+        elif colon:
+            last = name.strip().lower()
+            fields.setdefault(last, value.strip())
+    return fields

@@ -1,0 +1,285 @@
+"""Wikidata: the entities of its dumps, and what they state of one another.
+
+A dump is JSON: `[`, an entity a line with a comma behind it, `]`; or XML, an entity a page. What is read here is as old
+as 2013: empty mappings that PHP wrote as `[]`, items known by their number alone, years of eleven digits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.records import BROKEN
+from ticlm.datasets.io.unpack import Damaged, unpacked
+from ticlm.datasets.wikidata.xml_dumps import modern, texts
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import Settings
+
+LINE_BYTES = 64 << 20
+"""Longer lines are no entities: the largest is a tenth of that."""
+YEAR = 9
+"""The precision of a time that is known to the year; 10 and 11 are month and day."""
+UNREADABLE = "broken JSON line"
+NO_ENTITY = "not an entity"
+ValueKind = Literal["item", "string", "monolingualtext", "quantity", "time"]
+_WRITTEN_AS: Mapping[str, ValueKind] = {
+    "wikibase-entityid": "item",
+    "string": "string",
+    "monolingualtext": "monolingualtext",
+    "quantity": "quantity",
+    "time": "time",
+}
+
+
+_ITEM, _PROPERTY = re.compile(r"Q[0-9]+"), re.compile(r"P[0-9]+")
+
+
+class Reading(Settings):
+    """What of an entity is read: labels and aliases in one `language` (where it has none, those for `mul`, all
+    languages), the title of its article on the wiki `site`, and statements with these kinds of `values`. Strings are
+    texts, not the identifiers, addresses and files that are stored as such; of a time its year stays."""
+
+    language: str = "en"
+    site: str = "enwiki"
+    values: tuple[ValueKind, ...] = ("item",)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a statement says: another item, whose label stands with its own entity, or a literal in words.
+
+    `key` is the id of an item, and kind and text of a literal.
+    """
+
+    key: str
+    text: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An item with a label. `statements` are (property, value), `read` counts all that it has, and `dropped` those
+    that are left out; neither is filled without a `title`, as nobody asks for them then."""
+
+    id: str
+    label: str
+    aliases: tuple[str, ...] = ()
+    title: str | None = None
+    statements: tuple[tuple[str, Value], ...] = ()
+    read: int = 0
+    dropped: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property with its label."""
+
+    id: str
+    label: str
+
+
+def entities(path: str, reading: Reading) -> Iterator[Entity | Property | str]:
+    """Every entity of a dump, plain or packed; instead of one that cannot serve, the reason.
+
+    A file that breaks off, also behind a whole line, ends with the reason `broken file`. InputError for one that cannot
+    be read or that holds no entity at all; Unreachable where a network fails.
+    """
+    known = lines = 0
+    damage = ""
+    try:
+        for _, stream in unpacked(path):
+            for line in texts(stream) if _is_xml(stream) else _lines(stream):
+                found = line if isinstance(line, str) else entity(line, reading)
+                lines += 1
+                known += found not in (UNREADABLE, NO_ENTITY, BROKEN)
+                yield found
+    except Damaged as error:
+        damage = str(error)
+        yield BROKEN
+    except Unreachable:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    if not known:
+        none = f"none of its {lines:,} lines or pages holds an entity" if lines else "it is empty"
+        raise InputError(damage or f"{path} is no dump of Wikidata: {none}")
+
+
+def _is_xml(stream: Any) -> bool:
+    return bool(stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"))
+
+
+def _lines(stream: Any) -> Iterator[bytes | str]:
+    """The lines that should hold entities; the reason where one is too long to be one, and `broken file` at last where
+    a list has no end."""
+    first, listed, ended = True, False, False
+    while line := stream.readline(LINE_BYTES):
+        if len(line) == LINE_BYTES and not line.endswith(b"\n"):
+            while (rest := stream.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+            yield UNREADABLE
+            continue
+        line = (line.removeprefix(b"\xef\xbb\xbf") if first else line).strip().rstrip(b",")
+        first = False
+        listed, ended = listed or line == b"[", ended or line == b"]"
+        if line not in (b"", b"[", b"]"):
+            yield line
+    if listed and not ended:
+        yield BROKEN
+
+
+def entity(line: bytes, reading: Reading) -> Entity | Property | str:
+    """The entity on a line of a dump, or why it is of no use."""
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError):
+        return UNREADABLE
+    if not isinstance(raw, dict):
+        return NO_ENTITY
+    if "redirect" in raw:
+        return "redirect"
+    raw = modern(raw)
+    if not isinstance(raw.get("id"), str):
+        return NO_ENTITY
+    name = raw["id"].upper()
+    label = _in_language(raw.get("labels"), reading)
+    match raw.get("type"):
+        case "item" if _ITEM.fullmatch(name):
+            return "without label" if label is None else _item(name, label, raw, reading)
+        case "property" if _PROPERTY.fullmatch(name):
+            return "property without label" if label is None else Property(name, label)
+        case str(other) if other in ("lexeme", "mediainfo", "entity-schema"):
+            return other
+    return NO_ENTITY
+
+
+def _item(name: str, label: str, raw: Mapping[str, Any], reading: Reading) -> Entity:
+    aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), reading) if alias != label))
+    link = _mapping(raw.get("sitelinks")).get(reading.site)
+    title = _words(_mapping(link).get("title"))
+    if title is None:
+        return Entity(name, label, aliases)
+    statements: list[tuple[str, Value]] = []
+    dropped: Counter[str] = Counter()
+    read = 0
+    for property_, several in _mapping(raw.get("claims")).items():
+        for statement in several if isinstance(several, list) else [several]:
+            read += 1
+            known = _PROPERTY.fullmatch(property_) is not None
+            value = _said(_mapping(statement), reading) if known else "unreadable property"
+            if isinstance(value, str):
+                dropped[value] += 1
+            else:
+                statements.append((property_, value))
+    return Entity(name, label, aliases, canonical(title), tuple(statements), read, dropped)
+
+
+def canonical(title: str) -> str:
+    """A title as MediaWiki has it: spaces instead of underscores, and a capital to begin with."""
+    words = " ".join(title.replace("_", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+def _said(statement: Mapping[str, Any], reading: Reading) -> Value | str:
+    """What a statement says, or why that does not count."""
+    if statement.get("rank") == "deprecated":
+        return "deprecated"
+    snak = _mapping(statement.get("mainsnak"))
+    match snak.get("snaktype"):
+        case "somevalue":
+            return "unknown value"
+        case "novalue":
+            return "no value"
+    data = _mapping(snak.get("datavalue"))
+    kind = _WRITTEN_AS.get(str(data.get("type")))
+    if kind is None or kind not in reading.values:
+        return "another kind of value"
+    if kind == "string" and snak.get("datatype", "string") != "string":
+        return "another kind of value"  # an identifier, an address, a file
+    return _value(kind, data.get("value"), reading)
+
+
+def _value(kind: ValueKind, value: object, reading: Reading) -> Value | str:
+    match kind:
+        case "item":
+            return _item_value(_mapping(value))
+        case "string":
+            text = _words(value)
+        case "monolingualtext":
+            if _mapping(value).get("language") != reading.language:
+                return "another language"
+            text = _words(_mapping(value).get("text"))
+        case "quantity":
+            return _quantity(_mapping(value).get("amount"))
+        case "time":
+            return _year(_mapping(value))
+    return "unreadable value" if text is None else Value(f"{kind} {text}", text)
+
+
+def _item_value(value: Mapping[str, Any]) -> Value | str:
+    number = value.get("numeric-id")
+    if value.get("entity-type", "item") != "item":
+        return "another kind of value"
+    name = value.get("id") or f"Q{number}"
+    return Value(name.upper()) if isinstance(name, str) and _ITEM.fullmatch(name.upper()) else "unreadable value"
+
+
+def _quantity(amount: object) -> Value | str:
+    """A number with a comma at every thousand, as an article would write it; plain as an alias."""
+    try:
+        number = Decimal(str(amount))
+    except InvalidOperation:
+        return "unreadable value"
+    if not number.is_finite() or abs(number.adjusted()) > 30:
+        return "unreadable value"
+    text, plain = f"{number:,f}", f"{number:f}"
+    return Value(f"quantity {plain}", text, (plain,) if plain != text else ())
+
+
+def _year(value: Mapping[str, Any]) -> Value | str:
+    """The year of `+1952-03-11T00:00:00Z`, or of `-00000000044-03-15T00:00:00Z`."""
+    moment, precision = value.get("time"), value.get("precision", YEAR)
+    if not isinstance(moment, str) or not isinstance(precision, int):
+        return "unreadable value"
+    if precision < YEAR:
+        return "date coarser than a year"
+    digits = moment[1:].partition("-")[0]
+    if moment[:1] not in ("+", "-") or not re.fullmatch("[0-9]{1,16}", digits) or not int(digits):
+        return "unreadable value"
+    text = f"{int(digits)}" + (" BC" if moment[0] == "-" else "")
+    return Value(f"time {text}", text)
+
+
+def _in_language(labels: object, reading: Reading) -> str | None:
+    held = _mapping(labels)
+    return _words(_mapping(held.get(reading.language)).get("value")) or _words(_mapping(held.get("mul")).get("value"))
+
+
+def _aliases(aliases: object, reading: Reading) -> Iterator[str]:
+    held = _mapping(aliases)
+    for language in (reading.language, "mul"):
+        several = held.get(language)
+        for alias in several if isinstance(several, list) else []:
+            if (words := _words(_mapping(alias).get("value"))) is not None:
+                yield words
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _words(value: object) -> str | None:
+    """A text with single spaces; None for anything else, for nothing but spaces, and for half of a surrogate pair."""
+    if not isinstance(value, str):
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return None
+    return " ".join(value.split()) or None

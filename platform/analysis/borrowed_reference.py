@@ -1,0 +1,114 @@
+"""One's own studies beside the published Oracles: under which names of tasks, and relative to which model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from ticlm.platform.analysis.published_oracles import LAST, ORACLE, SEED
+from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+
+
+def renamed(
+    results: Sequence[StudyResult], names: Sequence[str], others: Sequence[StudyResult] = ()
+) -> tuple[StudyResult, ...]:
+    """The studies with tasks under the names of `TASK=NAME` or `TASK:SOURCE=NAME`, so that they share a column with
+    those of that name, of these studies and of `others`. InputError where no study has such a task, two of one would
+    have one name, or the column has another metric."""
+    for name in names:
+        old, _, new = name.partition("=")
+        task, _, source = old.partition(":")
+        have = [(study.cells["task"] == task) & (study.cells["source"] == source) for study in results]
+        if not new or not any(mine.any() for mine in have):
+            pairs = sorted({pair for study in results for pair in zip(study.cells["task"], study.cells["source"])})
+            known = ", ".join(f"{task}:{source}" if source else task for task, source in pairs)
+            raise InputError(f"--as {name}: expected TASK=NAME or TASK:SOURCE=NAME, with one of {known or 'no task'}")
+        _check_metric(
+            name, [study.metric(task) for study, mine in zip(results, have) if mine.any()], new, results, others
+        )
+        results = [
+            _renamed(study, mine, task, source, new) if mine.any() else study for study, mine in zip(results, have)
+        ]
+    return tuple(results)
+
+
+def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
+    """The study relative to the last published Oracle of its size, where it has no reference of its own and does not
+    say that values are to be raw; only tasks that both have, with one metric and with periods in common. What was
+    scored on other texts, or cut by another tokenizer, should not share a name. A line in `outside` says what came of
+    it."""
+    import pandas as pd
+
+    if study.reference is not None or study.is_raw or not oracles:
+        return study
+    sized = [one for one in oracles if one.parameters == study.parameters]
+    if not sized:
+        sizes = ", ".join(f"{one.parameters:,}" for one in oracles)
+        return _saying(study, f"its {study.parameters:,} parameters are those of no published Oracle ({sizes})")
+    theirs = sized[0]
+    if theirs.reference is None:
+        return _saying(study, f"{theirs.name} has no Oracle {LAST}")
+    shared = _shared(study, theirs)
+    if not shared:
+        return _saying(study, f"it shares no task with {theirs.name} that has the same metric and any period in common")
+    name = f"{ORACLE} of {theirs.name}"
+    borrowed = theirs.cells[(theirs.cells["trained"] == LAST) & theirs.cells["task"].isin(shared)]
+    said = f"regret is relative to the {name} ({LAST}), which saw what its own timeline holds, in {', '.join(shared)}"
+    return dataclasses.replace(
+        study,
+        cells=pd.concat([study.cells, borrowed.assign(method=name)], ignore_index=True),
+        reference=(name, SEED, LAST),
+        outside=(*study.outside, f"{study.name}: {said}"),
+    )
+
+
+def _shared(study: StudyResult, theirs: StudyResult) -> list[str]:
+    """Tasks that the last published Oracle and the study were both scored on, by one metric, in some period."""
+    of: list[dict[str, set[str]]] = []
+    for cells in (study.cells, theirs.cells[theirs.cells["trained"] == LAST]):
+        whole = cells[cells["source"] == ""]
+        whole = whole[[not math.isnan(value) for value in whole["value"]]]
+        of.append({str(task): set(labels) for task, labels in whole.groupby("task", sort=False)["evaluated"]})
+    mine, known = of
+    return [task for task in mine if mine[task] & known.get(task, set()) and study.metric(task) == theirs.metric(task)]
+
+
+def _saying(study: StudyResult, why: str) -> StudyResult:
+    line = f"{study.name}: values are raw, not relative to a published Oracle: {why}"
+    return dataclasses.replace(study, outside=(*study.outside, line))
+
+
+def _check_metric(
+    name: str, own: Sequence[Metric], new: str, results: Sequence[StudyResult], others: Sequence[StudyResult]
+) -> None:
+    there = [study.metric(new) for study in (*results, *others) if (study.cells["task"] == new).any()]
+    if len(found := dict.fromkeys([*own, *there])) > 1:
+        metrics = " and ".join(metric.name for metric in found)
+        raise InputError(f"--as {name}: {metrics} cannot share a column")
+
+
+def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: str) -> StudyResult:
+    if (study.cells["task"] == new).any():
+        raise InputError(f"--as {task}={new}: study {study.name} has a task {new} already")
+    cells = study.cells.assign(
+        task=study.cells["task"].where(~mine, new), source=study.cells["source"].where(~mine, "")
+    )
+    return dataclasses.replace(
+        study,
+        cells=cells,
+        metrics={**study.metrics, new: study.metric(task)},
+        evaluated_by_task=_copied(study.evaluated_by_task, task, new),
+        splits=study.splits if source else _copied(study.splits, task, new),  # a split is of all sources
+    )
+
+
+def _copied(held: Mapping[str, T], task: str, new: str) -> dict[str, T]:
+    return {**held, **({new: held[task]} if task in held else {})}

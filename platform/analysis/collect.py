@@ -1,0 +1,242 @@
+"""What a study came to: its plan's records and cells as a StudyResult, which the report reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ticlm.methods.method import OracleSeries
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.tallies import CountedExamples, counted
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.tree import Run
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.documents import ReadingTask
+from ticlm.platform.tasks.packed_rows import PackedRows
+from ticlm.platform.tasks.static.task import Static
+from ticlm.platform.tasks.union import AnyTask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINTS = 40
+"""Points of a round's learning-rate curve in a report."""
+
+
+def study_result(plan: Plan) -> StudyResult:
+    """All a report needs; cells that are not there are named, never filled."""
+    import pandas as pd
+
+    if plan.corpus is None or not plan.records:
+        raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
+    parameters = plan.parameters
+    assert parameters is not None
+    cells, static, missing = _cells(plan)
+    study = plan.study
+    tasks = [task for task in study.evaluations if not isinstance(task, Static)]
+    first = next(iter(plan.tree.runs))
+    return StudyResult(
+        name=study.name,
+        parameters=parameters,
+        timeline=study.timeline,
+        methods=tuple(
+            MethodResult(m.name, m.group, m.seeds, is_oracle=isinstance(m, OracleSeries)) for m in study.methods
+        ),
+        checkpoints=plan.checkpoints(),
+        evaluated=plan.evaluated(),
+        cells=cells,
+        costs=pd.DataFrame(_costs(plan, parameters)),
+        rates=pd.DataFrame(_rates(plan)),
+        reference=_reference(plan),
+        target_tokens=_target(plan, first),
+        outside=tuple(plan.outside()),
+        missing=tuple(missing),
+        is_raw=study.reference == "raw",
+        evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.elsewhere is not None},
+        splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in tasks},
+        metrics={t.id: Metric(t.metric, t.higher_is_better) for t in tasks},
+        text=tuple(_text(plan)),
+        examples=tuple(_examples(plan)),
+        static=static,
+    )
+
+
+def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """The frames of all cells the study has, of tasks with periods and without, and a line for each reason why others
+    are missing."""
+    import pandas as pd
+
+    assert plan.store is not None
+    keys = evaluation.keys(plan)
+    kept: dict[str, dict[str, list[Cell]]] = {}
+    rows: list[dict[str, Any]] = []
+    static: list[dict[str, Any]] = []
+    gaps: Counter[str] = Counter()
+    lost = LeftOut()
+    for run, trained, task in evaluation.scored(plan):
+        mine: list[Cell] = []
+        for label in plan.evaluated(task):
+            found = keys.get((run.rounds[trained], task.id, label))
+            if found is None:
+                gaps[_gap(plan, run, trained, task.id, label)] += 1
+                continue
+            weights, key = found
+            if weights not in kept:
+                kept[weights] = _by_key(read_cells(plan.store, weights))
+            cells = _labelled(task, label, kept[weights].get(key, []))
+            gaps["not evaluated yet: ticlm eval"] += not cells
+            if cells and not any(cell.metric == task.metric for cell in cells):
+                gaps[f"{task.id} has nothing to average: {_reasons(cells)}"] += 1
+            lost.note(task, cells)
+            mine += [cell for cell in cells if not _is_count(cell)]
+        if isinstance(task, Static):
+            static += [_static_row(run, trained, task, found) for found in task.rows(mine)]
+        else:
+            rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
+    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.told()]
+    return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
+
+
+def _labelled(task: AnyTask, label: str, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of one key as those of this period (or part). Periods that hold the same data have the same key, and
+    what was scored for one of them stands for all."""
+    place = "source" if isinstance(task, Static) else "evaluated"
+    labels = {getattr(cell, place) for cell in cells}
+    chosen = label if label in labels else min(labels, default=label)
+    return [cell.model_copy(update={place: label}) for cell in cells if getattr(cell, place) == chosen]
+
+
+class LeftOut:
+    """How many examples tasks left out or cut, by reason. Checkpoints are asked the same, so of each evaluated period
+    (or part of a static task) the most over checkpoints counts."""
+
+    def __init__(self) -> None:
+        self._most: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
+
+    def note(self, task: AnyTask, cells: Sequence[Cell]) -> None:
+        for cell in cells:
+            if _is_count(cell) and not cell.metric.endswith(NOT_A_NUMBER):
+                what = f"{_noun(task)} {cell.metric}"
+                counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
+                counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
+
+    def told(self) -> list[str]:
+        """A line for each task and reason."""
+        return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
+
+
+def _is_count(cell: Cell) -> bool:
+    """Whether a cell says how many examples are not in the task's number, instead of a number."""
+    return cell.metric.startswith(("left out: ", "cut: "))
+
+
+def _reasons(cells: Sequence[Cell]) -> str:
+    found = dict.fromkeys(cell.metric.partition(": ")[2] for cell in cells if _is_count(cell))
+    return "; ".join(found) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
+
+
+def _noun(task: AnyTask) -> str:
+    return "rows" if isinstance(task, PackedRows) else "texts" if isinstance(task, ReadingTask) else "questions"
+
+
+def _static_row(run: Run, trained: str, task: Static, found: Measurement) -> dict[str, Any]:
+    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **asdict(found)}
+
+
+def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.key, []).append(cell)
+    return found
+
+
+def _gap(plan: Plan, run: Run, trained: str, task: str, label: str) -> str:
+    if plan.tree.scored(run.rounds[trained], task) not in plan.records:
+        return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
+    return f"period {label} has no held-out row"
+
+
+def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
+    return {
+        "study": study,
+        "method": run.method.name,
+        "seed": run.seed,
+        "trained": trained,
+        **{name: getattr(cell, name) for name in COLUMNS[4:]},
+    }
+
+
+def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
+    """Cumulative tokens and FLOPs of each run, alone, and without the rounds that a run before it already paid for."""
+    paid: set[str] = set()
+    for run in plan.tree.runs:
+        tokens = executed = 0
+        for label, key in run.rounds.items():
+            tokens += plan.tree.rounds[key].tokens
+            executed += 0 if key in paid else plan.tree.rounds[key].tokens
+            paid.add(key)
+            yield {
+                "method": run.method.name,
+                "seed": run.seed,
+                "trained": label,
+                "tokens": tokens,
+                "flops": 6.0 * parameters * tokens,
+                "executed_tokens": executed,
+                "executed_flops": 6.0 * parameters * executed,
+            }
+
+
+def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
+    for run in plan.tree.runs:
+        before = 0
+        for label, key in run.rounds.items():
+            spec = plan.tree.rounds[key]
+            shown = {round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)} if spec.steps else set()
+            for step in sorted(shown):
+                yield {
+                    "method": run.method.name,
+                    "seed": run.seed,
+                    "period": label,
+                    "step": before + step,
+                    "rate": spec.recipe.schedule.rate(step, spec.place),
+                }
+            before += spec.steps
+
+
+def _text(plan: Plan) -> Iterator[PeriodText]:
+    """What the corpus says of each of the study's periods. Shares are of the tokens that its census counted."""
+    assert plan.corpus is not None
+    for label in plan.study.timeline.labels:
+        manifest = plan.corpus.periods.get(label)
+        if manifest is not None:
+            tokens, census = manifest.splits["train"].tokens, manifest.census
+            whole = census.tokens or tokens
+            shares = {name: count / whole for name, count in census.subsets.items() if name} if whole else {}
+            yield PeriodText(label, tokens, shares, census.overlap)
+
+
+def _examples(plan: Plan) -> Iterator[CountedExamples]:
+    """Each set of examples that a task reads, once."""
+    from ticlm.platform.core.examples import Examples
+
+    sets = [plan.data_of(task) for task in plan.study.evaluations if task.elsewhere is not None and task.on_examples]
+    for found in {data.info.id: data for data in sets if isinstance(data, Examples)}.values():
+        yield counted(found)
+
+
+def _reference(plan: Plan) -> tuple[str, int, str] | None:
+    name = plan.study.reference_method
+    run = next((run for run in plan.tree.runs if run.method.name == name), None)
+    return None if run is None else (run.method.name, run.seed, list(run.rounds)[-1])
+
+
+def _target(plan: Plan, run: Run) -> int:
+    """Nominal tokens of a continual run of this study."""
+    continual = next((r for r in plan.tree.runs if not isinstance(r.method, OracleSeries)), run)
+    return sum(plan.tree.rounds[key].budget for key in continual.rounds.values())

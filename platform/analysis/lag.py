@@ -1,0 +1,93 @@
+"""How models and evaluations lie in time: which evaluation is nearest to a checkpoint (TiC-LM, Figure 4), and how long
+after an evaluated period the model that is best on it was trained (Figure 5)."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from ticlm.platform.analysis.matrix import MethodView, View, nanmean, period
+from ticlm.platform.core.periods import Period
+
+
+def months(day: date) -> float:
+    """Months from the start of year 0 to a day, a day being its share of its month."""
+    return 12 * day.year + day.month - 1 + (day.day - 1) / monthrange(day.year, day.month)[1]
+
+
+def apart(trained: Period, evaluated: Period) -> float:
+    """Months from an evaluated period to the end of a trained one: 0 where training ended within it, above zero where
+    it went on after it (201403 is 1 after 201402), below zero where it ended before."""
+    end, until = months(trained.end), months(evaluated.end)
+    since = min(months(evaluated.start) + 1, until)
+    if end > until:
+        return end - until
+    return min(end - since, 0.0)
+
+
+def nearest(trained: Sequence[Period], evaluated: Sequence[Period]) -> list[int]:
+    """For each trained period the position of the evaluation nearest to it in time, of two the earlier."""
+    found = []
+    for checkpoint in trained:
+        away = [apart(checkpoint, e) for e in evaluated]
+        found.append(min(range(len(away)), key=lambda j: (round(abs(away[j]), 9), away[j] < 0)))
+    return found
+
+
+def places(periods: Sequence[Period]) -> list[float]:
+    """Where the middle of each period lies on an axis of months."""
+    return [round((months(p.start) + months(p.end)) / 2, 2) for p in periods]
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The model of a method that is best on one evaluated period, the first of several equals."""
+
+    label: str
+    """What it was trained up to."""
+    lag: float
+    """Months from the evaluated period to it; above zero where the method got better at the period long after it."""
+    at_edge: bool
+    """Whether it is the first or last of the method's models that were scored on the period: the best might lie
+    beyond."""
+
+
+def peaks(view: View, method: MethodView) -> list[Peak | None]:
+    """For each evaluated period the best of the method's own models by its mean over seeds; None where none was
+    scored on it. An Oracle series is taken by its cutoffs."""
+    values = nanmean(method.values, axis=0)
+    if view.metric.higher_is_better:
+        values = -values
+    _, evaluated = view.axes()
+    trained = [period(view.study.timeline, label) for label in method.labels]
+    found: list[Peak | None] = []
+    for j, e in enumerate(evaluated):
+        column = values[:, j]
+        if np.isnan(column).all():
+            found.append(None)
+            continue
+        best, scored = int(np.nanargmin(column)), np.flatnonzero(~np.isnan(column))
+        found.append(Peak(method.labels[best], apart(trained[best], e), best in (scored[0], scored[-1])))
+    return found
+
+
+def told(found: Sequence[Peak | None]) -> str:
+    """The median lag in words, and how much of it is bounded by the ends of the training."""
+    known = [peak for peak in found if peak is not None]
+    if not known:
+        return "no values"
+    median = float(np.median([peak.lag for peak in known]))
+    edges = sum(peak.at_edge for peak in known)
+    more = f"; {edges} of {len(known)} at the first or last model" if edges else ""
+    return f"median {lag_text(median)}{more}"
+
+
+def lag_text(lag: float) -> str:
+    """+14 months, −1 month, 0 months."""
+    shown = f"{lag:+.1f}".removesuffix(".0").replace("-", "−")
+    shown = "0" if shown in ("+0", "−0") else shown
+    return f"{shown} month{'' if abs(lag) == 1 else 's'}"

@@ -1,0 +1,97 @@
+"""Differences between methods in backward transfer, ID and forward transfer, with paired bootstrap intervals.
+
+Evaluated periods are what was sampled: they are drawn again, each with all its checkpoints, and the same draw counts
+for both methods. So the interval says how far a difference depends on the periods that were chosen, not on the seeds of
+training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.results import Metric, StudyResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ticlm.platform.analysis.conventions import Preset
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+COLUMNS = (
+    *("study", "task", "source", "metric", "mean", "method_a", "method_b"),
+    *("difference", "low", "high", "cells", "missing"),
+)
+Array = NDArray[np.float64]
+
+
+def differences(results: Sequence[StudyResult], preset: Preset) -> pd.DataFrame:
+    """COLUMNS, a row for every two methods of a study, task, source and mean.
+
+    `difference` is A − B in the means of the report (over the seeds' mean and over cells that both have: `missing` are
+    those that one lacks); `low` to `high` is the 95 % percentile interval, NaN where fewer than two periods have cells.
+    """
+    import pandas as pd
+
+    rows = [row for study in results for view in views(study) for row in _of(view, preset)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Means of `sums` over `counts` [unit, quantity], and the ends of their percentile intervals, [quantity] each.
+
+    Every resample draws units, the same for all quantities. NaN where nothing was counted, and for the ends where fewer
+    than two units count.
+    """
+    units = len(sums)
+    weights = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), RESAMPLES).astype(float)
+    with np.errstate(invalid="ignore"):
+        whole, drawn = sums.sum(0) / counts.sum(0), (weights @ sums) / (weights @ counts)
+    low, high = np.full(len(whole), np.nan), np.full(len(whole), np.nan)
+    enough = (counts > 0).sum(0) > 1
+    if enough.any():  # a draw without any of a quantity's units says nothing about it
+        low[enough], high[enough] = np.nanquantile(drawn[:, enough], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return whole, low, high
+
+
+def told(found: pd.DataFrame, most: int = 6) -> list[str]:
+    """A line for each difference, in the numbers of the table, where they are few; else none."""
+    if len(found) > most:
+        return []
+    return [_told(row) for row in found.to_dict("records")]
+
+
+def _told(row: dict[Any, Any]) -> str:
+    from ticlm.platform.analysis.numbers import HEADINGS, Score, signed
+
+    what = f"{row['study']}, {Score(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
+    counted = quantity(Metric(row["metric"]))
+    apart, low, high = (signed(counted.scale * row[name], counted.digits) for name in ("difference", "low", "high"))
+    unit = f" {counted.difference}" if counted.difference and not counted.is_log else ""
+    return f"{what} {row['method_a']} − {row['method_b']}: {apart}{unit} (95 %: {low} to {high})"
+
+
+def _of(view: View, preset: Preset) -> Iterator[dict[str, Any]]:
+    cells = view.cells(preset)
+    pairs = list(combinations(view.methods, 2))
+    if not pairs or not view.evaluated:
+        return
+    of = {one.method.name: view.relative(one.mean) for one in view.methods}
+    apart = np.stack([of[a.method.name] - of[b.method.name] for a, b in pairs], axis=-1)  # [trained, evaluated, pair]
+    known = ~np.isnan(apart)
+    for mean in ("backward", "in_distribution", "forward"):
+        mask = getattr(cells, mean)[:, :, np.newaxis]
+        counted = known & mask
+        sums, counts = np.where(counted, apart, 0.0).sum(0), counted.sum(0).astype(float)
+        for (a, b), *ends, held in zip(pairs, *paired(sums, counts), counts.sum(0)):
+            values = dict(zip(("difference", "low", "high"), map(float, ends)))
+            where = {"study": view.study.name, "task": view.task, "source": view.source, "metric": view.metric.name}
+            gone = {"cells": int(held), "missing": int(mask.sum() - held)}
+            yield where | {"mean": mean, "method_a": a.method.name, "method_b": b.method.name} | values | gone

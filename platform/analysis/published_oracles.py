@@ -1,0 +1,141 @@
+"""The Oracles published with TiC-LM as runs of their own, beside which anyone's study can stand."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
+
+from ticlm.platform.analysis.published import STATIC, Published, PublishedValue
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, span
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
+LAST = CUTOFFS[-1]
+CHECKPOINTS = (*(min(months) for _, months in groupby(TIC_CC_MONTHS[2:], lambda month: month[:4])), LAST)
+"""The checkpoints TiC-LM evaluates: of each year from 2014 on the first month with a crawl, and the last month."""
+PARAMETERS = {"1b": 1_439_795_200, "3b": 2_796_096_000}
+INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
+"""Nominal tokens of the first round and of all continual rounds of the runs that the Oracles are sized by, at both
+sizes."""
+CORE_TASKS = 22
+ORACLE, SEED = "oracle", 0
+ACCURACY = Metric("accuracy", higher_is_better=True)
+ORDER = ("tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unchanged", "stackexchange", "codedocs")
+
+
+def studies(published: Published) -> tuple[StudyResult, ...]:
+    """A study `published-1b` for each size, of one Oracle series; its checkpoints are the twelve of TiC-LM.
+
+    Regret is relative to the last Oracle of the same size; where that was not published, values stay as they are. An
+    Oracle of the series that has no values is missing: no older one stands in for it. InputError where nothing of what
+    was read could be used.
+    """
+    if not published.values:
+        lost = "; ".join(_left_out(published.steps)) or "no label and no line in its files"
+        raise InputError(f"--import: no published value can be used: {lost}")
+    found = [
+        _study(size, [one for one in published.values if one.size == size])
+        for size in sorted({one.size for one in published.values})
+    ]
+    return tuple(_with_counts(one, published.steps) if number == 0 else one for number, one in enumerate(found))
+
+
+def _with_counts(study: StudyResult, steps: Sequence[Step]) -> StudyResult:
+    """The study with a line of what was read, and one for each reason why something was left out."""
+    kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in steps)
+    outside = (*study.outside, f"imported: {kept}")
+    return dataclasses.replace(study, outside=outside, missing=(*_left_out(steps), *study.missing))
+
+
+def _left_out(steps: Sequence[Step]) -> list[str]:
+    return [
+        f"{step.name}: {count:,} of {step.read:,} left out, {reason}"
+        for step in steps
+        for reason, count in step.dropped.items()
+    ]
+
+
+def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
+    import pandas as pd
+
+    name, missing = f"published-{size}", []
+    parameters = PARAMETERS.get(size, int(size[:-1]) * 10**9)
+    cutoffs = sorted({*CUTOFFS, *(one.cutoff for one in values)})
+    dated = sorted((one for one in values if one.task != STATIC), key=_order)
+    has_last = any(one.cutoff == LAST for one in dated)
+    if dated and not has_last:
+        missing.append(f"the Oracle {LAST} of {size} is not there: values are raw, not relative to it")
+    static, said = _static(values)
+    own = {
+        task: tuple(sorted({one.evaluated for one in dated if one.task == task}, key=span))
+        for task in dict.fromkeys(one.task for one in dated)
+    }
+    months = own.get("tic-cc", CHECKPOINTS)
+    return StudyResult(
+        name=name,
+        parameters=parameters,
+        timeline=Calendar(only="tic-cc").timeline(),
+        methods=(MethodResult(ORACLE, "reference", (SEED,), is_oracle=True),),
+        checkpoints=CHECKPOINTS,
+        evaluated=months,
+        cells=pd.DataFrame([_cell(name, one) for one in dated], columns=list(COLUMNS)),
+        costs=_costs(cutoffs, parameters),
+        rates=pd.DataFrame(columns=["method", "seed", "period", "step", "rate"]),
+        reference=(ORACLE, SEED, LAST) if has_last else None,
+        target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
+        outside=(f"{name}: values as published with TiC-LM",),
+        missing=(*missing, *said),
+        metrics={one.task: ACCURACY for one in dated if one.metric == ACCURACY.name},
+        evaluated_by_task={task: periods for task, periods in own.items() if periods != months},
+        static=static,
+    )
+
+
+def _order(one: PublishedValue) -> tuple[int, str]:
+    """TiC-CC first, as in the paper's tables; sites and libraries by name."""
+    family = one.task if one.task in ORDER else one.task.partition("-")[0]
+    return ORDER.index(family), one.task
+
+
+def _cell(study: str, one: PublishedValue) -> dict[str, object]:
+    where = {"study": study, "method": ORACLE, "seed": SEED, "trained": one.cutoff, "evaluated": one.evaluated}
+    what = {"task": one.task, "source": "", "metric": one.metric, "value": one.value, "n": one.n, "stderr": None}
+    return where | what | {"key": "/".join(one.place)}
+
+
+def _costs(cutoffs: Sequence[str], parameters: int) -> pd.DataFrame:
+    """An Oracle takes what a continual run has taken by its cutoff (TiC-LM, section 3); costs of a series add up."""
+    import pandas as pd
+
+    last = len(TIC_CC_MONTHS) - 1
+    each = [INITIAL_TOKENS + CONTINUAL_TOKENS * TIC_CC_MONTHS.index(cutoff) // last for cutoff in cutoffs]
+    tokens = list(accumulate(each))
+    spent = {"tokens": tokens, "flops": [6.0 * parameters * count for count in tokens]}
+    spent |= {f"executed_{what}": counts for what, counts in spent.items()}
+    return pd.DataFrame({"method": ORACLE, "seed": SEED, "trained": list(cutoffs), **spent})
+
+
+def _static(values: Sequence[PublishedValue]) -> tuple[pd.DataFrame, list[str]]:
+    """Accuracies of CORE and their plain mean, as the paper takes it; a line where tasks are missing."""
+    import pandas as pd
+
+    parts: dict[str, list[PublishedValue]] = {}
+    for one in values:
+        if one.task == STATIC:
+            parts.setdefault(one.cutoff, []).append(one)
+    rows, missing = [], []
+    for cutoff, mine in parts.items():
+        rows += [(ORACLE, SEED, cutoff, "core@1", one.source, "accuracy", one.value, one.n, None) for one in mine]
+        if len(mine) == CORE_TASKS:
+            mean = sum(one.value for one in mine) / CORE_TASKS
+            rows.append((ORACLE, SEED, cutoff, "core@1", "", "core", mean, CORE_TASKS, None))
+        else:
+            missing.append(f"CORE of the Oracle {cutoff}: {len(mine)} tasks, not {CORE_TASKS}, so no mean")
+    return pd.DataFrame(rows, columns=list(STATIC_COLUMNS)), missing

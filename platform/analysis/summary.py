@@ -1,0 +1,211 @@
+"""What the report marks: the best of each block, and runs that keep up with the Oracle series (TiC-LM, Tables 2, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ticlm.platform.analysis.conventions import Convention, Preset, named
+from ticlm.platform.analysis.results import MethodResult, StudyResult
+from ticlm.platform.analysis.transfer import Transfer, transfer
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ticlm.platform.analysis.matrix import MethodView, View
+
+Row = dict[str, Any]
+MEANS = ("backward", "in_distribution", "forward")
+
+
+def mark(rows: Sequence[Row]) -> None:
+    """Give every row of a summary its marks.
+
+    Per mean, `*_best`: within one standard deviation of the best of its block, by the task's own direction; the
+    deviation is that of the block's methods with several seeds, pooled. `*_beats_oracle`: a continual run better than
+    the Oracle series of its size. `*_highlight`: that, or (where the row's convention says so) no more than a deviation
+    worse. `oracle_ratio`: tokens of that series over those of the run. A mean with cells missing is over other cells
+    than its rivals', so it is neither marked nor compared. Regret and raw values, or two metrics, never are rivals.
+    """
+    for row in rows:
+        block = [r for r in rows if r["block"] == row["block"] and _task(r) == _task(row)]
+        rivals = [r for r in block if _kind(r) == _kind(row)]
+        series = _series(row, rows)
+        for mean in MEANS:
+            margin = _deviation(rivals, f"{mean}_std")
+            row[f"{mean}_best"] = _is_best(row, [r for r in rivals if _complete(r, mean)], mean, margin)
+            compared = series is not None and _complete(row, mean) and _complete(series, mean)
+            behind = _cost(row, mean) - _cost(series, mean) if compared and series is not None else np.inf
+            row[f"{mean}_beats_oracle"] = bool(behind < 0)
+            within = margin if row["highlight"] == "beats_or_within_std" else 0.0
+            row[f"{mean}_highlight"] = bool(behind < 0 or (behind <= within and within > 0))
+        runs = {(r["study"], r["method"]): r for r in rows if r["block"] == row["block"]}
+        runs[row["study"], row["method"]] = row
+        row["core_best"] = _is_best(row, list(runs.values()), "core", _deviation(list(runs.values()), "core_std"))
+
+
+def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
+    """Whether a continual run with rivals is within the margin of the best."""
+    costs = [_cost(r, mean) for r in rivals if not np.isnan(r[mean])]
+    if row["is_oracle"] or len(costs) < 2 or not any(r is row for r in rivals) or np.isnan(row[mean]):
+        return False
+    return bool(_cost(row, mean) <= min(costs) + margin)
+
+
+def _deviation(block: Sequence[Row], name: str) -> float:
+    spread = [row[name] ** 2 for row in block if not np.isnan(row[name])]
+    return float(np.sqrt(np.mean(spread))) if spread else 0.0
+
+
+def _series(row: Row, rows: Sequence[Row]) -> Row | None:
+    """The Oracle series a run is compared with: the study's own, else one of its size, over the same cells."""
+    oracles = [r for r in rows if r["is_oracle"] and r["parameters"] == row["parameters"]]
+    oracles.sort(key=lambda r: r["study"] != row["study"])
+    row["oracle_ratio"] = oracles[0]["tokens"] / row["tokens"] if oracles and row["tokens"] else np.nan
+    same = [r for r in oracles if _task(r) == _task(row) and r["_axes"] == row["_axes"]]
+    same = [r for r in same if _kind(r) == _kind(row)]
+    return same[0] if same and not row["is_oracle"] else None
+
+
+def _cost(row: Row, mean: str) -> float:
+    """A mean as a number of which less is better; regret always is one."""
+    upwards = mean == "core" or (row["higher_is_better"] and not row["relative"])
+    return -float(row[mean]) if upwards else float(row[mean])
+
+
+def _task(row: Row) -> tuple[str, str]:
+    return row["task"], row["source"]
+
+
+def _kind(row: Row) -> tuple[str, bool, bool]:
+    """What its values are."""
+    return row["metric"], row["higher_is_better"], row["relative"]
+
+
+def _complete(row: Row, mean: str) -> bool:
+    return not row[f"{mean}_missing"] and not np.isnan(row[mean])
+
+
+COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
+
+
+NO_TASK: Row = {
+    **{"metric": "", "higher_is_better": False, "relative": False, "task": "", "source": "", "highlight": "beats"},
+    **{"missing": 0, "final": np.nan, "_axes": ([], [])},
+}
+
+
+def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> pd.DataFrame:
+    """One row per study, method, task and source, in the order of the paper's table.
+
+    `block` numbers the rows that compete: same size, budget and axes; the Oracle series come last of their size.
+    `backward`, `in_distribution` and `forward` are means over seeds, `*_std` sample standard deviations (NaN for one
+    seed), `*_cells` and `*_missing` the cells of all seeds that were averaged and that are missing; which cells count
+    is the preset's convention for the task (`paper` where none is given). `*_best`, `*_beats_oracle` and `*_highlight`
+    are what marks.mark says. `final` is the mean over all evaluated periods at the last checkpoint, `core` that of the
+    last checkpoint's tasks without periods (a share). `tokens` and `flops` are what one run costs alone; `executed_*`
+    what all its seeds cost without rounds shared with methods before; `oracle_ratio` is the Oracle series' tokens over
+    those of one run. A study that has only tasks without periods has one row per method, whose task is empty.
+    """
+    import pandas as pd
+
+    names = [study.name for study in results]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"two studies of this report are named {min(twice)}; give them names of their own")
+    rows = list(_rows(results, preset or named()))
+    if not rows:
+        raise InputError("there is nothing to report: no study has cells; score its checkpoints first")
+    blocks = sorted({row["_block"] for row in rows})
+    for row in rows:
+        row["block"] = blocks.index(row["_block"])
+    rows.sort(key=lambda row: row["block"])
+    mark(rows)
+    return pd.DataFrame([{name: value for name, value in row.items() if name[0] != "_"} for row in rows])
+
+
+def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
+    from ticlm.platform.analysis.matrix import views
+
+    all_axes: list[object] = []
+    for study in results:
+        axes = (study.checkpoints, study.evaluated, dict(study.evaluated_by_task))
+        if axes not in all_axes:
+            all_axes.append(axes)
+        seen = views(study)
+        for number, method in enumerate(study.methods):
+            tokens, place = (0, 0) if method.is_oracle else (study.target_tokens, all_axes.index(axes))
+            block = (study.parameters, study.reference is None, method.is_oracle, tokens, place)
+            whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
+            for view in seen:
+                yield _row(view, view.methods[number], preset.of(view.task)) | whole
+            if not seen and len(study.static):
+                yield _about(study, method) | NO_TASK | _means([]) | whole
+
+
+def _row(view: View, method: MethodView, convention: Convention) -> Row:
+    trained, evaluated = view.axes()
+    values = view.relative(method.by_seed)
+    found = [transfer(matrix, trained, evaluated, convention) for matrix in values]
+    counted = convention.cells(trained, evaluated).counted
+    overall, _ = method.overall
+    return _about(view.study, method.method) | {
+        "metric": view.metric.name,
+        "higher_is_better": view.metric.higher_is_better,
+        "relative": view.reference is not None,
+        "task": view.task,
+        "source": view.source,
+        "highlight": convention.highlight,
+        **_means(found),
+        "missing": int(np.isnan(values[:, counted]).sum()),
+        "final": overall[-1] if len(overall) else np.nan,
+        "_axes": (
+            [view.study.checkpoints[i] for i in np.flatnonzero(counted.any(axis=1))],
+            [view.evaluated[j] for j in np.flatnonzero(counted.any(axis=0))],
+        ),
+    }
+
+
+def _about(study: StudyResult, method: MethodResult) -> Row:
+    return {
+        "block": 0,
+        "study": study.name,
+        "method": method.name,
+        "group": method.group,
+        "is_oracle": method.is_oracle,
+        "parameters": study.parameters,
+        "target_tokens": study.target_tokens,
+        "seeds": len(method.seeds),
+    }
+
+
+def _core(study: StudyResult, method: str) -> Row:
+    """Mean over seeds, and its deviation, of CORE at the last checkpoint it was scored on."""
+    rows = study.static
+    mine = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
+    if not len(mine):
+        return {"core": np.nan, "core_std": np.nan}
+    last = max(mine["trained"], key=study.timeline.index)
+    values = mine.loc[mine["trained"] == last, "value"].to_numpy(float)
+    return {"core": float(values.mean()), "core_std": float(values.std(ddof=1)) if len(values) > 1 else np.nan}
+
+
+def _means(found: Sequence[Transfer]) -> Row:
+    row: Row = {}
+    for place, mean in enumerate(MEANS):
+        values = np.array([getattr(one, mean) for one in found], dtype=float)
+        known = values[~np.isnan(values)]
+        row[mean] = float(known.mean()) if len(known) else np.nan
+        row[f"{mean}_std"] = float(known.std(ddof=1)) if len(known) > 1 else np.nan
+        row[f"{mean}_cells"] = sum(one.cells[place] for one in found)
+        row[f"{mean}_missing"] = sum(one.missing[place] for one in found)
+    return row
+
+
+def _spent(study: StudyResult, method: str) -> Row:
+    mine = study.costs[study.costs["method"] == method]
+    by_seed = mine.groupby("seed")[list(COSTS)].max().astype(float)  # an empty frame holds objects
+    alone, executed = by_seed.mean(), by_seed.sum(min_count=1)
+    return {name: float(executed[name] if name.startswith("executed") else alone[name]) for name in COSTS}

@@ -1,0 +1,272 @@
+"""Jobs: a study sent to a Ray cluster whose nodes have what ticlm depends on, and followed to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ticlm.platform.cluster.connect import PLACES, show_token
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.study.settings import FOLDER, Study
+
+COMMANDS = ("run", "train", "eval", "report", "tune")
+STOP_S = 30
+"""How long a stopped job may take to give back what it holds; Ray's own 3 s are few for a lease in a bucket."""
+PATIENCE_S = 30.0
+STUDY = "study.yaml"
+
+
+class Left(TiclmError):
+    """Nobody follows the job any longer; it goes on."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command of ticlm on a study, to be run by a cluster. `python` is the nodes' interpreter; with `installed` they
+    have ticlm itself, otherwise it is sent along."""
+
+    study: Study
+    resolved: Mapping[str, Any]
+    root: str
+    command: tuple[str, ...] = ("run",)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    installed: bool = False
+    python: str = "python"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What Ray's dashboard and `ray job list` show of it; no two jobs of the same run at once."""
+        study = fingerprint(self.study)
+        return {
+            "study": self.study.name,
+            "fingerprint": study,
+            "command": shlex.join(self.command),
+            "root": self.root,
+        }
+
+    @property
+    def entrypoint(self) -> str:
+        ticlm = ["ticlm"] if self.installed and self.python == "python" else [self.python, "-m", "ticlm.platform"]
+        first, *rest = self.command
+        words = [
+            word if file is None else word.removesuffix(str(file)) + Path(file).name for word, file in _files(rest)
+        ]
+        return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
+
+    def pack(self, folder: Path) -> None:
+        """Write what the nodes need: the study in one file, the files that the command names, and the package."""
+        text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
+        (folder / STUDY).write_text(text)
+        for _, file in _files(self.command[1:]):
+            if file is not None:
+                shutil.copy(file, folder)
+        if not self.installed:
+            source = Path(str(files("ticlm")))
+            shutil.copytree(source, folder / "ticlm", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def job(
+    name: str,
+    root: str | None,
+    sets: Sequence[str] = (),
+    command: str = "run",
+    environment: Sequence[str] = (),
+    installed: bool = False,
+    python: str = "python",
+) -> Job:
+    """The job that a user asks for; InputError in one line before anything is sent."""
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise InputError(f"--command {command}: {error}") from None
+    if not words or words[0] not in COMMANDS:
+        raise InputError(f"--command {command!r}: must begin with one of {', '.join(COMMANDS)}")
+    sent = [Path(file).name for _, file in _files(words[1:]) if file is not None]
+    if STUDY in sent or len(set(sent)) < len(sent):
+        raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
+    resolved, where = settings.resolved(name, FOLDER, sets)
+    study = settings.parse(Study, resolved, where)
+    return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python)
+
+
+def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[Any, str]:
+    """Send the job; Ray's client and the job's id. InputError where the same run is there already."""
+    client = _client(address)
+    with _plain(client.get_address()), tempfile.TemporaryDirectory(prefix="ticlm-job-") as folder:
+        for other in client.list_jobs():
+            if not other.status.is_terminal() and (other.metadata or {}).items() >= job.metadata.items():
+                raise InputError(
+                    f"this run is {other.status.lower()} already, as job {other.submission_id}; "
+                    + _how_to(other.submission_id, client)
+                )
+        job.pack(Path(folder))
+        name = f"{job.study.name.replace('+', '-')}-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:4]}"
+        tell(f"job {name} at {client.get_address()}")
+        _patiently(
+            lambda: client.submit_job(
+                entrypoint=job.entrypoint,
+                submission_id=name,
+                metadata=job.metadata,
+                runtime_env={
+                    "working_dir": folder,
+                    "env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_S), **job.environment},
+                },
+            )
+        )
+    return client, name
+
+
+def follow(client: Any, name: str) -> int:
+    """Print a job's log as it comes, until it ends; its exit code. Ctrl-C raises Left and leaves the job alone."""
+    from aiohttp import ClientError
+
+    try:
+        with _plain(client.get_address()):
+            shown = _Shown()
+            while True:
+                try:
+                    asyncio.run(_tail(client, name, shown))
+                except (ClientError, RuntimeError, OSError):  # the connection was lost
+                    time.sleep(1)
+                found = _patiently(lambda: client.get_job_info(name))
+                if found.status.is_terminal():
+                    break
+            shown.rest(client.get_job_logs(name))
+    except KeyboardInterrupt:
+        raise Left(f"job {name} goes on; {_how_to(name, client)}") from None
+    except InputError as error:  # it was right a moment ago
+        raise RunError(f"job {name} is lost from sight: {error}; submit it again when the head is back") from None
+    if str(found.status) == "STOPPED":
+        raise RunError(f"job {name} was stopped; the same command goes on from there")
+    if found.driver_exit_code is None and str(found.status) == "FAILED":
+        raise RunError(f"job {name} failed: {_last_line(found.message or 'Ray does not say why')}")
+    code = found.driver_exit_code or 0
+    return code if code >= 0 else 128 - code
+
+
+def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Words of a command, each with the file here that it names, be it as `--option=FILE`."""
+    named = [(word, word.partition("=")[2] if word.startswith("--") else word) for word in words]
+    return [(word, path if path and Path(path).is_file() else None) for word, path in named]
+
+
+class _Shown:
+    """Prints a log that may be read again from its beginning, once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def rest(self, text: str, before: int = 0) -> None:
+        """Print what is new in a piece of the log that has `before` characters before it."""
+        new = text[max(0, self.count - before) :]
+        print(new, end="", flush=True)
+        self.count += len(new)
+
+
+async def _tail(client: Any, name: str, shown: _Shown) -> None:
+    read = 0
+    async for text in client.tail_job_logs(name):
+        shown.rest(text, read)
+        read += len(text)
+
+
+def _root(root: str | None) -> str:
+    if not root:
+        raise InputError("--root (or TICLM_ROOT) is required: a path that all nodes share, s3://… or gs://…")
+    if "://" not in root and not root.startswith("/"):
+        raise InputError(f"root {root} is relative; for a cluster give an absolute path that all nodes share, or a URI")
+    return root
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or (not equals and name not in os.environ):
+        raise InputError(f"--env {name}: it is not set here; set it, or give NAME=VALUE")
+    return name, value if equals else os.environ[name]
+
+
+def _client(address: str | None) -> Any:
+    if not address:
+        raise InputError("no cluster: give --address http://HEAD:8265 (its dashboard), or set RAY_API_SERVER_ADDRESS")
+    if not re.fullmatch(r"\w+://\S+|[^\s:/]+:\d+", address) or re.search(r":82\d\d$", address.partition("://")[0]):
+        raise InputError(f"--address {address}: give the cluster's dashboard, http://HEAD:8265")
+    os.environ["RAY_API_SERVER_ADDRESS"] = address  # otherwise RAY_ADDRESS, where it is set, would win over --address
+    show_token()
+    with _plain(address):
+        import logging
+
+        from ray.job_submission import JobSubmissionClient
+
+        for module in (
+            "dashboard.modules.dashboard_sdk",
+            "dashboard.modules.job.sdk",
+            "_private.runtime_env.packaging",
+        ):
+            logging.getLogger(f"ray.{module}").setLevel(logging.ERROR)  # they say what they send
+        return JobSubmissionClient(address)
+
+
+@contextmanager
+def _plain(address: str) -> Iterator[None]:
+    """Errors of Ray's client in one line."""
+    from ray.exceptions import AuthenticationError, RayError
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except AuthenticationError as error:
+        if "Forbidden" in str(error):
+            raise InputError(f"{address} refuses the token (403); one is looked for in {PLACES}") from None
+        if "Unauthorized" in str(error):
+            raise InputError(f"{address} wants a token (401); there is none in {PLACES}") from None
+        raise InputError(f"{address}: {_first(error)}") from None
+    except (ConnectionError, RequestException, RayError) as error:
+        raise InputError(f"no Ray answers at {address}: {_first(error)}; give the dashboard of a head") from None
+    except (RuntimeError, ValueError) as error:
+        raise RunError(f"{address}: {_last_line(str(error))}") from None
+
+
+def _patiently(do: Callable[[], Any]) -> Any:
+    """What a call gives; again for PATIENCE_S where the head is not ready, or cannot be reached, right now."""
+    from ray.exceptions import AuthenticationError
+    from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+
+    def passing(error: BaseException) -> bool:
+        early = isinstance(error, RuntimeError) and "status code 50" in str(error)
+        return early or (isinstance(error, OSError) and not isinstance(error, AuthenticationError))
+
+    return Retrying(
+        retry=retry_if_exception(passing), stop=stop_after_delay(PATIENCE_S), wait=wait_fixed(1), reraise=True
+    )(do)
+
+
+def _how_to(name: str, client: Any) -> str:
+    at = f"--address {client.get_address()}"
+    ray = "RAY_AUTH_MODE=token ray" if os.environ.get("RAY_AUTH_MODE") == "token" else "ray"
+    return f"follow it with: {ray} job logs {at} --follow {name}; stop it with: {ray} job stop {at} {name}"
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
+def _last_line(text: str) -> str:
+    return ([line.strip() for line in text.splitlines() if line.strip()] or [""])[-1]

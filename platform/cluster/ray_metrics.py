@@ -1,0 +1,116 @@
+"""What training publishes through Ray's metrics API, for Prometheus and Grafana to read from every node.
+
+Ray exports each name of METRICS with `ray_` before it, as a series of the process that publishes, every ten seconds
+and once more where that process is ended in order. A gauge goes with its process; a counter stays while Ray does. So a
+chain that was started again has several series of a counter: they are to be summed over `WorkerId`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple
+
+from ticlm.platform.cluster.restarts import progress
+from ticlm.platform.core.errors import TiclmWarning
+from ticlm.platform.study.work import ChainWork
+
+
+class Metric(NamedTuple):
+    """`field` is its name in a progress event, where it is shown as it is."""
+
+    kind: Literal["gauge", "counter"]
+    description: str
+    field: str | None = None
+    tags: tuple[str, ...] = ("study", "chain")
+
+
+METRICS = {
+    "ticlm_loss": Metric("gauge", "Loss of the newest step, in nats per token", "loss"),
+    "ticlm_learning_rate": Metric("gauge", "Learning rate of the newest step", "rate"),
+    "ticlm_gradient_norm": Metric("gauge", "Norm of the gradient before clipping", "gradient_norm"),
+    "ticlm_tokens_per_second": Metric("gauge", "Tokens per second since the workers began the period", "tokens_per_s"),
+    "ticlm_step": Metric("gauge", "Steps done, over all periods of the chain", "step"),
+    "ticlm_workers": Metric("gauge", "Workers that train the chain"),
+    "ticlm_period": Metric(
+        "gauge", "1 for the period being trained, 0 for those before it", tags=("study", "chain", "period")
+    ),
+    "ticlm_tokens_total": Metric("counter", "Tokens trained on; what a restart repeats is counted again"),
+    "ticlm_restarts_total": Metric("counter", "Times the chain's workers were started again after a failure"),
+}
+
+
+class Exported:
+    """A Tracker that publishes a chain's progress. Nothing that goes wrong here reaches the training."""
+
+    def __init__(self, work: ChainWork, workers: int) -> None:
+        self.series, self.workers = Series(work), workers
+        self.tokens, self.period = 0, ""
+        with self.series.harmless():
+            self.tokens = _tokens_at_start(work)
+
+    def log(self, event: Mapping[str, Any]) -> None:
+        with self.series.harmless():
+            for name, metric in METRICS.items():
+                if metric.field is not None:
+                    self.series.set(name, event[metric.field])
+            self.series.set("ticlm_workers", self.workers)
+            if self.period not in ("", event["period"]):
+                self.series.set("ticlm_period", 0, period=self.period)
+            self.period = event["period"]
+            self.series.set("ticlm_period", 1, period=self.period)
+            self.series.add("ticlm_tokens_total", event["tokens"] - self.tokens)
+            self.tokens = event["tokens"]
+
+    def close(self) -> None:
+        """Ray exports what is left when the process ends."""
+
+
+class Series:
+    """What one process publishes of a chain. Ray's metrics are made when they are first used, so it can be pickled
+    before."""
+
+    def __init__(self, work: ChainWork) -> None:
+        study, _, chain = work.label.partition(" ")
+        plain = chain.replace("…", "-").encode("ascii", "replace").decode()  # Ray 2.60 raises on anything else
+        self.tags = {"study": study, "chain": plain}
+        self.made: dict[str, Any] = {}
+        self.warned = False
+
+    def set(self, name: str, value: float, **more: str) -> None:
+        self._metric(name).set(float(value), tags=self.tags | more)
+
+    def add(self, name: str, value: float) -> None:
+        """A counter never goes down: what is less than nothing is left out."""
+        if value > 0:
+            self._metric(name).inc(float(value), tags=self.tags)
+
+    @contextmanager
+    def harmless(self) -> Iterator[None]:
+        """Ends with the first error inside, and warns of the first one ever."""
+        try:
+            yield
+        except Exception as error:
+            if not self.warned:
+                text = f"metrics are not published: {type(error).__name__}: {error}"
+                warnings.warn(" ".join(text.split()), TiclmWarning, stacklevel=3)
+            self.warned = True
+
+    def _metric(self, name: str) -> Any:
+        from ray.util.metrics import Counter, Gauge
+
+        if name not in self.made:
+            kind = {"gauge": Gauge, "counter": Counter}[METRICS[name].kind]
+            self.made[name] = kind(name, METRICS[name].description, METRICS[name].tags)
+        return self.made[name]
+
+
+def _tokens_at_start(work: ChainWork) -> int:
+    """Tokens of the chain up to where its workers go on now: its rounds done, and the newest checkpoint's steps."""
+    rounds, step = progress(work)
+    done = sum(r.tokens for r in work.rounds[:rounds])
+    if not step:
+        return done
+    recipe = work.rounds[rounds].recipe
+    return done + int(step) * recipe.batch_rows * recipe.length

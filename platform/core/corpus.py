@@ -1,0 +1,195 @@
+"""The token-shard format: Parquet files of fixed-width token rows, and the manifest that makes them a corpus.
+
+    <corpus>/corpus.json                         what it is; fixed when it is created (CorpusInfo)
+    <corpus>/tokenizer/                          a Hugging Face tokenizer folder
+    <corpus>/periods/<label>/record.json         what the period holds (PeriodManifest), written last
+    <corpus>/periods/<label>/<attempt>/<split>/part-00000.parquet
+
+What a shard file looks like inside is the affair of `rows.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+
+from pydantic import Field
+
+from ticlm.platform.core.accounting import Census, Lineage
+from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.periods import Calendar, Period, Timeline, span
+from ticlm.platform.core.settings import Settings, parse
+from ticlm.platform.core.store import RECORD, Store, read_record
+from ticlm.platform.core.token_rows import Column, RowReader
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+INFO = "corpus.json"
+T = TypeVar("T")
+M = TypeVar("M", bound=Settings)
+
+
+class TokenizerInfo(Settings):
+    """The tokenizer a corpus was cut with. `as_of` is the last period it has seen; None: made by the corpus's first."""
+
+    name: str
+    vocab_size: int
+    end_of_text: int
+    sha256: str
+    as_of: str | None = None
+
+
+class CorpusInfo(Settings):
+    """What stays the same for a corpus's whole life; `recipe` is the fingerprint of what reaches its bytes."""
+
+    format: int = 1
+    name: str
+    version: str
+    columns: tuple[Column, ...]
+    calendar: Calendar
+    tokenizer: TokenizerInfo
+    recipe: str
+    sources: tuple[str, ...] | None = None
+    """Sources of text, where eval and tune rows are cut per source and carry a `source` column (an index into this
+    tuple is stored nowhere: the column holds the name)."""
+    outside: tuple[str, ...] = ()
+    """One line for each thing from outside the timeline, beside the tokenizer, that chose the text."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class ShardFile(Settings):
+    """A file relative to the period's attempt folder."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class SplitManifest(Settings):
+    files: tuple[ShardFile, ...]
+    rows: int
+    tokens: int
+    documents: int
+    bytes: int
+    """Bytes of the documents' UTF-8 text that went into the split."""
+
+    @property
+    def sha256(self) -> str:
+        """Identity of the rows: names of files do not count, their contents and order do."""
+        return fingerprint(tuple(f.sha256 for f in self.files))
+
+
+class PeriodManifest(Settings):
+    """What one period holds; `dropped` counts every document left out and every tail, by reason."""
+
+    period: Period
+    splits: dict[Split, SplitManifest]
+    dropped: dict[str, int] = Field(default_factory=dict)
+    read: int = 0
+    census: Census = Census()
+    lineage: Lineage = Lineage()
+
+
+class Corpus:
+    """A corpus on disk: its info, the manifests of its finished periods, and its rows.
+
+    With `until`, a view that ends with the period of this label: of later ones no file is opened, not even a record,
+    and asking for one raises FutureMonthError.
+    """
+
+    def __init__(self, store: Store, info: CorpusInfo, until: str | None = None) -> None:
+        self.store, self.info, self.until = store, info, until
+        self._periods: dict[str, tuple[PeriodManifest, str]] | None = None
+
+    @staticmethod
+    def open(uri: str, until: str | None = None) -> Corpus:
+        """The corpus at a path or URI; InputError where there is none."""
+        store = Store(uri)
+        try:
+            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), until)
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: ticlm data build RECIPE") from None
+        except ValueError as error:
+            raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
+
+    @property
+    def periods(self) -> dict[str, PeriodManifest]:
+        """Finished periods by label, oldest first."""
+        return {label: manifest for label, (manifest, _) in self._finished().items()}
+
+    def timeline(self) -> Timeline:
+        """The finished periods."""
+        return Timeline(periods=tuple(manifest.period for manifest in self.periods.values()))
+
+    def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
+        if self._periods is None:
+            self._periods = finished(self.store, PeriodManifest, self.until)
+        return self._periods
+
+    def split(self, period: str, split: Split) -> SplitManifest:
+        """The manifest of one split; InputError where it, or the period, was never built."""
+        splits = chosen(self._finished(), period, f"corpus {self.info.id}", self.until)[0].splits
+        if split not in splits:
+            raise InputError(
+                f"period {period} of corpus {self.info.id} has no split {split}; it has {', '.join(splits)}"
+            )
+        return splits[split]
+
+    def files(self, period: str, split: Split) -> list[str]:
+        """Paths of the split's files, relative to the corpus's root."""
+        manifest = self.split(period, split)
+        attempt = self._finished()[period][1]
+        return [f"periods/{period}/{attempt}/{file.path}" for file in manifest.files]
+
+    def rows(self, period: str, split: Split) -> RowReader:
+        return RowReader(self.store, self.files(period, split), self.info.columns)
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """The corpus's tokenizer, loaded with transformers."""
+        from transformers import AutoTokenizer
+
+        with self.store.local("tokenizer") as folder:
+            return AutoTokenizer.from_pretrained(folder)
+
+
+class _OfPeriod(Protocol):
+    @property
+    def period(self) -> Period: ...
+
+
+def finished(store: Store, kind: type[M], until: str | None = None) -> dict[str, tuple[M, str]]:
+    """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
+    label, oldest first; of those that end after the period `until`, nothing is opened."""
+    found: list[tuple[M, str]] = []
+    for label in store.folders("periods"):
+        if is_later(label, until):
+            continue
+        record = read_record(store, f"periods/{label}")
+        if record is not None:
+            where = f"{store.uri('periods')}/{label}/{RECORD}"
+            found.append((parse(kind, record.about, where), record.attempt))
+    spans = [cast(_OfPeriod, manifest).period for manifest, _ in found]
+    order = sorted(range(len(found)), key=lambda i: (spans[i].start, spans[i].end))
+    return {spans[i].label: found[i] for i in order}
+
+
+def is_later(label: str, until: str | None) -> bool:
+    """Whether the period of this label ends after that of the label `until`."""
+    return until is not None and span(label)[1] > span(until)[1]
+
+
+def chosen(finished: Mapping[str, T], period: str, what: str, until: str | None = None) -> T:
+    """The one of this label; InputError where there is none, FutureMonthError where it is later than `until`."""
+    if period not in finished:
+        if until is not None and is_later(period, until):
+            raise FutureMonthError(f"{what}, seen", until, period)
+        have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
+        raise InputError(f"{what} has no period {period}; it has {have}")
+    return finished[period]

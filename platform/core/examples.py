@@ -1,0 +1,198 @@
+"""Examples: what an evaluation shows a model, versioned and per period: texts, and questions with their answers.
+
+    <set>/examples.json                          what it is; fixed when it is created (ExamplesInfo)
+    <set>/periods/<label>/record.json            what the period holds (PeriodExamples), written last
+    <set>/periods/<label>/<attempt>/<subset>.parquet
+
+They hold text, not tokens: models with different tokenizers are asked the same.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from ticlm.platform.core.accounting import Lineage, Step
+from ticlm.platform.core.corpus import chosen, finished
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Subset
+from ticlm.platform.core.periods import Period
+from ticlm.platform.core.settings import Settings, parse
+from ticlm.platform.core.store import Attempt, Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+INFO = "examples.json"
+ROW_GROUP = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text, or (with an `answer`) a question: `text` is then all that stands before the answer, and `aliases` are
+    other ways to give it. Of `choices`, the first is the answer. `nouns` are the character spans [start, end) of the
+    proper nouns of the text, None where it was never tagged."""
+
+    id: str
+    text: str
+    answer: str | None = None
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    nouns: tuple[tuple[int, int], ...] | None = None
+    source: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+class ExamplesInfo(Settings):
+    """What stays the same for a set's whole life; `recipe` is the fingerprint of what reaches its examples."""
+
+    format: int = 1
+    name: str
+    version: str
+    recipe: str
+    outside: tuple[str, ...] = ()
+    """One line for each thing from outside the timeline that chose or marked the examples, such as a tagger."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class SubsetManifest(Settings):
+    """The file of one subset."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class PeriodExamples(Settings):
+    """What one period holds. `steps` say what was read and what every step left out; `statistics` are counts by name
+    and class: of changed pages, of questions by month, of answers a question has."""
+
+    period: Period
+    subsets: dict[Subset, SubsetManifest]
+    steps: tuple[Step, ...] = ()
+    statistics: dict[str, dict[str, int]] = Field(default_factory=dict)
+    lineage: Lineage = Lineage()
+
+
+class Examples:
+    """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
+
+    With `until`, a view that ends with the period of this label, as of a Corpus.
+    """
+
+    def __init__(self, store: Store, info: ExamplesInfo, until: str | None = None) -> None:
+        self.store, self.info, self.until = store, info, until
+        self._periods: dict[str, tuple[PeriodExamples, str]] | None = None
+
+    @staticmethod
+    def open(uri: str, until: str | None = None) -> Examples:
+        """The set at a path or URI; InputError where there is none."""
+        store = Store(uri)
+        try:
+            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), until)
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"{uri}: no examples there (no {INFO}); build them: ticlm data build RECIPE") from None
+        except ValueError as error:
+            raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
+
+    @property
+    def periods(self) -> dict[str, PeriodExamples]:
+        """Finished periods by label, oldest first."""
+        return {label: manifest for label, (manifest, _) in self._finished().items()}
+
+    def _finished(self) -> dict[str, tuple[PeriodExamples, str]]:
+        if self._periods is None:
+            self._periods = finished(self.store, PeriodExamples, self.until)
+        return self._periods
+
+    def split(self, period: str, split: Subset) -> SubsetManifest:
+        """The manifest of one subset; InputError where it, or the period, was never built."""
+        subsets = chosen(self._finished(), period, f"examples {self.info.id}", self.until)[0].subsets
+        if split not in subsets:
+            raise InputError(
+                f"period {period} of examples {self.info.id} has no subset {split}; it has {', '.join(subsets)}"
+            )
+        return subsets[split]
+
+    def read(self, period: str, subset: Subset) -> Iterator[Example]:
+        """The examples of a subset, in their order."""
+        import pyarrow.parquet as pq
+
+        manifest, attempt = self.split(period, subset), self._finished()[period][1]
+        data = self.store.read(f"periods/{period}/{attempt}/{manifest.path}")
+        for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
+            for row in batch.to_pylist():
+                yield _example(row)
+
+
+def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Sequence[Example]]) -> PeriodExamples:
+    """Write a period's examples and, last of all, its record; the manifest that now stands."""
+    attempt = Attempt(store, f"periods/{manifest.period.label}")
+    files: dict[Subset, SubsetManifest] = {}
+    for name, examples in sorted(subsets.items()):
+        path = f"{attempt.path}/{name}.parquet"
+        store.write(path, to_parquet(examples))
+        files[name] = SubsetManifest(
+            path=f"{name}.parquet", rows=len(examples), bytes=store.size(path), sha256=store.sha256(path)
+        )
+    whole = manifest.model_copy(update={"subsets": files})
+    record = attempt.publish(whole.model_dump(mode="json"))
+    return parse(PeriodExamples, record.about, store.uri(attempt.folder))
+
+
+def to_parquet(examples: Sequence[Example]) -> bytes:
+    """A subset's file; the same examples give the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [
+        {
+            "id": e.id,
+            "text": e.text,
+            "answer": e.answer,
+            "aliases": list(e.aliases),
+            "choices": list(e.choices),
+            "nouns": None if e.nouns is None else [{"start": start, "end": end} for start, end in e.nouns],
+            "source": e.source,
+            "about": json.dumps(dict(e.about), sort_keys=True, ensure_ascii=False),
+        }
+        for e in examples
+    ]
+    sink = io.BytesIO()
+    table = pa.Table.from_pylist(rows, _schema())
+    pq.write_table(table, sink, compression="zstd", row_group_size=ROW_GROUP)
+    return sink.getvalue()
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    span = pa.struct([("start", pa.int32()), ("end", pa.int32())])
+    strings = pa.list_(pa.string())
+    kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span)}
+    names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about")
+    return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names], {b"format": b"1"})
+
+
+def _example(row: Mapping[str, object]) -> Example:
+    values = dict(row)
+    nouns: list[dict[str, int]] | None = values.pop("nouns")  # type: ignore[assignment]
+    about: str = values.pop("about")  # type: ignore[assignment]
+    aliases: list[str] = values.pop("aliases")  # type: ignore[assignment]
+    choices: list[str] = values.pop("choices")  # type: ignore[assignment]
+    return Example(
+        aliases=tuple(aliases),
+        choices=tuple(choices),
+        nouns=None if nouns is None else tuple((noun["start"], noun["end"]) for noun in nouns),
+        about=json.loads(about),
+        **values,  # type: ignore[arg-type]
+    )

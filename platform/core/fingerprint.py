@@ -1,0 +1,71 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import date
+from enum import Enum
+from functools import cache
+from json.encoder import encode_basestring_ascii as _quoted
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+from ticlm.platform.core.settings import Settings
+
+
+def fingerprint(value: object) -> str:
+    """SHA-256 (hex) of a value by the name of its run-time type and all its fields, recursively.
+
+    Raises TypeError on anything whose identity is not certain: functions, plain dicts, objects with a default repr.
+    """
+    return hashlib.sha256(_canonical(value).encode()).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    """JSON without spaces, written by hand: the plan of one of the papers' tables holds a million values."""
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
+    match value:
+        case Settings():
+            begin, fields = _layout(type(value))
+            held, written = value.__dict__, []
+            for name, key in fields:
+                item = held[name]
+                plain = _PLAIN.get(type(item))
+                written.append(key + (_canonical(item) if plain is None else plain(item)))
+            return begin + ",".join(written) + "}]"
+        case tuple() | list():
+            return '["sequence",[' + ",".join([_canonical(item) for item in value]) + "]]"
+        case Enum():
+            return f"[{_quoted(type(value).__name__)},{_quoted(value.name)}]"
+        case date():
+            return f'["date",{_quoted(value.isoformat())}]'
+        case frozenset():
+            items = sorted(json.dumps(json.loads(_canonical(item))) for item in value)
+            return f'["set",[{",".join(map(_quoted, items))}]]'
+    for kind, plain in _PLAIN.items():  # subclasses of these
+        if isinstance(value, kind):
+            return plain(value)
+    raise TypeError(
+        f"cannot fingerprint a {type(value).__module__}.{type(value).__qualname__}: use Settings, tuples and scalars"
+    )
+
+
+_PLAIN: dict[type, Callable[[Any], str]] = {
+    str: _quoted,
+    int: int.__repr__,
+    type(None): lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    float: lambda value: f'["float",{_quoted(value.hex())}]',
+    bytes: lambda value: f'["bytes",{_quoted(value.hex())}]',
+}
+
+
+@cache
+def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
+    """How the canonical form of its values begins, and for each field its name and how it is written."""
+    return f"[{_quoted(kind.identity_name)},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]

@@ -1,0 +1,162 @@
+"""Leases: they keep a second writer out of a root."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ticlm.platform.core.errors import RunError, TiclmWarning
+from ticlm.platform.core.store import Store
+
+HEARTBEAT_S = 10.0
+STALE_S = 60.0
+
+
+@contextmanager
+def lease(store: Store, purpose: str) -> Iterator[None]:
+    """Hold the root for writing. A second writer gets RunError, naming the holder; InputError where nothing can be
+    written.
+
+    Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner. A holder
+    on this host is dead when its process is gone. One elsewhere is watched: it is alive when its heart beats, and dead
+    when it has not for a minute; so the answer takes a heartbeat at most, or that minute.
+    """
+    store.check_writable()
+    simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
+    number = 0
+    for name in sorted(store.files("leases"), reverse=True)[:1]:
+        try:
+            held = store.read_json(f"leases/{name}")
+            if _alive(held) and _beats(store, name, held):
+                raise RunError(
+                    f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
+                    f"{held['host']}, since {held['since']}); wait for it, or use another root"
+                )
+        except FileNotFoundError:  # its successor has just removed it
+            raise simultaneous from None
+        number = int(name.removesuffix(".json")) + 1
+    mine = f"leases/{number:08d}.json"
+    state = {
+        "purpose": purpose,
+        "pid": os.getpid(),
+        "born": _born(os.getpid()),
+        "host": socket.gethostname(),
+        "place": _place(),
+        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "beat": time.time(),
+        "released": False,
+    }
+    if not store.create(mine, json.dumps(state).encode()):
+        raise simultaneous
+    others = [name for name in store.files("leases") if f"leases/{name}" != mine]
+    if any(f"leases/{name}" > mine for name in others):  # a whole lease came and went while this one was prepared
+        store.remove(mine)
+        raise simultaneous
+    for name in others:
+        store.remove(f"leases/{name}")
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(HEARTBEAT_S):
+            try:
+                store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
+            except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
+                continue
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        try:
+            store.write(mine, json.dumps(state | {"released": True}).encode())
+        except Exception:  # a full disk, a bucket out of reach
+            with suppress(Exception):
+                store.remove(mine)
+
+
+def _alive(held: Mapping[str, Any]) -> bool:
+    """Whether the holder may be alive, as far as can be told at a glance."""
+    if held["released"]:
+        return False
+    if not _is_here(held):
+        return _age(held) < STALE_S
+    if not _exists(held["pid"]):
+        return False
+    born, before = _born(held["pid"]), held.get("born")
+    if born is not None and before is not None:
+        return bool(born == before)
+    return bool(held["pid"] != os.getpid() or _age(held) < STALE_S)
+
+
+def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
+    """Whether the heart of a holder that may be alive beats: at once where its process can be seen, else once it has,
+    or has not for STALE_S."""
+    if _is_here(held):
+        return True
+    left = min(STALE_S - _age(held), STALE_S)
+    warnings.warn(
+        f"root {store.root} was held a moment ago by {held['purpose']} (process {held['pid']} on {held['host']}); "
+        f"watching for up to {left:.0f} s whether it lives",
+        TiclmWarning,
+        stacklevel=2,
+    )
+    deadline = time.monotonic() + left
+    while time.monotonic() < deadline:
+        time.sleep(min(HEARTBEAT_S / 10, max(0.0, deadline - time.monotonic())))
+        now = store.read_json(f"leases/{name}")
+        if now["released"]:
+            return False
+        if now["beat"] != held["beat"]:
+            return True
+    return False
+
+
+def _is_here(held: Mapping[str, Any]) -> bool:
+    """Whether the ids of the holder's processes mean anything here: hosts and containers may share a name."""
+    if "place" in held:
+        return bool(held["place"] == _place())
+    return bool(held["host"] == socket.gethostname())
+
+
+def _place() -> str:
+    """Where a process's id is its own: this start of this machine, and the namespace of processes in it."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    if not boot.exists():
+        return socket.gethostname()
+    return f"{boot.read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
+
+
+def _age(held: Mapping[str, Any]) -> float:
+    return time.time() - float(held["beat"])
+
+
+def _exists(pid: int) -> bool:
+    """Whether this host has such a process, and not only what is left of it until its parent looks."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return bool(psutil.pid_exists(pid))
+
+
+def _born(pid: int) -> float | None:
+    """When a process of this host was started, in seconds since the host was, which no change of its clock moves: an id
+    that another process was given later is not taken for the first. None where it cannot be seen."""
+    import psutil
+
+    try:
+        return round(float(psutil.Process(pid).create_time() - psutil.boot_time()), 2)
+    except psutil.Error:
+        return None

@@ -1,0 +1,85 @@
+"""What a round draws from: sources, and how many tokens of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from ticlm.platform.core.settings import Settings
+
+K = TypeVar("K")
+Split = Annotated[str, Field(pattern=r"^(train|(eval|tune)(\.[a-z0-9-]+)*)$")]
+"""`train`, `eval` or `tune`; a part of the held-out text is named behind dots: `eval.wiki`, `eval.wiki.clean`."""
+Subset = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
+"""Examples of a period that are scored apart: `changed`, `unchanged`, `all`."""
+
+
+class Source(Settings):
+    """One split of one period of one corpus (`name@version`; where it lies is not its identity)."""
+
+    corpus: str
+    period: str
+    split: Split = "train"
+
+    def __hash__(self) -> int:
+        """Sources are keys everywhere, and mostly differ in their period."""
+        return hash(self.period)
+
+    def __str__(self) -> str:
+        return f"{self.corpus}/{self.period}/{self.split}"
+
+
+class Share(Settings):
+    """`kept`, where given, is how many of the source's tokens are still there to be drawn."""
+
+    source: Source
+    tokens: int
+    kept: int | None = None
+
+
+class Mixture(Settings):
+    """Tokens to draw from each source, in a fixed order (oldest first, the current period last)."""
+
+    shares: tuple[Share, ...]
+
+    @staticmethod
+    def of(tokens: Mapping[Source, int]) -> Mixture:
+        return Mixture(shares=tuple(Share(source=s, tokens=t) for s, t in tokens.items() if t > 0))
+
+    def within(self, kept: Mapping[Source, int]) -> Mixture:
+        """The same mixture, drawing from no more than `kept` tokens of the sources named there."""
+        return Mixture(
+            shares=tuple(Share(source=s.source, tokens=s.tokens, kept=kept.get(s.source)) for s in self.shares)
+        )
+
+    @property
+    def tokens(self) -> int:
+        return sum(share.tokens for share in self.shares)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(share.source for share in self.shares)
+
+    def rows(self, total: int) -> dict[Source, int]:
+        """`total` rows in the proportions of this mixture, each source within one of exact, the sum exact."""
+        return allot(total, {s.source: s.tokens for s in self.shares})
+
+
+def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, int]:
+    """`total` in whole parts proportional to `weights`: each within one of exact, the sum exact (largest remainder;
+    ties go to the first). Floats are read as the decimals they print as, so that 0.1 means one tenth."""
+    shares = [Fraction(str(w)) if isinstance(w, float) else w for w in weights.values()]
+    scale = math.lcm(*(w.denominator for w in shares))
+    exact = [w.numerator * (scale // w.denominator) for w in shares]
+    whole = sum(exact)
+    if whole <= 0 or min(exact) < 0:
+        raise ValueError(f"weights must not be negative and must sum to more than 0, got {list(weights.values())}")
+    divided = [divmod(total * w, whole) for w in exact]
+    parts, rests = [part for part, _ in divided], [rest for _, rest in divided]
+    for place in sorted(range(len(parts)), key=rests.__getitem__, reverse=True)[: total - sum(parts)]:
+        parts[place] += 1
+    return dict(zip(weights, parts))

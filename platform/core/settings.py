@@ -1,0 +1,173 @@
+"""Settings: frozen values with behaviour, read from YAML, overridden by `--set a.b=c`, hashed strictly."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings_errors import _one_line
+
+if TYPE_CHECKING:
+    pass
+
+
+class Settings(BaseModel):
+    """Base of everything a user can set: immutable, typo-proof, hashable by `fingerprint`.
+
+    Identities name a class by its bare name, so that moving it changes none. Where two classes would share a name, one
+    is given another (`class Recipe(Settings, identity="CorpusRecipe")`). A class whose meaning changes raises its
+    version (`class Recent(Replay, version=2)`), which gives its values new identities.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    identity_name: ClassVar[str] = "Settings"
+
+    def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
+        super().__init_subclass__(**config)
+        name = identity or cls.__name__
+        cls.identity_name = name if version == 1 else f"{name}@{version}"
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def parse(kind: type[S], data: Any, where: str) -> S:
+    """`data` as a `kind`; raises InputError with one line that names the field and what is allowed there."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    try:
+        return kind.model_validate(dict(data))
+    except ValidationError as error:
+        raise InputError(f"{where}: {_one_line(error, kind)}") from None
+
+
+def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
+    """The settings file `name`: a path or URI, or the name of a YAML packaged in `folder` (e.g. "platform/studies").
+
+    A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
+    the file that says so; see `merged`). `sets` are applied to what comes of it.
+    """
+    data, where = resolved(name, folder, sets)
+    return parse(kind, data, where)
+
+
+def resolved(name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """The settings file as one mapping, with all that it extends and `sets` applied, and what to call it in errors."""
+    data, where = _read(name, folder, ())
+    for assignment in sets:
+        _assign(data, assignment)
+    return data, where
+
+
+def names(name: str, folder: str, key: str) -> bool:
+    """Whether the settings file `name`, with all that it extends, gives a setting of this name."""
+    return key in _read(name, folder, ())[0]
+
+
+def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes` over `whole`: mappings merge, anything else replaces; so does a mapping of another `kind`."""
+    out = {**whole, **changes}
+    for key in whole.keys() & changes.keys():
+        old, new = whole[key], changes[key]
+        if isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind"):
+            out[key] = merged(old, new)
+    return out
+
+
+def packaged(folder: str) -> list[str]:
+    """Names of the YAML files that come with the package in `folder`."""
+    return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
+
+
+def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """A file's settings over those of the file it extends, and what to call it. `above`: the files that led here."""
+    text, where = _read_named(name, folder)
+    if where in above:
+        raise InputError(f"{where}: extends itself")
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    if "extends" not in data:
+        return data, where
+    other = data.pop("extends")
+    if not isinstance(other, str):
+        raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
+    try:
+        whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
+    except InputError as error:
+        raise InputError(f"{where}: extends: {error}") from None
+    return merged(whole, data), where
+
+
+def _beside(file: str, other: str, folder: str) -> str:
+    """What `file` means by `other`."""
+    if "://" in other or other in packaged(folder):
+        return other
+    scheme, colon, path = file.rpartition("://")
+    return scheme + colon + posixpath.normpath(posixpath.join(posixpath.dirname(path), other))
+
+
+def _read_named(name: str, folder: str) -> tuple[str, str]:
+    if "://" in name:
+        import fsspec
+
+        try:
+            with fsspec.open(name, "rt") as file:
+                return file.read(), name
+        except (OSError, ValueError, ImportError) as error:  # ValueError: a protocol nobody knows, or no text
+            raise InputError(f"{name}: cannot be read: {error}") from None
+    path = Path(name)
+    try:
+        if path.is_file():
+            return path.read_text(), name
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: cannot be read: {error}") from None
+    resource = files("ticlm").joinpath(folder, f"{name}.yaml")
+    if "/" not in name and resource.is_file():
+        return resource.read_text(), f"{name} (packaged)"
+    raise InputError(
+        f"{name}: no such file, and no packaged name; packaged are: {', '.join(packaged(folder)) or 'none'}"
+    )
+
+
+def _assign(data: dict[str, Any], assignment: str) -> None:
+    path, equals, text = assignment.partition("=")
+    if not equals or not path:
+        raise InputError(f"--set {assignment}: expected KEY.KEY=VALUE")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InputError(f"--set {assignment}: {text!r} is not a YAML value") from None
+    *parents, last = path.split(".")
+    node: Any = data
+    for key in parents:
+        node = _child(node, key, assignment)
+    if isinstance(node, list):
+        node[_position(node, last, assignment)] = value
+    else:
+        node[last] = value
+
+
+def _child(node: Any, key: str, assignment: str) -> Any:
+    if isinstance(node, list):
+        return node[_position(node, key, assignment)]
+    child = node.setdefault(key, {})
+    if not isinstance(child, dict | list):
+        raise InputError(f"--set {assignment}: {key} is {child!r}, it has no keys to set")
+    return child
+
+
+def _position(node: list[Any], key: str, assignment: str) -> int:
+    if not key.isdigit() or int(key) >= len(node):
+        raise InputError(f"--set {assignment}: {key} is not a position in a list of {len(node)} (0 to {len(node) - 1})")
+    return int(key)

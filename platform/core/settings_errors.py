@@ -1,0 +1,85 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
+    """The first field that is wrong, under the alternative of its type that comes closest, and how many more are."""
+    found = error.errors()
+    wrong: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
+    for one in found:
+        at = one["loc"]
+        if one["type"] == "too_short" and any(e["loc"][: len(at)] == at for e in found if e is not one):
+            continue  # a list is said to be short of what is wrong in it
+        field = next((at[:i] for i, part in enumerate(at) if _is_type(part)), at)
+        wrong.setdefault(field, []).append(one)
+    same = next(iter(wrong.values()))
+    first = max(same, key=lambda one: (len(one["loc"]), one["type"] == "extra_forbidden"))
+    where = [str(part) for part in first["loc"] if not _is_type(part)]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return (f"{'.'.join(where)}: " if where else "") + _said(first, same, kind) + more
+
+
+def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[BaseModel]) -> str:
+    match error["type"]:
+        case "extra_forbidden":
+            alike = (e["loc"] for e in same if e["type"] == "extra_forbidden" and e["loc"][-1] == error["loc"][-1])
+            allowed = sorted({name for loc in alike for name in _fields_at(kind, loc)})
+            return f"unknown key; allowed: {', '.join(allowed)}" if allowed else "unknown key"
+        case "missing":
+            return "is required"
+        case "union_tag_not_found":
+            return "kind is required"
+    message = error["msg"].removeprefix("Value error, ")
+    got = error.get("input")
+    told = "got " in message or (isinstance(got, str) and repr(got) in message)
+    return f"{message}, got {got!r}" if isinstance(got, str | int | float | bool | None) and not told else message
+
+
+def _is_type(part: int | str) -> bool:
+    """Whether a step of an error's path is no key of any file, but one of several types that were tried."""
+    return isinstance(part, str) and re.match(r"[A-Z]|constrained-|(int|str|float)$|.*\[", part) is not None
+
+
+def _fields_at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """Fields of the settings that hold `loc`, walking annotations where that is unambiguous."""
+    current: Any = kind
+    for part in loc[:-1]:
+        if isinstance(part, str) and "[" in part:
+            continue
+        found = _member(current, part)
+        if found is None:
+            return []
+        current = found
+    return list(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
+
+
+def _member(annotation: Any, part: int | str) -> Any:
+    candidates = [c for c in _settings_in(annotation)]
+    for candidate in candidates:
+        if part in candidate.model_fields:
+            return candidate.model_fields[part].annotation
+        tag = candidate.model_fields.get("kind")
+        if tag is not None and tag.default == part:
+            return candidate
+        if candidate.__name__ == part:
+            return candidate
+    return annotation if isinstance(part, int) else None
+
+
+def _settings_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    found: list[type[BaseModel]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        found += _settings_in(argument)
+    return found

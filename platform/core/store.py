@@ -1,0 +1,265 @@
+"""Roots, local or remote: files, attempts, and records that are written last.
+
+Each attempt at a piece of work writes under a folder of its own and nothing is ever renamed. The work counts as done
+once its `record.json` exists; that record is created only if absent, and names the attempt's files with their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+from pydantic import ValidationError
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import Settings
+
+RECORD = "record.json"
+FORMAT = 1
+HASHERS = 8
+"""Files hashed at once: hashing releases Python's lock, and a large checkpoint has a file per worker."""
+
+
+class Store:
+    """A folder on any filesystem that fsspec knows; paths are relative to it, with forward slashes."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = str(root).rstrip("/") or "/"
+        try:
+            self.fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
+        except (ImportError, ValueError) as error:
+            raise InputError(f"root {self.root}: {error}") from None
+        self.base = base.rstrip("/")
+        self.is_local = isinstance(self.fs, LocalFileSystem)
+
+    def __reduce__(self) -> tuple[type[Store], tuple[str]]:
+        return Store, (self.root,)
+
+    def __repr__(self) -> str:
+        return f"Store({self.root!r})"
+
+    def child(self, path: str) -> Store:
+        return Store(f"{self.root}/{path}")
+
+    def path(self, path: str = "") -> str:
+        """Full path for `self.fs`, without the protocol."""
+        return f"{self.base}/{path}" if path else self.base
+
+    def uri(self, path: str = "") -> str:
+        return str(self.fs.unstrip_protocol(self.path(path))) if not self.is_local else self.path(path)
+
+    def exists(self, path: str = "") -> bool:
+        return bool(self.fs.exists(self.path(path)))
+
+    def size(self, path: str) -> int:
+        return int(self.fs.size(self.path(path)))
+
+    def read(self, path: str) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path(path)))
+
+    def read_json(self, path: str) -> dict[str, Any]:
+        return cast(dict[str, Any], json.loads(self.read(path)))
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write or overwrite; on a local disk a reader sees the old bytes or the new ones, never a mixture."""
+        if not self.is_local:
+            self.fs.pipe_file(self.path(path), data)
+            return
+        temporary = self._write_aside(path, data)
+        os.replace(temporary, self.path(path))
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write only if absent, atomically; False where something is there already."""
+        if not self.is_local:
+            try:
+                self.fs.pipe_file(self.path(path), data, mode="create")  # a conditional put on s3:// and gs://
+                return True
+            except FileExistsError:
+                return False
+        temporary = self._write_aside(path, data)
+        try:
+            os.link(temporary, self.path(path))
+            return True
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(temporary)
+
+    def _write_aside(self, path: str, data: bytes) -> str:
+        folder = Path(self.path(path)).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        return temporary
+
+    def folders(self, path: str = "") -> list[str]:
+        """Names of the folders directly below `path`, sorted; none where `path` does not exist."""
+        return self._names(path, "directory")
+
+    def files(self, path: str = "") -> list[str]:
+        """Names of the files directly below `path`, sorted, without those being written."""
+        return [name for name in self._names(path, "file") if not name.startswith(".writing-")]
+
+    def _names(self, path: str, kind: str) -> list[str]:
+        try:
+            entries = self.fs.ls(self.path(path), detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(e["name"].rstrip("/").rsplit("/", 1)[-1] for e in entries if e["type"] == kind)
+
+    def walk(self, path: str = "") -> list[str]:
+        """Every file below `path`, relative to it, sorted."""
+        start = self.path(path)
+        return sorted(str(name)[len(start) :].lstrip("/") for name in self.fs.find(start))
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a folder with all it holds; no error where it is absent."""
+        with suppress(FileNotFoundError):
+            self.fs.rm(self.path(path), recursive=True)
+
+    def sync(self, path: str) -> None:
+        """Have a local file on the disk itself."""
+        if self.is_local:
+            handle = os.open(self.path(path), os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def sha256(self, path: str) -> str:
+        digest = hashlib.sha256()
+        with self.fs.open(self.path(path), "rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def upload(self, folder: Path, path: str) -> None:
+        """Copy the files of a local folder to `path`."""
+        for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+            target = f"{self.path(path)}/{file.relative_to(folder).as_posix()}"
+            if self.is_local:
+                Path(target).parent.mkdir(parents=True, exist_ok=True)
+            self.fs.put_file(str(file), target)
+
+    @contextmanager
+    def local(self, path: str) -> Iterator[Path]:
+        """The folder `path` as a local one: itself on a local root, else a copy that is deleted afterwards."""
+        if self.is_local:
+            yield Path(self.path(path))
+            return
+        with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
+            for name in self.walk(path):
+                target = Path(folder, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self.fs.get_file(f"{self.path(path)}/{name}", str(target))
+            yield Path(folder)
+
+    def check_writable(self) -> None:
+        """InputError in one line where nothing can be written here."""
+        probe = f".probe-{uuid.uuid4().hex}"
+        try:
+            self.write(probe, b"")
+            self.remove(probe)
+        except OSError as error:
+            raise InputError(f"root {self.root} is not writable: {error.strerror or error}") from None
+
+
+class StoredFile(Settings):
+    path: str
+    size: int
+    sha256: str
+
+
+class Record(Settings):
+    """What was finished: the files of the attempt that finished it, and what is to be known `about` it."""
+
+    format: int
+    attempt: str
+    created: str
+    files: tuple[StoredFile, ...]
+    about: Any
+
+    def file(self, path: str) -> StoredFile:
+        return next(f for f in self.files if f.path == path)
+
+
+class Attempt:
+    """One try at the work that lives in `folder`: files under `folder/<attempt>/`, then a record, last of all."""
+
+    def __init__(self, store: Store, folder: str, name: str | None = None) -> None:
+        self.store, self.folder = store, folder
+        self.name = name or f"{time.strftime('%Y%m%dT%H%M%S')}-{uuid.uuid4().hex[:8]}"
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.name}"
+
+    def publish(self, about: Mapping[str, Any], paths: list[str] | None = None) -> Record:
+        """Write the record naming every file of this attempt (or just `paths`, relative to it), and return the record
+        that now stands: this one, or that of a rival who was first."""
+        names = self.store.walk(self.path) if paths is None else paths
+
+        def entry(name: str) -> StoredFile:
+            path = f"{self.path}/{name}"
+            self.store.sync(path)  # a record must not outlive the files it names when the power goes
+            return StoredFile(path=name, size=self.store.size(path), sha256=self.store.sha256(path))
+
+        with ThreadPoolExecutor(HASHERS) as pool:
+            entries = list(pool.map(entry, names))
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
+        data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
+        if not self.store.create(f"{self.folder}/{RECORD}", data):
+            standing = read_record(self.store, self.folder)
+            assert standing is not None
+            return standing
+        return record
+
+
+def read_record(store: Store, folder: str) -> Record | None:
+    """The record of the work in `folder`, or None where it was never finished."""
+    try:
+        return Record.model_validate_json(store.read(f"{folder}/{RECORD}"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValidationError as error:
+        what = error.errors()[0]["msg"]
+        raise InputError(f"{store.uri(folder)}/{RECORD} is damaged ({what}); remove it to redo this work") from None
+
+
+def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
+    """What is wrong with the files a record names, one line each; empty where all is well."""
+    record = read_record(store, folder)
+    if record is None:
+        return [f"{folder}: no record"]
+
+    def problem(entry: StoredFile) -> str | None:
+        path = f"{folder}/{record.attempt}/{entry.path}"
+        if not store.exists(path):
+            return f"{path}: missing"
+        if store.size(path) != entry.size:
+            return f"{path}: {store.size(path)} bytes, the record says {entry.size}"
+        if hashes and store.sha256(path) != entry.sha256:
+            return f"{path}: its hash differs from the record's"
+        return None
+
+    with ThreadPoolExecutor(HASHERS) as pool:
+        return [found for found in pool.map(problem, record.files) if found is not None]

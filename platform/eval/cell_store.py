@@ -1,0 +1,84 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+from ticlm.platform.tasks.cell import Cell
+
+FORMAT = 1
+
+
+def write_cells(store: Store, cells: Sequence[Cell]) -> None:
+    """Keep cells, one file per checkpoint; cells that are there already stay as they are."""
+    by_weights: dict[str, dict[tuple[str, ...], Cell]] = defaultdict(dict)
+    for cell in cells:
+        by_weights[cell.weights].setdefault(cell.place, cell)
+    for weights, mine in sorted(by_weights.items()):
+        rows = [mine[place] for place in sorted(mine)]
+        name = fingerprint((FORMAT, weights, *sorted(mine)))[:32]
+        store.create(f"{_folder(weights)}/{name}.parquet", _to_parquet(rows))
+
+
+def read_cells(store: Store, weights: str) -> list[Cell]:
+    """All cells of a checkpoint, ordered by what they measure; none where nothing was ever scored.
+
+    Raises InputError naming the file where one is damaged. Of a cell that stands in two files (two writers whose work
+    overlapped) the one in the file that sorts first counts, for every reader.
+    """
+    found: dict[tuple[str, ...], Cell] = {}
+    for name in store.files(_folder(weights)):
+        for cell in _read(store, f"{_folder(weights)}/{name}", weights):
+            found.setdefault(cell.place, cell)
+    return [found[place] for place in sorted(found)]
+
+
+def _folder(weights: str) -> str:
+    return f"cells/{weights[:16]}"
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kinds = {"value": pa.float64(), "n": pa.int64(), "stderr": pa.float64()}
+    fields = [pa.field(name, kinds.get(name, pa.string()), name == "stderr") for name in Cell.model_fields]
+    return pa.schema(fields, {b"format": str(FORMAT).encode()})
+
+
+def _to_parquet(cells: Sequence[Cell]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    table = pa.Table.from_pylist([cell.model_dump() for cell in cells], _schema())
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return sink.getvalue()
+
+
+def _read(store: Store, path: str, weights: str) -> list[Cell]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
+        table = pq.ParquetFile(io.BytesIO(store.read(path)), page_checksum_verification=True).read()
+        if not table.schema.equals(_schema(), check_metadata=True):
+            raise ValueError("its columns are not those of format 1")
+        cells = [Cell.model_validate(row) for row in table.to_pylist()]
+        if any(cell.weights != weights for cell in cells):
+            raise ValueError(f"it holds cells of a checkpoint other than {weights}")
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = f"{error.error_count()} values are not allowed" if isinstance(error, ValidationError) else error
+        raise InputError(f"{store.uri(path)} is damaged ({reason}); remove it to score its cells again") from None
+    return cells

@@ -1,0 +1,178 @@
+"""A model folder, evaluated without a study: `ticlm eval MODEL --tasks FILE`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, field_validator
+
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval import fanout, model_folder
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.eval.cells import Job, Unit, cell_key
+from ticlm.platform.eval.fanout import counted
+from ticlm.platform.study import data as corpora
+from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.packed_rows import PerplexityOn
+from ticlm.platform.tasks.static.task import Static
+from ticlm.platform.tasks.union import AnyTask
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.examples import Examples
+
+FOLDER = "platform/evaluations"
+"""Where files of tasks are packaged."""
+
+
+class Scoring(Settings):
+    """What a model is asked; all but `evaluations` changes no number."""
+
+    evaluations: tuple[AnyTask, ...] = Field(min_length=1)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    evaluation_rows: int = Field(64, gt=0)
+    threads: int = Field(1, gt=0)
+
+    @field_validator("evaluations")
+    @classmethod
+    def _once(cls, tasks: tuple[AnyTask, ...]) -> tuple[AnyTask, ...]:
+        names = [task.id for task in tasks]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice} is named twice; give each its own name")
+        return tasks
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number: of a task, and of the period that it is about (empty where it has none)."""
+
+    task: str
+    period: str
+    found: Measurement
+
+
+def unit(store: Store, name: str, scoring: Scoring) -> Unit:
+    """All that a model is to be asked; `name` is a folder, a URI, or how a round's id in the root begins.
+
+    InputError where it is no causal model, where the data of a task are not there, or not for this model.
+    """
+    folder = model_folder.find(store.root, name)
+    model_folder.check_causal(folder)
+    weights = model_folder.weights(folder)
+    jobs = []
+    for task in scoring.evaluations:
+        hashes, place = _data(task, store, folder)
+        cells = ((label, cell_key(weights, task, label, data, Causal())) for label, data in hashes.items())
+        jobs.append(Job(task, place, tuple(cells)))
+    return Unit(
+        root=store.root,
+        weights=weights,
+        folder=folder,
+        objective=Causal(),
+        jobs=tuple(jobs),
+        rows=scoring.evaluation_rows,
+        threads=scoring.threads,
+        device=scoring.device,
+    )
+
+
+def run(asked: Unit, show: Show = SILENT) -> None:
+    """Score what has no value yet, in this process."""
+    if evaluation.left(Store(asked.root), asked.weights, list(asked.jobs)):
+        with counted([asked], show) as through:
+            fanout.here([asked], through)
+
+
+def scores(asked: Unit) -> list[Score]:
+    """What was found, in the order of the tasks."""
+    found: dict[str, list[Cell]] = {}
+    for cell in read_cells(Store(asked.root), asked.weights):
+        found.setdefault(cell.key, []).append(cell)
+    rows: list[Score] = []
+    for job in asked.jobs:
+        mine = [cell for _, key in job.cells for cell in found.get(key, [])]
+        if isinstance(job.task, Static):
+            rows += [Score(job.task.id, "", one) for one in job.task.rows(mine)]
+        else:
+            rows += [Score(job.task.id, cell.evaluated, _measurement(cell)) for cell in mine]
+    return rows
+
+
+def _measurement(cell: Cell) -> Measurement:
+    return Measurement(cell.metric, cell.value, cell.n, cell.stderr, cell.source)
+
+
+def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
+    """Hashes of what a task reads by period or part, and where that lies."""
+    if task.prepare is not None:
+        raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
+    if isinstance(task, Static):
+        return task.hashes(), ""
+    if task.elsewhere is None:
+        raise InputError(
+            f"evaluations.{task.name}: reads a study's own corpus; give kind: perplexity-on, and the corpus"
+        )
+    data: Corpus | Examples
+    data = _corpus(task, store, folder) if isinstance(task, PerplexityOn) else corpora.examples(task.elsewhere, store)
+    splits = {label: data.split(label, task.split) for label in data.periods}
+    if not any(split.rows for split in splits.values()):
+        raise InputError(f"evaluations.{task.name}: {data.info.id} has nothing in {task.split}")
+    return {label: split.sha256 for label, split in splits.items() if split.rows}, data.store.uri()
+
+
+def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
+    """The corpus of a task; InputError where its rows are not in this model's tokens, or longer than its window."""
+    from ticlm.platform.core.corpus import Corpus
+
+    uri = corpora.uri_of(task.corpus, store)
+    assert uri is not None
+    corpus, model = Corpus.open(uri), Store(folder)
+    own = model.sha256("tokenizer.json") if model.exists("tokenizer.json") else None
+    if own != corpus.info.tokenizer.sha256:
+        what = "has no tokenizer.json to compare with" if own is None else "has another tokenizer than"
+        raise InputError(
+            f"evaluations.{task.name}: {folder} {what} corpus {corpus.info.id}, which was cut into its tokens; "
+            "document-perplexity reads text and compares models in bits per byte"
+        )
+    config = json.loads(model.read("config.json"))
+    window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
+    longest = max(column.length for column in corpus.info.columns) - 1
+    if window is not None and longest > window:
+        raise InputError(
+            f"evaluations.{task.name}: rows of corpus {corpus.info.id} have {longest} tokens, and {folder} reads "
+            f"{window} at most"
+        )
+    return corpus
+
+
+def table(rows: list[Score]) -> Table:
+    """The scores for a person to read."""
+    from rich.table import Table
+
+    made = Table(box=None, header_style="bold")
+    for name in ("task", "period", "source", "metric"):
+        made.add_column(name)
+    for name in ("value", "± stderr", "n"):
+        made.add_column(name, justify="right")
+    for row in rows:
+        one = row.found
+        error = "" if one.stderr is None else f"{one.stderr:.4f}"
+        made.add_row(row.task, row.period, one.source, one.metric, f"{one.value:.4f}", error, f"{one.n:,}")
+    return made
+
+
+def as_json(asked: Unit, rows: list[Score]) -> str:
+    """The model, and the scores with everything that is known of them."""
+    found = [{"task": row.task, "period": row.period, **asdict(row.found)} for row in rows]
+    return json.dumps({"model": asked.folder, "weights": asked.weights, "scores": found}, indent=1)

@@ -1,0 +1,162 @@
+"""How likely a model finds text: losses of packed rows, log-likelihoods of whole documents, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from ticlm.platform.eval.logits import Head, scoring
+
+
+def row_losses(module: nn.Module, tokens: Tensor, batch_tokens: int | None = None) -> Tensor:
+    """−ln P of the L labels of each packed row, summed: [rows, L+1] token ids -> [rows] float64 on the CPU.
+
+    The numbers do not depend on `batch_tokens` beyond rounding (1e-4 in float32).
+    """
+    rows = [Window(row, len(row) - 1) for row in tokens.cpu().numpy()]
+    losses = window_losses(module, rows, batch_tokens)
+    return torch.tensor([row.sum(dtype=np.float64) for row in losses], dtype=torch.float64)
+
+
+def rolling(
+    module: nn.Module,
+    documents: Sequence[Sequence[int]],
+    window: int,
+    prefix: int,
+    batch_tokens: int | None = None,
+) -> list[float]:
+    """ln P of each document, every token scored once, the first one after `prefix` (the end-of-text token).
+
+    The same numbers as lm-evaluation-harness' `loglikelihood_rolling` with a maximum length of `window`. An empty
+    document has log-likelihood 0.
+    """
+    losses = token_losses(module, documents, window, prefix, batch_tokens)
+    return [-float(document.sum(dtype=np.float64)) for document in losses]
+
+
+def token_losses(
+    module: nn.Module,
+    documents: Sequence[ArrayLike],
+    window: int,
+    prefix: int | Sequence[int],
+    batch_tokens: int | None = None,
+    stride: int | None = None,
+) -> list[NDArray[np.float32]]:
+    """−ln P of every token of every document, in windows as in `rolling`, or that move on by `stride`; `prefix` stands
+    before the first token, one for all documents or one for each."""
+    cut: list[Window] = []
+    ends: list[int] = []
+    before = [prefix] * len(documents) if isinstance(prefix, int) else prefix
+    for first, ids in zip(before, documents, strict=True):
+        document = np.asarray(ids, np.int64)
+        text = np.concatenate([[first], document])
+        cut += [
+            Window(text[start : end + 1], end - done) for start, done, end in windows(len(document), window, stride)
+        ]
+        ends.append(len(cut))
+    losses = window_losses(module, cut, batch_tokens)
+    empty = np.zeros(0, np.float32)
+    return [np.concatenate([empty, *losses[start:end]]) for start, end in zip([0, *ends], ends)]
+
+
+def windows(length: int, window: int, stride: int | None = None) -> Iterator[tuple[int, int, int]]:
+    """Windows over a document of `length` tokens: (start, done, end). Positions start..end of the prefixed document are
+    the inputs, and the document's own tokens done..end are the labels that its earlier windows have not scored.
+
+    Each moves on by `stride`, so that a token has at least window − stride others before it once the document has. By
+    default they are disjoint, but for the last, which reaches back for as much context as fits.
+    """
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}")
+    step = window if stride is None else stride
+    if not 1 <= step <= window:
+        raise ValueError(f"stride must be from 1 to the window, {window}, got {stride}")
+    done = 0
+    while done < length:
+        end = min(done + (step if done else window), length)
+        yield max(0, end - window), done, end
+        done = end
+
+
+class Window(NamedTuple):
+    """Token ids of which the last `scored` are labels to score; all but the last are inputs."""
+
+    tokens: NDArray[np.int64]
+    scored: int
+
+
+class Scores(NamedTuple):
+    """Of each label: −ln P, and how far its logit is below the highest, 0 where it is what the model would say."""
+
+    losses: NDArray[np.float32]
+    below: NDArray[np.float32]
+
+
+def window_losses(
+    module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None
+) -> list[NDArray[np.float32]]:
+    """−ln P of each window's scored labels, in the order given."""
+    return [scores.losses for scores in window_scores(module, windows, batch_tokens)]
+
+
+def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None) -> list[Scores]:
+    """What came of each window's scored labels, in the order given.
+
+    The model sees the longest first, in batches of at most `batch_tokens` inputs (a longer window goes alone); by
+    default as many as suit the device.
+    """
+    scores = [Scores(*np.zeros((2, 0), np.float32))] * len(windows)
+    wanted = [i for i, window in enumerate(windows) if window.scored]
+    if not wanted:
+        return scores
+    with scoring(module) as head:
+        lengths = {i: len(windows[i].tokens) - 1 for i in wanted}
+        batches = list(batched(lengths, batch_size(module, head.batch_tokens(batch_tokens))))
+        # Scores stay on the device until the end, so that it never waits for the next batch to be put together.
+        found = torch.cat([_batch_scores(head, [windows[i] for i in batch]) for batch in batches], 1)
+    order = [i for batch in batches for i in batch]
+    ends = np.cumsum([windows[i].scored for i in order])[:-1]
+    for i, values in zip(order, np.split(found.cpu().numpy(), ends, axis=1)):
+        scores[i] = Scores(*values)
+    return scores
+
+
+def batch_size(module: nn.Module, batch_tokens: int) -> int:
+    """Inputs in a batch: one row where a model reads it by how long the longest beside it is (rotary embeddings of kind
+    longrope or dynamic)."""
+    config = getattr(module, "config", None)
+    rotary = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kinds = {str(one.get("rope_type", one.get("type"))) for one in (rotary, *_mappings(rotary))}
+    return 1 if kinds & {"longrope", "dynamic", "su"} else batch_tokens
+
+
+def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [one for one in value.values() if isinstance(one, Mapping)]
+
+
+def batched(lengths: Mapping[int, int], batch_tokens: int) -> Iterator[list[int]]:
+    """Keys of `lengths`, longest first, cut so that a batch padded to its first holds at most `batch_tokens`."""
+    order = sorted(lengths, key=lambda i: -lengths[i])
+    start = 0
+    while start < len(order):
+        fit = max(1, batch_tokens // lengths[order[start]])
+        yield order[start : start + fit]
+        start += fit
+
+
+def _batch_scores(head: Head, batch: Sequence[Window]) -> Tensor:
+    """Scores [2, labels scored] of a batch, padded on the right where a causal model does not look."""
+    longest = max(len(w.tokens) for w in batch) - 1
+    inputs = np.zeros((len(batch), longest), np.int64)
+    scored = np.zeros((len(batch), longest), bool)
+    for row, (tokens, count) in enumerate(batch):
+        inputs[row, : len(tokens) - 1] = tokens[:-1]
+        scored[row, len(tokens) - 1 - count : len(tokens) - 1] = True
+    labels = np.concatenate([w.tokens[len(w.tokens) - w.scored :] for w in batch]).astype(np.int64)
+    arrays = (inputs, np.flatnonzero(scored), labels)
+    return head.scores(*(torch.from_numpy(array).to(head.device) for array in arrays))

@@ -1,0 +1,65 @@
+"""Model folders: a finished round's, by its id or its place, or any in Hugging Face's format."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.study.identity import content, weights_of
+
+CAUSAL = ("ForCausalLM", "LMHeadModel")
+"""How the names of architectures end that go on with a text."""
+TOKENIZERS = (".txt", ".model", ".tiktoken")
+"""Suffixes of files that tokenizers are in, beside JSON."""
+
+
+def find(root: str, name: str) -> str:
+    """Path or URI of a model folder: the one of this name, or that of the finished round in the root whose id begins
+    with it. InputError where there is no such round."""
+    if "://" in name:
+        return name.rstrip("/")
+    path = Path(os.path.expanduser(name))
+    if path.is_dir():
+        return str(path.resolve())
+    store = Store(root)
+    matches = [found for found in store.folders("rounds") if found.startswith(name)]
+    if len(matches) != 1:
+        have = ", ".join(found[:8] for found in store.folders("rounds")[:8]) or "none"
+        raise InputError(
+            f"{name}: {len(matches)} rounds start with it in {root}, and it is no model folder; there are {have} …"
+        )
+    record = read_record(store, f"rounds/{matches[0]}")
+    if record is None:
+        raise InputError(f"round {matches[0][:8]} is not finished")
+    return store.uri(f"rounds/{matches[0]}/{record.attempt}/model")
+
+
+def weights(folder: str) -> str:
+    """What a model's cells are kept by: of a finished round its weights, as in every study; of any other folder all
+    that it holds, because there the same weights may stand beside another configuration or tokenizer."""
+    rounds, *place = folder.rsplit("/", 3)
+    if len(place) == 3 and place[2] == "model":
+        record = read_record(Store(rounds), place[0])
+        if record is not None and record.attempt == place[1]:
+            return weights_of(record)
+    return content(folder, TOKENIZERS)
+
+
+def check_causal(folder: str) -> None:
+    """InputError where it is no model folder, or its model does not go on with a text."""
+    try:
+        config = json.loads(Store(folder).read("config.json"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{folder}: no config.json there, so no model folder") from None
+    except ValueError:
+        raise InputError(f"{folder}/config.json: not JSON") from None
+    if not isinstance(config, dict):
+        raise InputError(f"{folder}/config.json: not the configuration of a model")
+    names = config.get("architectures") or []
+    if config.get("is_encoder_decoder"):
+        raise InputError(f"{folder} is an encoder-decoder; without a study only causal models can be evaluated")
+    if names and not any(name.endswith(CAUSAL) for name in names):
+        raise InputError(f"{folder} is a {names[0]}, not a causal language model")

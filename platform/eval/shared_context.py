@@ -1,0 +1,129 @@
+"""Several continuations of one context, such as the choices of a question, scored in one reading of the context.
+
+A question is one row: the context, then the continuations one after another. Each continuation sees the context and
+itself, and stands at the positions that it would have right behind the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ticlm.platform.eval.likelihood import Scores, Window, batch_size, batched, window_losses, window_scores
+from ticlm.platform.eval.logits import Head, scoring
+
+LONGEST = 1 << 13
+"""Inputs in a row: what each may look at takes the square of it, 64 MB here, and a quarter of a GB as float32."""
+Tokens = NDArray[np.int64]
+
+
+class Branches(NamedTuple):
+    """A context, of at least one token, and what may follow it, each at least a token long."""
+
+    context: Tokens
+    continuations: list[Tokens]
+
+
+def branch_scores(
+    module: nn.Module, questions: Sequence[Branches], batch_tokens: int | None = None
+) -> list[list[Scores]]:
+    """What came of every token of every continuation after its context, in the order given.
+
+    The same numbers as of a window for each continuation (1e-4 in float32), which is how a model is asked that cannot
+    read branches: one with a recurrent state, or with a window of attention of its own.
+    """
+    several = {i for i, question in enumerate(questions) if len(question.continuations) > 1 and _fits(question)}
+    if several and not _reads_branches(module):
+        several = set()
+    alone = [(i, k) for i, q in enumerate(questions) if i not in several for k in range(len(q.continuations))]
+    cut = [_window(questions[i], k) for i, k in alone]
+    found: dict[tuple[int, int], Scores] = dict(zip(alone, window_scores(module, cut, batch_tokens)))
+    if several:
+        rows = {i: _row(questions[i]) for i in several}
+        with scoring(module) as head:
+            batches = list(batched({i: len(row.ids) for i, row in rows.items()}, head.batch_tokens(batch_tokens)))
+            scores = torch.cat([_batch_scores(head, [rows[i] for i in batch]) for batch in batches], 1)
+        places = [(i, k) for batch in batches for i in batch for k in range(len(questions[i].continuations))]
+        ends = np.cumsum([len(questions[i].continuations[k]) for i, k in places])
+        found.update(zip(places, (Scores(*part) for part in np.split(scores.cpu().numpy(), ends[:-1], axis=1))))
+    return [[found[i, k] for k in range(len(q.continuations))] for i, q in enumerate(questions)]
+
+
+def _fits(question: Branches) -> bool:
+    return len(question.context) + sum(map(len, question.continuations)) <= LONGEST
+
+
+def _window(question: Branches, k: int) -> Window:
+    continuation = question.continuations[k]
+    return Window(np.concatenate([question.context, continuation]), len(continuation))
+
+
+class _Row(NamedTuple):
+    """A question as inputs of the model. `branch` [length] is 0 for the context, then 1, 2, …; label i is predicted at
+    input `where[i]`."""
+
+    ids: Tokens
+    positions: Tokens
+    branch: Tokens
+    where: Tokens
+    labels: Tokens
+
+
+def _row(question: Branches) -> _Row:
+    context, continuations = question.context, question.continuations
+    inputs = [len(one) - 1 for one in continuations]  # the last token of each is only a label
+    starts = len(context) + np.cumsum([0, *inputs])
+    return _Row(
+        ids=np.concatenate([context, *(one[:-1] for one in continuations)]),
+        positions=np.concatenate([np.arange(len(context)), *(len(context) + np.arange(n) for n in inputs)]),
+        branch=np.repeat(np.arange(len(inputs) + 1), [len(context), *inputs]),
+        where=np.concatenate([[len(context) - 1, *range(start, start + n)] for start, n in zip(starts, inputs)]),
+        labels=np.concatenate(continuations),
+    )
+
+
+def _batch_scores(head: Head, rows: Sequence[_Row]) -> Tensor:
+    """Scores [2, labels] of rows, padded on the right with what only itself sees."""
+    longest = max(len(row.ids) for row in rows)
+    ids, positions = np.zeros((2, len(rows), longest), np.int64)
+    branch = np.full((len(rows), longest), -1, np.int64)
+    for number, row in enumerate(rows):
+        length = len(row.ids)
+        ids[number, :length], positions[number, :length] = row.ids, row.positions
+        branch[number, :length] = row.branch
+    where = np.concatenate([number * longest + row.where for number, row in enumerate(rows)])
+    arrays = (ids, where, np.concatenate([row.labels for row in rows]), positions, branch)
+    ids_, where_, labels, positions_, branch_ = (torch.from_numpy(array).to(head.device) for array in arrays)
+    return head.scores(ids_, where_, labels, position_ids=positions_, attention_mask=_sight(branch_))
+
+
+def _sight(branch: Tensor) -> Tensor:
+    """Which inputs each input may look at [rows, 1, length, length]: those before it of the context and its branch."""
+    length = branch.shape[1]
+    before = torch.ones(length, length, dtype=torch.bool, device=branch.device).tril()
+    seen = (branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None])
+    return (seen & before)[:, None]
+
+
+def _reads_branches(module: nn.Module) -> bool:
+    """Whether the model reads a small question as it reads its continuations one by one. What attends to no more than
+    so many tokens could not be told by that, so its settings are asked first."""
+    config: Any = getattr(module, "config", None)
+    kinds = getattr(config, "layer_types", None)
+    limited = set(kinds) - {"full_attention"} if kinds else getattr(config, "sliding_window", None)
+    if limited or batch_size(module, 2) == 1:
+        return False
+    tokens = np.arange(7, dtype=np.int64) % 5
+    question = Branches(tokens[:3], [tokens[3:6], tokens[4:7]])
+    try:
+        with scoring(module) as head:
+            together = _batch_scores(head, [_row(question)])[0].cpu().numpy()
+    except (TypeError, ValueError, RuntimeError, IndexError):  # it takes no such mask or positions
+        return False
+    apart = np.concatenate(window_losses(module, [_window(question, k) for k in range(2)]))
+    return bool(np.allclose(together, apart, rtol=0, atol=1e-4 if apart.dtype == np.float32 else 1e-2))

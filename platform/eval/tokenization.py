@@ -1,0 +1,97 @@
+"""Texts as a model's tokens: which characters each stands for, and where a continuation's begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ticlm.platform.tasks.answerer import Cut
+
+
+class Encoded(NamedTuple):
+    """A text's tokens, and the characters [start, end) that each stands for, [tokens, 2]. Of a character that is cut
+    into several tokens, each stands for all of it."""
+
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+class Encoder:
+    """A tokenizer whose tokens a model knows, without the tokens that it would add to a text. `where` is named in
+    errors."""
+
+    def __init__(self, tokenizer: Any, vocabulary: int, where: str) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise InputError(f"{where}: its tokenizer does not say where tokens stand in a text (not a fast one)")
+        self._tokenizer, self._vocabulary, self._where = tokenizer, vocabulary, where
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """The tokens of each text; InputError where the model has no embedding for one."""
+        if not texts:
+            return []
+        found = self._tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            verbose=False,
+        )
+        pairs = zip(found["input_ids"], found["offset_mapping"], strict=True)
+        encoded = [Encoded(np.array(ids, np.int64), np.array(at, np.int64).reshape(-1, 2)) for ids, at in pairs]
+        highest = max((int(one.ids.max()) for one in encoded if len(one.ids)), default=0)
+        if highest >= self._vocabulary:
+            raise InputError(
+                f"{self._where}: its tokenizer gives token {highest}, and its model knows {self._vocabulary}; they do "
+                "not belong together"
+            )
+        return encoded
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Tokens of each context and of its continuation: those that the whole has, unless one of them reaches over the
+        border; then each of the two is cut into tokens by itself."""
+        contexts = dict.fromkeys(context for context, _ in pairs)
+        before = dict(zip(contexts, (one.ids for one in self.encode(list(contexts)))))
+        whole = [one.ids for one in self.encode([context + continuation for context, continuation in pairs])]
+        after: list[NDArray[np.int64]] = []
+        for (context, continuation), ids in zip(pairs, whole, strict=True):
+            border = len(before[context])
+            if np.array_equal(ids[:border], before[context]):
+                after.append(ids[border:])
+            else:
+                after.append(self.encode([continuation])[0].ids)
+        return [(before[context], ids) for (context, _), ids in zip(pairs, after, strict=True)]
+
+
+class Excerpt(NamedTuple):
+    """What of a text is read. `before` is the token of the text that stands before the first that is scored, None where
+    that is end-of-text; `bytes` are the UTF-8 bytes of all characters that scored tokens have a part in, with what
+    stands between them."""
+
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    before: int | None
+    bytes: int
+
+
+def excerpt(text: str, encoded: Encoded, cut: Cut) -> Excerpt:
+    """The tokens of a text that are scored, as `cut` has it."""
+    count = len(encoded.ids)
+    end = count if cut.first is None else min(cut.first, count)
+    start = 0 if cut.last is None else max(0, end - cut.last)
+    before = None
+    if not cut.scores_first and start < end:
+        before = int(encoded.ids[start])
+        start += 1
+    if start == end:
+        return Excerpt(encoded.ids[:0], encoded.offsets[:0], before, 0)
+    # From the end of the token before: a space that offsets leave out belongs to what follows it.
+    left = min(encoded.offsets[start - 1, 1], encoded.offsets[start, 0]) if start else 0
+    right = encoded.offsets[end - 1, 1] if end < count else len(text)
+    return Excerpt(encoded.ids[start:end], encoded.offsets[start:end], before, len(text[left:right].encode()))

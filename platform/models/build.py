@@ -1,0 +1,125 @@
+"""Models: a transformers config to a module, sharded or whole; published folders and back.
+
+The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) in the transformers architectures that come
+closest, with the same parameter count to the last one: `3b` is an OLMo-2, whose q/k norm too spans all heads at once;
+the published count of `1b` has no q/k norm, so it is a Llama. They differ in using RMSNorm where OpenLM has a gain-only
+LayerNorm, and OLMo-2 in norming the output of a block instead of its input.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
+
+from ticlm.methods.objectives import AnyObjective, Seq2Seq
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
+
+OPENLM = {"rms_norm_eps": 1e-5, "rope_theta": 10_000.0, "tie_word_embeddings": False, "vocab_size": 50_432}
+SHAPES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "model_type": "olmo2",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 192,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 512,
+    },
+    "1b": {
+        "model_type": "llama",
+        "hidden_size": 2048,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 5632,
+        "max_position_embeddings": 2048,
+        **OPENLM,
+    },
+    "3b": {
+        "model_type": "olmo2",
+        "hidden_size": 2560,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "intermediate_size": 6912,
+        "max_position_embeddings": 2048,
+        **OPENLM,
+    },
+}
+
+_MAKING = threading.RLock()
+"""Held while a module is made: transformers swaps functions of torch and its own for that time, and two threads that do
+so leave the wrong ones behind."""
+
+
+def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> PretrainedConfig:
+    """The transformers config of a study's model for a tokenizer of `vocab_size` tokens."""
+    ends = {"eos_token_id": end_of_text, "bos_token_id": end_of_text, "pad_token_id": None, "use_cache": False}
+    try:
+        made = _config(model, {"vocab_size": vocab_size}, ends)
+    except InputError:
+        raise
+    except Exception as error:  # transformers checks with errors of many kinds
+        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
+    if made.vocab_size < vocab_size:
+        raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
+    return made
+
+
+def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> PretrainedConfig:
+    match model:
+        case PresetModel(name=name, changes=changes):
+            return AutoConfig.for_model(**{**vocabulary, **SHAPES[name], **ends, **json.loads(changes)})
+        case ConfigModel(model_type=model_type, config=text):
+            return AutoConfig.for_model(model_type, **{**vocabulary, **ends, **json.loads(text)})
+        case FolderModel(path=path):
+            with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
+                try:
+                    Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
+                except FileNotFoundError:
+                    raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
+                return AutoConfig.from_pretrained(folder)
+
+
+def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
+    """All parameters, embeddings included, tied ones once."""
+    with torch.device("meta"):
+        return sum(p.numel() for p in _from_config(made, objective).parameters())
+
+
+def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[int, ...]]:
+    """Of every weight by name."""
+    with torch.device("meta"):
+        return {name: tuple(value.shape) for name, value in _from_config(made, objective).state_dict().items()}
+
+
+def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
+    """Training FLOPs per token: 6N, and 6N + 12·layers·width·length with attention (PaLM, appendix B)."""
+    layers = int(getattr(made, "num_hidden_layers", 0) or 0)
+    width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
+    return 6 * parameters, 6 * parameters + 12 * layers * width * length
+
+
+def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
+    family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
+    try:
+        with _MAKING:
+            return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
+
+
+def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
+    """A module with random weights that depend on `seed` alone."""
+    with _MAKING, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        module: nn.Module = _from_config(made, objective)
+        return module

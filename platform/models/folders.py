@@ -1,0 +1,148 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import nn
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
+
+from ticlm.methods.objectives import AnyObjective, Seq2Seq
+from ticlm.methods.seams import Adapter
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.seeds import keyed
+from ticlm.platform.models.build import _MAKING, _from_config
+
+ADAPTERS = "adapters.json"
+
+
+ADAPTER_WEIGHTS = "adapters.safetensors"
+
+
+OBJECTIVE = "objective.json"
+
+
+def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
+    """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt and
+    named in `ticlm_adapters`. Without an objective, it is the one that a published folder names, or causal."""
+    kind = objective.kind if objective is not None else _kind(folder)
+    family = AutoModelForSeq2SeqLM if kind == Seq2Seq().kind else AutoModelForCausalLM
+    try:
+        how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
+        with _MAKING:
+            module, found = family.from_pretrained(folder, output_loading_info=True, **how)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
+            raise  # the disk's or the device's, not the folder's
+        raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
+    if found["missing_keys"]:
+        raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
+    stack = adapters(folder)
+    if stack:
+        from safetensors.torch import load_file
+
+        for depth, adapter in enumerate(stack):
+            extend(module, adapter, depth)
+        missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
+        if missing.unexpected_keys:
+            raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: unknown weights {missing.unexpected_keys[0]}")
+    module.ticlm_adapters = stack
+    return module  # type: ignore[no-any-return]
+
+
+def _kind(folder: Path) -> str:
+    path = folder / OBJECTIVE
+    return str(json.loads(path.read_text())["kind"]) if path.exists() else "causal"
+
+
+def adapters(folder: Path) -> list[Adapter]:
+    """Return the stack of adapters saved in a folder, bottom first. Raises InputError if a class is not found."""
+    path = folder / ADAPTERS
+    entries = json.loads(path.read_text()) if path.exists() else []
+    return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
+
+
+def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
+    """Freeze what is there and add an adapter on top, its random weights a function of `seed` and `depth` alone; raises
+    where the adapter breaks the naming contract."""
+    module.requires_grad_(False)
+    before = {name for name, _ in module.named_parameters()}
+    with _MAKING, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
+        adapter.add(module, depth)
+    added = [name for name, _ in module.named_parameters() if name not in before]
+    if not added or any(f"adapter_{depth}" not in name.split(".") for name in added):
+        raise TypeError(f"{type(adapter).__name__} must add parameters named adapter_{depth}, got {added[:3]}")
+
+
+def publish(
+    state: Mapping[str, torch.Tensor],
+    made: PretrainedConfig,
+    objective: AnyObjective,
+    stack: list[Adapter],
+    folder: Path,
+) -> None:
+    """Write a folder that `from_pretrained` loads: config, safetensors, the objective's kind, adapters beside them."""
+    base = {name: value for name, value in state.items() if not _is_adapter(name)}
+    with torch.device("meta"):
+        module = _from_config(made, objective)
+    module.load_state_dict(base, strict=False, assign=True)
+    module.tie_weights()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _disk_errors(folder):
+        module.save_pretrained(folder)
+    (folder / OBJECTIVE).write_text(json.dumps({"kind": objective.kind}))
+    if stack:
+        from safetensors.torch import save_file
+
+        own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
+        with _disk_errors(folder):
+            save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+        entries = [
+            {"type": a.identity_name, "module": type(a).__module__, "settings": a.model_dump(mode="json")}
+            for a in stack
+        ]
+        (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    """safetensors tells a full disk only in the text of an error of its own."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(folder)) from None
+
+
+def _is_adapter(name: str) -> bool:
+    return any(part.startswith("adapter_") and part[8:].isdigit() for part in name.split("."))
+
+
+def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
+    """Return the adapter class that an entry names: one already imported, else from the module it was saved in."""
+    known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+    if entry["type"] not in known:
+        with suppress(ImportError):
+            import_module(entry["module"])
+        known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+    if entry["type"] not in known:
+        raise InputError(f"{path}: no adapter is called {entry['type']}; looked for it in {entry['module']}")
+    return known[entry["type"]]
+
+
+def _subclasses(kind: type[Adapter]) -> Iterator[type[Adapter]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)

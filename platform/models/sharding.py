@@ -1,0 +1,103 @@
+"""TODO"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed import HashStore  # type: ignore[attr-defined]
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+
+from ticlm.methods.objectives import AnyObjective
+from ticlm.platform.models.build import _from_config
+from ticlm.platform.models.folders import extend
+from ticlm.platform.models.settings import Precision
+
+
+@dataclass(frozen=True)
+class Workers:
+    """This process among those that train a chain together."""
+
+    rank: int = 0
+    world: int = 1
+    device: str = "cpu"
+
+    def barrier(self) -> None:
+        if self.world > 1:
+            dist.barrier()
+
+    def agree(self, value: Any) -> Any:
+        """Rank 0's value, on every rank."""
+        if self.world == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0, device=torch.device(self.device))
+        return box[0]
+
+
+@contextmanager
+def local_group(precision: Precision, wanted: str) -> Iterator[str]:
+    """The device for one worker alone; mixed precision goes through FSDP2, which needs a process group even then."""
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+    if precision.compute == "float32" or dist.is_initialized():
+        yield device
+        return
+    dist.init_process_group("nccl" if device == "cuda" else "gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        yield device
+    finally:
+        dist.destroy_process_group()
+
+
+def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
+    """The module on its device, sharded over the workers (FSDP2, a unit per block); alone in float32 it stays whole.
+
+    Every rank brings the same whole module, so nothing needs to be sent; host memory holds it once per rank until then.
+    """
+    placed = _shard(module, precision, workers)
+    return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
+
+
+def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
+    if workers.world == 1 and precision.compute == "float32":
+        return module
+    policy = MixedPrecisionPolicy(
+        param_dtype=getattr(torch, precision.compute), reduce_dtype=getattr(torch, precision.reduce)
+    )
+    mesh = dist.device_mesh.init_device_mesh(workers.device, (workers.world,))
+    for block in _blocks(module):
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    fully_shard(module, mesh=mesh, mp_policy=policy)
+    return module
+
+
+def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
+    """A second module with the weights of a placed one, sharded like it; no rank ever holds more than its shard."""
+    with torch.device("meta"):
+        copy = _from_config(module.config, objective)
+        for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
+            extend(copy, adapter, depth)
+    made = _shard(copy, precision, workers).to_empty(device=workers.device)
+    theirs = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+    with torch.no_grad():
+        for name, value in [*made.named_parameters(remove_duplicate=False), *made.named_buffers()]:
+            value.copy_(theirs[name])
+    return made
+
+
+def _blocks(module: nn.Module) -> list[nn.Module]:
+    """The repeated blocks: the members of every list of modules not inside another."""
+    lists = [m for m in module.modules() if isinstance(m, nn.ModuleList)]
+    inner = {id(sub) for outer in lists for sub in outer.modules() if sub is not outer}
+    return [block for blocks in lists if id(blocks) not in inner for block in blocks]
+
+
+def whole_state(module: nn.Module) -> dict[str, Any]:
+    """All weights, unsharded, on rank 0's CPU; every rank must call."""
+    return get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))

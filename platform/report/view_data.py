@@ -1,0 +1,158 @@
+"""The numbers behind one evaluation's charts on the page, as JSON.
+
+Matrices are 16-bit steps above the lowest value of their view, in base64: 2.7 bytes a cell, each off by at most
+1/131068 of the view's range. All values are as they are shown, shares in percent.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticlm.platform.analysis.conventions import Preset
+from ticlm.platform.analysis.lag import nearest, peaks, places, told
+from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
+from ticlm.platform.analysis.metrics import Quantity, quantity
+from ticlm.platform.analysis.numbers import HEADINGS, Score, signed
+from ticlm.platform.report.scales import limit, spread
+from ticlm.platform.report.table_rows import lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = 65535
+KINDS = {"forward": 0, "backward": 1, "in_distribution": 2, "uncounted": 3}
+
+
+def view_payload(view: View, summary: pd.DataFrame, preset: Preset, apart: pd.DataFrame | None) -> dict[str, Any]:
+    """Everything the page draws about one task and source; `summary` has its means, `apart` the differences between
+    methods (differences.py)."""
+    what = quantity(view.metric)
+    matrices = [what.scale * method.mean for method in view.methods]
+    reference = None if view.reference is None else what.scale * view.reference
+    shown = [what.scale * view.relative(method.mean) for method in view.methods]
+    low, high = spread([*matrices, *([] if reference is None else [reference])])
+    step = (high - low) / (MISSING - 1) or 1.0
+    trained, evaluated = view.axes()
+    return {
+        "name": view.name,
+        "task": view.task,
+        "metric": _metric(what),
+        "evaluated": view.evaluated,
+        "places": places(evaluated),
+        "low": low,
+        "step": step,
+        "lowest": rounded(spread(matrices)[0]),
+        "highest": rounded(spread(matrices)[1]),
+        "limit": rounded(what.scale * limit([m / what.scale for m in shown])),
+        "widest": rounded(max((float(np.nanmax(np.abs(m))) for m in shown if not np.isnan(m).all()), default=1.0)),
+        "kinds": base64.b64encode(_kinds(view, preset).tobytes()).decode(),
+        "nearest": nearest(trained, evaluated),
+        "reference": None if reference is None else _encode(reference, low, step),
+        "matrices": [_encode(matrix, low, step) for matrix in matrices],
+        "means": _means(view, summary, what),
+        "carried": [_carried(method) for method in view.methods],
+        "curves": [_curve(view, method, what) for method in view.methods],
+        "lags": [_lag(view, method) for method in view.methods],
+        "differences": None if apart is None else _differences(view, summary, apart, what),
+    }
+
+
+def rounded(value: float, digits: int = 6) -> float | None:
+    """Six digits are all a chart shows; JSON has no NaN."""
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+
+
+def _metric(what: Quantity) -> dict[str, object]:
+    return {
+        "name": what.name,
+        "titled": what.titled,
+        "unit": what.unit,
+        "difference": what.difference,
+        "digits": what.digits,
+        "log": what.is_log,
+        "higher": what.higher_is_better,
+    }
+
+
+def _kinds(view: View, preset: Preset) -> NDArray[np.uint8]:
+    cells = view.cells(preset)
+    kinds = np.full(cells.forward.shape, KINDS["uncounted"], np.uint8)
+    for name in ("forward", "backward", "in_distribution"):  # what is both backward and ID shows as ID
+        kinds[getattr(cells, name)] = KINDS[name]
+    return kinds
+
+
+def _encode(values: Array, low: float, step: float) -> str:
+    steps = np.where(np.isnan(values), MISSING, np.rint((np.nan_to_num(values, nan=low) - low) / step))
+    return base64.b64encode(steps.astype("<u2").tobytes()).decode()
+
+
+def _means(view: View, summary: pd.DataFrame, what: Quantity) -> list[str]:
+    """The three means of each method in one line."""
+    mine = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task)]
+    found = {line.method: line for line in lines(mine[mine["source"] == view.source], [Score(view.task, view.source)])}
+    return [
+        " · ".join(
+            f"{name}\u00a0{signed(what.scale * value.exact, what.digits)}"
+            for name, value in zip(HEADINGS.values(), found[m.method.name].values)
+        )
+        for m in view.methods
+    ]
+
+
+def _differences(view: View, summary: pd.DataFrame, apart: pd.DataFrame, what: Quantity) -> dict[str, object] | None:
+    """By mean, [method A, method B, A − B, low, high] with methods by position; and the best of them, the one that the
+    others are shown against first."""
+    mine = apart[(apart["study"] == view.study.name) & (apart["task"] == view.task) & (apart["source"] == view.source)]
+    mine = mine[mine["difference"].notna()]
+    if not len(mine):
+        return None
+    place = {method.method.name: i for i, method in enumerate(view.methods)}
+    found: dict[str, object] = {}
+    for mean, rows in mine.groupby("mean", sort=False):
+        values = what.scale * rows[["difference", "low", "high"]].to_numpy(float)
+        pairs = zip(rows["method_a"].map(place), rows["method_b"].map(place), values)
+        found[str(mean)] = [[int(a), int(b), *(rounded(value, 4) for value in ends)] for a, b, ends in pairs]
+    return found | {"best": _best(view, summary, place), "up": view.reference is None and what.higher_is_better}
+
+
+def _best(view: View, summary: pd.DataFrame, place: dict[str, int]) -> int:
+    """The continual method whose three means are best in sum, the first where none is known."""
+    mine = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task) & ~summary["is_oracle"]]
+    total = mine[mine["source"] == view.source].set_index("method")[list(HEADINGS)].sum(axis=1, skipna=False).dropna()
+    if not len(total):
+        return 0
+    up = view.reference is None and view.metric.higher_is_better
+    return place[str(total.idxmax() if up else total.idxmin())]
+
+
+def _carried(method: MethodView) -> list[str | None] | None:
+    if not method.method.is_oracle:
+        return None
+    return [None if place is None else method.labels[place] for place in method.carried]
+
+
+def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
+    """Figure 1 of TiC-LM: what each model had cost in all, and its mean over all evaluated periods."""
+    overall, missing = method.overall
+    costs = {
+        name: [rounded(v) for v in cost_of(view.study, method.method, method.labels, name)]
+        for name in ("tokens", "flops")
+    }
+    mean = [rounded(what.scale * value) for value in overall]
+    return {"labels": method.labels, **costs, "mean": mean, "missing": missing.tolist()}
+
+
+def _lag(view: View, method: MethodView) -> dict[str, object]:
+    """Figure 5 of TiC-LM."""
+    found = peaks(view, method)
+    return {
+        "told": told(found),
+        "best": [None if peak is None else peak.label for peak in found],
+        "months": [None if peak is None else rounded(peak.lag) for peak in found],
+        "edge": [peak is not None and peak.at_edge for peak in found],
+    }

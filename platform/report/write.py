@@ -1,0 +1,145 @@
+"""What a study found: the table of the paper (TiC-LM, Table 2), its figures, and one page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ticlm.platform.analysis.conventions import Preset, named
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.summary import COSTS, MEANS, Row, summarize
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Group
+    from rich.table import Table
+
+    from ticlm.platform.analysis.numbers import Score
+    from ticlm.platform.report.page_tables import StaticColumn
+    from ticlm.platform.report.table_rows import Value
+
+TASKS_WIDE = 2
+"""Tasks in one table of the terminal."""
+
+
+def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
+    """The summary for a terminal, TASKS_WIDE tasks to a table; with `sources`, the columns of every source of text too.
+    What runs cost stands beside the last. Tasks without periods, other than CORE, stand in a table of their own where
+    the `results` have nothing else."""
+    from rich.console import Group
+
+    from ticlm.platform.report.page_tables import static_columns
+    from ticlm.platform.report.table_rows import heading, legend, scores
+
+    every = scores(summary)
+    columns = [score for score in every if sources or not score.source] or every
+    groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)] or [[]]
+    static = () if every else static_columns(results)
+    tables = [_table(summary, group, costs=group is groups[-1], static=static) for group in groups]
+    tables[0].title, tables[0].title_justify = heading(summary), "left"
+    tables[-1].caption, tables[-1].caption_justify = " ".join(legend(summary)), "left"
+    return Group(*tables)
+
+
+def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool, static: Sequence[StaticColumn] = ()) -> Table:
+    from rich.box import HORIZONTALS
+    from rich.table import Table
+    from rich.text import Text
+
+    from ticlm.platform.analysis.numbers import HEADINGS, count, power
+    from ticlm.platform.report.table_rows import lines
+
+    out = Table(box=HORIZONTALS)
+    for name in ("Method", "Tokens", "Params"):
+        out.add_column(f"\n{name}", justify="left" if name == "Method" else "right", no_wrap=True)
+    for score in columns:
+        for place, mean in enumerate(MEANS):
+            out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
+    core = costs and not static and bool(summary["core"].notna().any())
+    for name in [*["CORE"] * core, *(column.name for column in static)]:
+        out.add_column(f"\n{name}", justify="right")
+    for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
+        out.add_column(name, justify="right", no_wrap=True)
+    block = None
+    for line in lines(summary, columns or None):
+        if block not in (None, line.block):
+            out.add_section()
+        block = line.block
+        paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
+        paid.append(f"{line.oracle_ratio:.2f}×" if np.isfinite(line.oracle_ratio) else "–")
+        out.add_row(
+            Text(line.label),
+            count(line.nominal),
+            count(line.parameters),
+            *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * core)),
+            *(f"{value}\n({std})" if std else value for value, std in (column.of(line) for column in static)),
+            *(paid if costs else ()),
+        )
+    return out
+
+
+def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
+    """A line for every task that was scored on a held-out split and on its cleaned copy (platform/contamination.py)."""
+    from ticlm.platform.analysis.contamination import contamination
+    from ticlm.platform.analysis.matrix import views
+
+    return [f"{one.study.name}, {one.name}: {one.told()}" for study in results for one in contamination(views(study))]
+
+
+def write(
+    results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
+) -> list[Path]:
+    """Write index.html, summary.csv, differences.csv (where there are any) and figures/*.png, *.svg to `folder`; the
+    files written, sorted.
+
+    The same results give the same bytes; `made` (say, a date) is shown on the page where it is given.
+    """
+    from ticlm.platform.analysis.matrix import views
+    from ticlm.platform.analysis.paired_bootstrap import differences
+    from ticlm.platform.report.figures.draw import draw
+    from ticlm.platform.report.page import render
+
+    preset = preset or named()
+    summary = summarize(results, preset)
+    seen = [views(study) for study in results]
+    folder.mkdir(parents=True, exist_ok=True)
+    page, numbers = folder / "index.html", folder / "summary.csv"
+    apart = differences(results, preset)
+    page.write_text(render(results, seen, summary, preset, made, apart), encoding="utf-8")
+    files = [page, numbers]
+    summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
+    if len(apart):
+        files.append(folder / "differences.csv")
+        apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
+    else:  # of a report that stood there before
+        (folder / "differences.csv").unlink(missing_ok=True)
+    return sorted([*files, *draw(results, seen, folder / "figures")])
+
+
+def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
+    """The summary, differences between methods, tasks without periods, and what is missing; null is no number."""
+    import json
+
+    from ticlm.platform.analysis.missing import missing
+    from ticlm.platform.analysis.paired_bootstrap import differences
+
+    preset = preset or named()
+    frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
+    static = {study.name: _records(study.static) for study in results if len(study.static)}
+    told = {"missing": missing(results), "outside": [line for study in results for line in study.outside]}
+    whole = {name: _records(frame) for name, frame in frames.items()}
+    return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _records(frame: pd.DataFrame) -> list[Row]:
+    rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    return [dict(zip(frame.columns, row)) for row in rows]
+
+
+def _cell(value: Value) -> str:
+    """A mean above its deviation, digits in line whether marked or not."""
+    std = f"\n({value.std})" if value.std else ""
+    return f"{value.text}{value.mark or ' '}{std}"

@@ -1,0 +1,208 @@
+"""The driver: takes a plan and does what is left of it. It alone decides what is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+from ticlm.platform.core.errors import InputError, Stopped
+from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.store import read_record
+from ticlm.platform.eval import cells, fanout
+from ticlm.platform.eval.fanout import counted
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study.plan import Chain, Plan, missing_periods
+from ticlm.platform.study.work import ChainWork, folder_of, work_of
+
+
+def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
+    """Train every pending chain whose parent is done, side by side, until none is left.
+
+    When a chain fails, those beside it finish, those below it are not started, and the first error is raised. When
+    `stop` is set from elsewhere, or this call is interrupted, workers are let go at once, without a last checkpoint;
+    the former raises Stopped.
+    """
+    stop = stop or Event()
+    left = plan.pending()
+    if not left:
+        return
+    _require_data(plan)
+    _require_models(plan)
+    with connected(plan):
+        fit = _fit(plan)
+        running: dict[Future[None], Chain] = {}
+        failed: list[Exception] = []
+        with ThreadPoolExecutor(plan.study.resources.chains) as pool, _set_on_error(stop):
+            while left or running:
+                for chain in [] if failed or stop.is_set() else _startable(plan, left, list(running.values())):
+                    left.remove(chain)
+                    running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
+                if not running:
+                    break
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    chain = running.pop(future)
+                    try:
+                        future.result()
+                    except Exception as error:
+                        failed.append(error)
+                    _reload(plan, chain)
+        if failed:
+            raise failed[0]
+        if left and stop.is_set():
+            raise Stopped
+
+
+@contextmanager
+def _set_on_error(stop: Event) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        stop.set()
+        raise
+
+
+def evaluate(plan: Plan, show: Show = SILENT) -> None:
+    """Score every cell of the study whose checkpoint is done and which has no value yet."""
+    units = cells.units(plan)
+    if not units:
+        return
+    resources = plan.study.resources
+    with counted(units, show) as through, connected(plan):
+        if resources.trainer == "ray":
+            fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
+        else:
+            fanout.here(units, through)
+
+
+def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
+    """Chains that can start now: parent done, and workers enough. Those that others wait for come first."""
+    free = _workers(plan) - sum(plan.share(c)[1] for c in running)
+    # in one process there is one stream of random numbers: chains side by side would draw each other's
+    slots = (plan.study.resources.chains if plan.study.resources.trainer == "ray" else 1) - len(running)
+    busy = {plan.ids[key] for c in running for key in c.keys}  # rounds of other keys may yet be the same work
+    chosen = []
+    for chain in sorted(left, key=lambda c: not plan.is_trunk(c)):
+        parent = plan.tree.rounds[chain.keys[0]].parent
+        if busy & {plan.ids[key] for key in chain.keys}:
+            continue
+        if (parent is None or plan.done(parent)) and slots > 0 and plan.share(chain)[1] <= free:
+            chosen.append(chain)
+            busy |= {plan.ids[key] for key in chain.keys}
+            free -= plan.share(chain)[1]
+            slots -= 1
+    return chosen
+
+
+def _workers(plan: Plan) -> int:
+    workers = plan.study.resources.workers
+    return workers[1] if isinstance(workers, tuple) else workers
+
+
+Report = Callable[[Mapping[str, Any]], None]
+Fit = Callable[[ChainWork, tuple[int, int], Report, Event], None]
+
+
+def _fit(plan: Plan) -> Fit:
+    if plan.study.resources.trainer == "ray":
+        from ticlm.platform.cluster.ray_train import fit
+
+        return fit
+    return _in_process
+
+
+def _in_process(work: ChainWork, share: tuple[int, int], report: Report, stop: Event) -> None:
+    from ticlm.platform.models.sharding import Workers, local_group
+    from ticlm.platform.train import tracking
+    from ticlm.platform.train.trainer import run_chain
+
+    if share[0] > 1:
+        raise InputError(f"resources.trainer: process has one worker, {share[0]} are asked for; use trainer: ray")
+    study, _, label = work.label.partition(" ")
+    trackers = tracking.start(work.resources, work.root, study, label)
+
+    def tell(event: Mapping[str, Any]) -> None:
+        report(event)
+        for tracker in trackers:
+            tracker.log(event)
+
+    def urgent() -> bool:
+        if stop.is_set():
+            raise Stopped
+        return False
+
+    try:
+        with local_group(work.rounds[0].recipe.precision, work.resources.device) as device:
+            run_chain(work, Workers(device=device), tell, urgent)
+    finally:
+        for tracker in trackers:
+            tracker.close()
+
+
+def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
+    work = work_of(plan, chain)
+    name = plan.label(chain)
+    show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
+
+    def report(event: Mapping[str, Any]) -> None:
+        if "moment" in event:
+            if event["note"]:
+                show.say(f"{name}: {event['note']}")
+            return
+        show.update(name, event["tokens"], f"{event['period']}  loss {event['loss']:.3f}")
+
+    fit(work, plan.share(chain), report, stop)
+    show.end(name)
+
+
+def _reload(plan: Plan, chain: Chain) -> None:
+    assert plan.store is not None
+    for key in chain.keys:
+        record = read_record(plan.store, folder_of(plan.ids[key]))
+        if record is not None:
+            plan.records[key] = record
+
+
+def _require_data(plan: Plan) -> None:
+    if plan.corpus is None:
+        raise InputError(f"corpus {plan.study.corpus}: not there yet; build it with: ticlm data build RECIPE")
+    missing = missing_periods(plan)
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"corpus {plan.corpus.info.id} has no period {missing[0]}{more}, which the study trains on; "
+            "append it with ticlm data build, or shorten periods"
+        )
+    for spec in plan.tree.rounds.values():
+        for source in spec.sources:
+            if plan.corpus.split(source.period, source.split).rows == 0:
+                raise InputError(
+                    f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
+                )
+
+
+def _require_models(plan: Plan) -> None:
+    penalties = (p for method in plan.study.methods for p in getattr(method, "penalties", ()))
+    if isinstance(plan.study.model, FolderModel) or any(penalty.imported for penalty in penalties):
+        from ticlm.platform.study import imported_models
+
+        imported_models.check(plan)
+
+
+@contextmanager
+def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
+    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one. Gives
+    the address of its dashboard, where it has one; a Ray of our own has one only if it is asked for."""
+    alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
+    if alone and not dashboard:
+        yield ""
+        return
+    from ticlm.platform.cluster import connect
+
+    resources = plan.study.resources
+    root = plan.store.root if plan.store is not None else None
+    with connect.connected(max(_workers(plan), resources.evaluators), dashboard, root) as address:
+        yield address

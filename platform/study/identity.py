@@ -1,0 +1,121 @@
+"""Identities: what determines a round's weights and a checkpoint's, as hashes. Neither names nor places are in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ticlm.methods.seams import Imported, Place
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Record, Store
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study.round import Recipe, Round
+from ticlm.platform.study.tree import Tree
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.corpus import Corpus
+
+IDENTITY = 3
+"""Version of what a round's identity is made of. Raising it orphans all finished work."""
+
+
+class Data(Settings):
+    """Rows by what they are, not by where they lie: the hash of their shards."""
+
+    sha256: str
+    tokens: int
+
+
+class Identity(Settings):
+    """What determines a round's weights, and nothing else: no name, path or resource. Its hash is the round's id."""
+
+    version: int
+    parent: str | None
+    period: str
+    stretches: tuple[tuple[tuple[Data, ...], int], ...]
+    drawn: tuple[tuple[str, int, int, tuple[int, int] | None], ...]
+    reads: tuple[str | None, ...]
+    recipe: Recipe
+    place: Place
+    tokenizer: str
+    vocab_size: int
+
+
+def identities(tree: Tree, corpus: Corpus) -> dict[str, str]:
+    """Ids of all rounds whose data are there; a round without all its data has none, nor have those below it."""
+    hashes: dict[tuple[str, str], str] = {
+        (label, split): manifest.sha256
+        for label, period in corpus.periods.items()
+        for split, manifest in period.splits.items()
+    }
+    contents: dict[str, str] = {}
+    ids: dict[str, str] = {}
+    for key, spec in tree.rounds.items():
+        known = all((s.period, s.split) in hashes for s in spec.sources)
+        if not known or (spec.parent is not None and spec.parent not in ids):
+            continue
+        ids[key] = fingerprint(_identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus))
+    return ids
+
+
+def _identity(
+    spec: Round, recipe: Recipe, ids: Mapping[str, str], hashes: Mapping[tuple[str, str], str], corpus: Corpus
+) -> Identity:
+    return Identity(
+        version=IDENTITY,
+        parent=ids[spec.parent] if spec.parent is not None else None,
+        period=spec.period,
+        stretches=tuple(
+            (
+                tuple(
+                    Data(sha256=hashes[share.source.period, share.source.split], tokens=share.tokens)
+                    for share in stretch.mixture.shares
+                ),
+                stretch.steps,
+            )
+            for stretch in spec.stretches
+        ),
+        drawn=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows, d.window) for d in spec.drawn),
+        reads=tuple(None if s is None else hashes[s.period, s.split] for s in spec.reads),
+        recipe=recipe,
+        place=spec.place,
+        tokenizer=corpus.info.tokenizer.sha256,
+        vocab_size=corpus.info.tokenizer.vocab_size,
+    )
+
+
+def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
+    """A recipe whose imported models are named by what their folders hold; `contents` remembers what was hashed."""
+
+    def named(imported: Imported) -> Imported:
+        if imported.path not in contents:
+            contents[imported.path] = content(imported.path)
+        return imported.model_copy(update={"path": "", "sha256": contents[imported.path]})
+
+    changes: dict[str, object] = {}
+    if isinstance(recipe.model, FolderModel):
+        changes["model"] = named(recipe.model)
+    if any(penalty.imported for penalty in recipe.penalties):
+        changes["penalties"] = tuple(
+            penalty.model_copy(update={name: named(value) for name, value in penalty.imported.items()})
+            for penalty in recipe.penalties
+        )
+    return recipe.model_copy(update=changes)
+
+
+def content(path: str, also: tuple[str, ...] = ()) -> str:
+    """The hash of a model folder: its weights and its JSON files, and `also` those with these suffixes. InputError
+    where there is none."""
+    store = Store(path)
+    names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
+    if not names:
+        raise InputError(f"{path}: no model folder there")
+    return fingerprint(tuple((n, store.sha256(n)) for n in names))
+
+
+def weights_of(record: Record) -> str:
+    """Identity of a checkpoint's weights: the hashes of its safetensors files."""
+    hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
+    return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))

@@ -1,0 +1,259 @@
+"""The plan: the tree of rounds against what is done: what is left, in which chains, at what cost. It never writes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.store import Record, Store, read_record
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study import data as corpora
+from ticlm.platform.study.identity import identities
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import Run, Tree, rounds
+from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.static.task import Static
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.corpus import Corpus, SplitManifest
+    from ticlm.platform.core.examples import Examples
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree."""
+
+    keys: tuple[str, ...]
+    depth: int
+
+
+@dataclass
+class Plan:
+    """`corpus` is None while none is built; then there are no ids, nothing is done, and the rest is still known."""
+
+    study: Study
+    tree: Tree
+    corpus: Corpus | None
+    store: Store | None
+    ids: dict[str, str] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
+    _elsewhere: dict[tuple[str, bool], Corpus | Examples] = field(default_factory=dict)
+
+    def done(self, key: str) -> bool:
+        return key in self.records
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """All rounds cut at every branch, parents before children, whatever is done."""
+        children = Counter(r.parent for r in self.tree.rounds.values())
+        chains: list[list[str]] = []
+        depths: list[int] = []
+        place: dict[str, int] = {}
+        for key, spec in self.tree.rounds.items():
+            above = place.get(spec.parent) if spec.parent is not None else None
+            if above is not None and children[spec.parent] == 1:
+                place[key] = above
+                chains[above].append(key)
+            else:
+                place[key] = len(chains)
+                chains.append([key])
+                depths.append(0 if above is None else depths[above] + 1)
+        return [Chain(tuple(keys), depth) for keys, depth in zip(chains, depths)]
+
+    def pending(self) -> list[Chain]:
+        """Maximal runs of rounds without a record, parents before children."""
+        left: list[Chain] = []
+        for chain in self.chains:
+            run: list[str] = []
+            for key in (*chain.keys, None):
+                if key is not None and not self.done(key):
+                    run.append(key)
+                elif run:
+                    left.append(Chain(tuple(run), chain.depth))
+                    run = []
+        return left
+
+    def share(self, chain: Chain) -> tuple[int, int]:
+        """Workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. It depends on the
+        study and its resources, never on what is done already, so that an interrupted run goes on with the same."""
+        resources = self.study.resources
+        low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
+        alike = [c for c in self.chains if self.is_trunk(c) == self.is_trunk(chain)]
+        if self.is_trunk(chain):
+            alike = [c for c in alike if c.depth == chain.depth]
+        beside = min(resources.chains, len(alike))
+        return max(1, low // beside), max(1, high // beside)
+
+    def is_trunk(self, chain: Chain) -> bool:
+        """Whether other chains start from this one's end, and so wait for it."""
+        return chain.keys[-1] in self._parents
+
+    @cached_property
+    def _parents(self) -> set[str | None]:
+        return {spec.parent for spec in self.tree.rounds.values()}
+
+    def label(self, chain: Chain) -> str:
+        """Who trains it: the methods that share it, their seed, and its periods."""
+        users = [
+            (run.method.name, run.seed, len(run.method.seeds) > 1)
+            for run in self.tree.runs
+            if chain.keys[0] in run.rounds.values()
+        ]
+        names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
+        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names) or "leaf"
+        first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
+        return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
+
+    @property
+    def parameters(self) -> int | None:
+        """Of the model, embeddings included; from a record where there is one, else from the config."""
+        if self.records:
+            return int(next(iter(self.records.values())).about["parameters"])
+        if self.corpus is None:
+            return None
+        from ticlm.platform.models import build
+
+        info = self.corpus.info.tokenizer
+        return build.count_parameters(build.config(self.study.model, info.vocab_size), self.study.objective)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Rate of one worker's share as last measured on this root, None where nothing was."""
+        newest = max(self.records.values(), key=lambda r: r.created, default=None)
+        if newest is None or not newest.about["measured"]["seconds"]:
+            return None
+        return float(newest.about["measured"]["tokens"] / newest.about["measured"]["seconds"])
+
+    def checkpoints(self) -> tuple[str, ...]:
+        """Trained periods that are evaluated, oldest first."""
+        labels = self.study.timeline.labels
+        chosen = self.study.evaluate.checkpoints
+        return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
+
+    def evaluated(self, task: Task | None = None) -> tuple[str, ...]:
+        """Evaluated periods, oldest first: those of the study, or of what a task reads elsewhere. Of a static task, its
+        parts."""
+        if isinstance(task, Static):
+            return tuple(part.name for part in task.tasks)
+        if task is not None and task.elsewhere is not None:
+            return tuple(self.data_of(task).periods)
+        labels = self.study.timeline.labels
+        chosen = self.study.evaluate.periods
+        return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
+
+    def data_of(self, task: Task) -> Corpus | Examples:
+        """What a task reads. InputError where that is not there, or a corpus with another tokenizer."""
+        assert self.corpus is not None
+        if task.elsewhere is None:
+            return self.corpus
+        key = (task.elsewhere, task.on_examples)
+        if key not in self._elsewhere:
+            self._elsewhere[key] = (
+                corpora.examples(task.elsewhere, self.store, self.study.until)
+                if task.on_examples
+                else corpora.other(task.elsewhere, self.corpus, self.store, task.name)
+            )
+        return self._elsewhere[key]
+
+    def epochs(self) -> Iterator[tuple[str, Source, float]]:
+        """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""
+        if self.corpus is None:
+            return
+        seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
+        for key, spec in self.tree.rounds.items():
+            seen[key] = dict(seen[spec.parent])
+            windows = {d.source: d.window for d in spec.drawn if d.window is not None}
+            for source, rows in spec.draws().items():
+                have = self._rows(source)
+                if have:
+                    kept = min(have, windows[source][1]) if source in windows else have
+                    seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
+                    yield key, source, float(seen[key][source])
+
+    def kept(self, run: Run) -> tuple[int, int | None]:
+        """How many older periods, and how many bytes of their shards (None without a corpus), a run needs at any one
+        time at most."""
+        periods, most = 0, None if self.corpus is None else 0
+        for key in run.rounds.values():
+            spec = self.tree.rounds[key]
+            old = [source for source in spec.sources if source.period != spec.period]
+            periods = max(periods, len({source.period for source in old}))
+            if most is not None:
+                windows = {d.source: d.window[1] for d in spec.drawn if d.window is not None}
+                most = max(most, sum(self._bytes(source, windows.get(source)) for source in old))
+        return periods, most
+
+    def _bytes(self, source: Source, rows: int | None) -> int:
+        """Bytes of a source's shards, or the part that so many of its rows take."""
+        manifest = self._splits.get((source.period, source.split))
+        if manifest is None or not manifest.rows:
+            return 0
+        whole = sum(file.bytes for file in manifest.files)
+        return whole if rows is None or rows >= manifest.rows else math.ceil(whole * rows / manifest.rows)
+
+    def _rows(self, source: Source) -> int:
+        manifest = self._splits.get((source.period, source.split))
+        return manifest.rows if manifest is not None else 0
+
+    @cached_property
+    def _splits(self) -> dict[tuple[str, str], SplitManifest]:
+        periods = self.corpus.periods if self.corpus is not None else {}
+        return {(label, split): m for label, period in periods.items() for split, m in period.splits.items()}
+
+    def outside(self) -> list[str]:
+        """One line for each thing from outside the timeline."""
+        lines = []
+        if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
+            lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
+        lines += self.corpus.info.outside if self.corpus is not None else ()
+        if self.corpus is not None:
+            read = [(task, self.data_of(task)) for task in self.study.evaluations if task.on_examples]
+            told = (f"examples {data.info.id}: {line}" for _, data in read for line in data.info.outside)
+            lines += list(dict.fromkeys(told))
+        if isinstance(self.study.model, FolderModel):
+            lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
+        penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)
+        teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
+        return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
+
+
+def make(study: Study, root: str | None) -> Plan:
+    """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
+    store = Store(root) if root is not None else None
+    corpus = corpora.find(study.corpus, store, study.until)
+    sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
+    plan = Plan(study, rounds(study, sizes), corpus, store)
+    if corpus is None or store is None:
+        return plan
+    corpora.check(study, corpus)
+    plan.ids = identities(plan.tree, corpus)
+    for key, round_id in plan.ids.items():
+        record = read_record(store, f"rounds/{round_id[:32]}")
+        if record is not None:
+            plan.records[key] = record
+    if study.max_epochs is not None:
+        for key, source, epochs in plan.epochs():
+            if epochs > study.max_epochs:
+                raise InputError(
+                    f"the round at period {plan.tree.rounds[key].period} would see {source} {epochs:.2f} times; "
+                    f"max_epochs is {study.max_epochs}: lower the budget, or raise max_epochs"
+                )
+    return plan
+
+
+def missing_periods(plan: Plan) -> list[str]:
+    """Periods of the study that its corpus does not have (yet)."""
+    have = plan.corpus.periods if plan.corpus else {}
+    return [label for label in plan.study.timeline.labels if label not in have]
+
+
+def users(plans: Sequence[Plan]) -> set[str]:
+    """Ids of all rounds that any of the plans uses."""
+    return {round_id for plan in plans for round_id in plan.ids.values()}

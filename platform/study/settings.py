@@ -1,0 +1,206 @@
+"""A study: one YAML file that says everything that changes a number, and beside it what changes none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from ticlm.methods.catalog import CATALOG
+from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, ContinualTokens, Method, OracleSeries
+from ticlm.methods.objectives import AnyObjective, Causal
+from ticlm.methods.optimizers import AdamW
+from ticlm.methods.schedules import WarmupCosine
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.periods import Calendar, Label, Timeline, span
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.models.settings import FolderModel, Model, Precision, _named_model
+from ticlm.platform.study.resources import Resources
+from ticlm.platform.tasks.packed_rows import Perplexity
+from ticlm.platform.tasks.static.task import Static
+from ticlm.platform.tasks.union import AnyTask
+
+FOLDER = "platform/studies"
+"""Of the packaged studies."""
+
+
+class Loss(Settings):
+    """`z_loss` times the mean squared logsumexp is added to the cross-entropy; gradients are clipped to `clip_norm`
+    (TiC-LM, appendix C.1)."""
+
+    z_loss: float = Field(1e-4, ge=0)
+    clip_norm: float = Field(1.0, gt=0)
+
+
+class Epochs(Settings):
+    epochs: float = Field(gt=0)
+
+
+class Steps(Settings):
+    steps: int = Field(gt=0)
+
+
+class Initial(Settings):
+    """The first round, and every from-scratch round after it. `budget` is in tokens, `{steps: N}` or `{epochs: X}`; 0
+    takes an imported model as the initial checkpoint, as it is."""
+
+    budget: Annotated[int, Field(ge=0)] | Steps | Epochs
+    schedule: AnySchedule = WarmupCosine(max_rate=3e-3, end_rate=3e-5, warmup_steps=5000)
+    optimizer: AnyOptimizer = AdamW()
+    seed: int = 0
+
+
+class Evaluate(Settings):
+    """Which checkpoints are scored on which periods; all where nothing is named. An Oracle series always is."""
+
+    checkpoints: tuple[Label, ...] | Literal["all"] = "all"
+    periods: tuple[Label, ...] | Literal["all"] = "all"
+
+
+class Study(Settings):
+    """`first_periods: N` cuts a study off after the first N periods of its calendar, as tuning must be (TiC-LM, App.
+    C.2): later ones have no round, no cell, and none of their files is opened; budgets stay those of the whole
+    calendar."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
+    corpus: str
+    periods: Calendar
+    first_periods: int | None = Field(None, gt=0)
+    model: Annotated[Model, BeforeValidator(_named_model)]
+    objective: AnyObjective = Causal()
+    batch_rows: int = Field(gt=0)
+    length: int = Field(gt=0)
+    initial: Initial
+    continual_tokens: ContinualTokens
+    methods: tuple[Method, ...] = Field(min_length=1)
+    loss: Loss = Loss()
+    precision: Precision = Precision()
+    max_epochs: float | None = Field(None, gt=0)
+    evaluations: tuple[AnyTask, ...] = (Perplexity(),)
+    evaluate: Evaluate = Evaluate()
+    reference: str | None = None
+    resources: Resources = Resources()
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _from_catalog(cls, entries: Any) -> Any:
+        return [_method(entry) for entry in entries] if isinstance(entries, list | tuple) else entries
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Study:
+        names = [m.name for m in self.methods]
+        twice = {n for n in names if names.count(n) > 1}
+        if twice:
+            raise ValueError(f"methods: {', '.join(sorted(twice))} is named twice; give each its own name")
+        tasks = [task.id for task in self.evaluations]
+        again = next((task for task in tasks if tasks.count(task) > 1), None)
+        if again is not None:
+            raise ValueError(f"evaluations: {again} is named twice; give each its own name")
+        if self.reference not in (None, "raw", *names):
+            raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
+        if self.initial.budget == 0 and not isinstance(self.model, FolderModel):
+            raise ValueError("initial.budget: 0 takes an imported checkpoint as it is; model must be of kind folder")
+        workers = self.resources.workers if isinstance(self.resources.workers, int) else self.resources.workers[1]
+        if workers > self.batch_rows:
+            raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
+        labels = self.timeline.labels
+        wanted: list[tuple[str, Sequence[str]]]
+        wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
+        continual = [m for m in self.methods if isinstance(m, Continual)]
+        wanted += [(f"methods.{m.name}.replay.expired", m.replay.expired) for m in continual]
+        wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
+        for where, named in wanted:
+            unknown = [] if named == "all" else [label for label in named if label not in labels]
+            if unknown and unknown[0] in self.periods.timeline().labels:
+                raise FutureMonthError(f"{where}, with first_periods: {self.first_periods},", labels[-1], unknown[0])
+            if unknown:
+                raise ValueError(f"{where}: {unknown[0]} is not in the timeline ({labels[0]} … {labels[-1]})")
+        for task in self.evaluations:
+            if isinstance(task, Static):
+                self._check_asked(task, labels)
+        penalties = [penalty for m in continual for penalty in m.penalties]
+        outside = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
+        if isinstance(self.model, FolderModel):
+            outside.append(("the initial model", self.model))
+        for what, one in outside:
+            if self.until is not None and re.match(r"\d{6}", one.as_of) and span(one.as_of)[1] > span(self.until)[1]:
+                raise FutureMonthError(f"first_periods: {self.first_periods}; {what}", self.until, one.as_of)
+        return self
+
+    def _check_asked(self, task: Static, labels: Sequence[str]) -> None:
+        """ValueError where a static task names a checkpoint that is never scored; it would have no number."""
+        where = f"evaluations.{task.name}.checkpoints"
+        if task.checkpoints == "last":
+            if not all(isinstance(m, OracleSeries) or self.scores(m, labels[-1]) for m in self.methods):
+                raise ValueError(f"{where}: the last is {labels[-1]}, which evaluate.checkpoints leaves out")
+        elif task.checkpoints != "all":
+            start = {self.model.as_of} if isinstance(self.model, FolderModel) and self.initial.budget == 0 else set()
+            known = {*labels, *start}
+            if not task.checkpoints:
+                raise ValueError(f"{where}: names none; give last, all, or some of {labels[0]} … {labels[-1]}")
+            for label in task.checkpoints:
+                if label not in known:
+                    raise ValueError(f"{where}: {label} is not in the timeline ({labels[0]} … {labels[-1]})")
+                if not any(
+                    label in m.cutoffs if isinstance(m, OracleSeries) else self.scores(m, label) for m in self.methods
+                ):
+                    raise ValueError(f"{where}: no checkpoint of {label} is scored; see evaluate.checkpoints")
+
+    @property
+    def timeline(self) -> Timeline:
+        """The periods that the study knows, oldest first. InputError where there are fewer than `first_periods`."""
+        whole = self.periods.timeline()
+        if self.first_periods is None:
+            return whole
+        if self.first_periods > len(whole):
+            have = f"{len(whole)} ({whole.labels[0]} … {whole.labels[-1]})"
+            raise InputError(f"study {self.name}: first_periods is {self.first_periods}, but it has only {have}")
+        return Timeline(periods=whole.periods[: self.first_periods])
+
+    @property
+    def until(self) -> str | None:
+        """The last period that may be read, where `first_periods` ends the study."""
+        return None if self.first_periods is None else self.timeline.labels[-1]
+
+    @property
+    def batch_tokens(self) -> int:
+        """Targets of one global batch."""
+        return self.batch_rows * self.length
+
+    def scores(self, method: Method, label: str) -> bool:
+        """Whether a method's checkpoint of this period is scored. All of an Oracle series are, because each stands for
+        the checkpoints after it, and the last for the reference."""
+        chosen = self.evaluate.checkpoints
+        return chosen == "all" or label in chosen or isinstance(method, OracleSeries)
+
+    @property
+    def reference_method(self) -> str | None:
+        """The method whose last model regret is measured against: the named one, else the first Oracle series."""
+        if self.reference == "raw":
+            return None
+        if self.reference is not None:
+            return self.reference
+        return next((m.name for m in self.methods if isinstance(m, OracleSeries)), None)
+
+
+def _method(entry: Any) -> Any:
+    """A catalogue name, or `base: NAME` with changes, or a whole method."""
+    if not isinstance(entry, str | dict | Settings):
+        raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
+    if isinstance(entry, Settings) or (isinstance(entry, dict) and "base" not in entry):
+        return entry
+    name = entry if isinstance(entry, str) else entry["base"]
+    if not isinstance(name, str) or name not in CATALOG:
+        raise ValueError(f"no method {name!r} in the catalogue; it has {', '.join(CATALOG)}")
+    if isinstance(entry, str):
+        return CATALOG[name]
+    changes = {key: value for key, value in entry.items() if key != "base"}
+    return settings.merged(CATALOG[name].model_dump(), changes)
+
+
+def load(name: str, sets: Sequence[str] = ()) -> Study:
+    """The study in the YAML file (or packaged under the name) `name`, with `a.b=c` assignments applied."""
+    return settings.load(Study, name, FOLDER, sets)

@@ -1,0 +1,262 @@
+"""The tree of rounds of a study: a pure function that opens no file. A run is data before it is work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
+from ticlm.methods.seams import Horizon, Leg, Place
+from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study.round import Drawn, Recipe, Round, Stretch
+from ticlm.platform.study.settings import Epochs, Steps, Study
+from ticlm.platform.tasks.base import Prepare
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method under one seed: the key of the round that ends each period it trains on."""
+
+    method: Method
+    seed: int
+    rounds: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All rounds by key (parents before children), the runs over them, and the leaf rounds that tasks ask for."""
+
+    rounds: dict[str, Round] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    leaves: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
+
+    def scored(self, key: str, task: str) -> str:
+        """The round whose weights a task scores when it evaluates the checkpoint `key`."""
+        return self.leaves.get((key, task), key)
+
+
+def corpus_id(name: str) -> str:
+    """The corpus as sources name it: `name@version` of the last part of a path."""
+    last = name.rstrip("/").rsplit("/", 1)[-1]
+    return last if "@" in last else f"{last}@1"
+
+
+def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
+    """Every round of the study, each once however many methods share it. `sizes` (training rows by period) is needed
+    for a budget in epochs, and for a buffer to keep no more rows of a period than there are."""
+    horizon = _horizon(study, sizes)
+    tree = Tree()
+    for method in study.methods:
+        for seed in method.seeds:
+            tree.runs.append(_run(study, method, seed, horizon, sizes or {}, tree))
+    for task in study.evaluations:
+        if task.prepare is not None:
+            scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
+            for key in dict.fromkeys(scored):
+                tree.leaves[key, task.id] = _leaf(tree, key, task.prepare, corpus_id(study.corpus))
+    return tree
+
+
+def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
+    labels, whole = study.timeline.labels, study.periods.timeline().labels
+    corpus = corpus_id(study.corpus)
+    initial = _initial_tokens(study, labels[0], sizes)
+    start, skipped = labels[0], 1
+    if initial == 0:  # an imported checkpoint: it may stand for any period, or for none of the timeline
+        assert isinstance(study.model, FolderModel)
+        start = study.model.as_of
+        skipped = 1 if start in whole else 0
+    continual, rounds = labels[skipped:], len(whole) - skipped  # first_periods leaves each round's budget as it is
+    later = labels[labels.index(start) + 1 :] if start in labels else labels
+    return Horizon(
+        sources={label: Source(corpus=corpus, period=label) for label in labels},
+        start=start,
+        initial=initial,
+        continual=continual,
+        later=later,
+        budget=lambda total: _continual_tokens(study, 1, rounds, total),
+        budget_upto=lambda label, total: _continual_tokens(
+            study, continual.index(label) + 1 if label in continual else 0, rounds, total
+        ),
+    )
+
+
+def _run(study: Study, method: Method, seed: int, horizon: Horizon, sizes: Mapping[str, int], tree: Tree) -> Run:
+    if isinstance(method, Joint) and not horizon.later:
+        raise InputError(f"methods.{method.name}: no period is left after {horizon.start}")
+    ends: dict[str, str] = {}
+    previous: str | None = None
+    cursor: dict[Source, Drawn] = {}
+    for leg in method.legs(horizon):
+        if leg.start == "scratch":
+            previous, cursor = None, {}
+        recipe = _recipe(study, method, leg, seed)
+        round_ = _round(leg, recipe, previous, cursor, horizon, sizes)
+        key = fingerprint(round_)
+        tree.rounds.setdefault(key, round_)
+        cursor.update(_advance(round_))
+        ends[leg.period] = previous = key
+    return Run(method=method, seed=seed, rounds=ends)
+
+
+def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
+    common = {
+        "model": study.model,
+        "objective": study.objective,
+        "loss": study.loss,
+        "precision": study.precision,
+        "batch_rows": study.batch_rows,
+        "length": study.length,
+    }
+    if leg.initial or isinstance(method, OracleSeries):
+        start = study.initial
+        return Recipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
+    return Recipe(
+        **common,
+        schedule=method.schedule,
+        optimizer=method.optimizer,
+        penalties=method.penalties,
+        adapter=method.adapter,
+        seed=seed,
+    )
+
+
+def _round(
+    leg: Leg,
+    recipe: Recipe,
+    parent: str | None,
+    cursor: Mapping[Source, Drawn],
+    horizon: Horizon,
+    sizes: Mapping[str, int],
+) -> Round:
+    order = {label: number for number, label in enumerate(horizon.labels)}
+    now = order.get(leg.period, -1)
+    late = next((s for s in leg.mixture.sources if order[s.period] > now), None)
+    if late is not None:
+        raise FutureMonthError("a round", leg.period, late.period)
+    batch_tokens = recipe.batch_rows * recipe.length
+    steps = leg.mixture.tokens // batch_tokens
+    if steps == 0 and leg.mixture.tokens:
+        raise InputError(
+            f"the budget of period {leg.period} is {leg.mixture.tokens:,} tokens, too small for one step of "
+            f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
+        )
+    place = Place(index=leg.index, steps=steps, steps_before=leg.index * steps)
+    if steps:
+        _check_schedule(recipe, place, f"the round at period {leg.period}")
+    return Round(
+        parent=parent,
+        period=leg.period,
+        stretches=(Stretch(mixture=leg.mixture.within({}), steps=steps),) if steps else (),  # `drawn` has windows
+        recipe=recipe,
+        place=place,
+        drawn=tuple(_drawn(leg.mixture, recipe, cursor, sizes)),
+        reads=_reads(leg, recipe, horizon),
+    )
+
+
+def _reads(leg: Leg, recipe: Recipe, horizon: Horizon) -> tuple[Source | None, ...]:
+    if not recipe.penalties:
+        return ()
+    if leg.previous is None or leg.previous not in horizon.sources:
+        first = horizon.labels[0]
+        raise InputError(
+            f"penalties tie a round to the period before it, and the imported start (as_of {leg.previous}) is none of "
+            f"the timeline: give an as_of from {first} on, or an initial.budget to train on {first} first"
+        )
+    previous, now = horizon.sources[leg.previous], horizon.sources[leg.period]
+    return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
+
+
+def _drawn(
+    mixture: Mixture, recipe: Recipe, cursor: Mapping[Source, Drawn], sizes: Mapping[str, int]
+) -> Iterator[Drawn]:
+    """How far the chain has come in each source of a mixture, and the window to which a buffer has cut it by now."""
+    for share in mixture.shares:
+        before = cursor.get(share.source)
+        if share.kept is not None:
+            before = before or Drawn(source=share.source, seed=recipe.seed, rows=0)
+            yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
+        elif before is not None:
+            yield before
+
+
+def _cut(before: Drawn, kept: int, length: int, size: int | None) -> Drawn:
+    """`before` with no more than `kept` tokens of its source, of `size` rows, still there."""
+    source, seed, rows = before.source, before.seed, kept // length
+    if rows == 0:
+        raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
+    if before.window is not None:
+        first, had = before.window
+        rows = min(rows, had)
+        lost = had - rows
+        return Drawn(source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows))
+    first = before.rows
+    if size:
+        rows = min(rows, size)
+        first = min(first, (first // size + 1) * size - rows)
+    return Drawn(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
+
+
+def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
+    try:
+        recipe.schedule.check(place)
+    except ValueError as error:
+        raise InputError(f"schedule of {of}: {error}") from None
+
+
+def _advance(round_: Round) -> Iterator[tuple[Source, Drawn]]:
+    """How far the chain has come in each source at the end of a round."""
+    before = {drawn.source: drawn for drawn in round_.drawn}
+    for source, rows in round_.draws().items():
+        old = before.get(source)
+        if old is None:
+            yield source, Drawn(source=source, seed=round_.recipe.seed, rows=rows)
+        else:
+            yield source, Drawn(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
+
+
+def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
+    parent = tree.rounds[key]
+    source = Source(corpus=corpus, period=parent.period, split=prepare.split)
+    batch_tokens = parent.recipe.batch_rows * parent.recipe.length
+    recipe = Recipe(
+        **{name: getattr(parent.recipe, name) for name in Recipe.model_fields}
+        | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
+    )
+    place = Place(index=parent.place.index, steps=prepare.steps, steps_before=0)
+    _check_schedule(recipe, place, f"what prepares for a task at period {parent.period}")
+    leaf = Round(
+        parent=key,
+        period=parent.period,
+        stretches=(Stretch(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
+        recipe=recipe,
+        place=place,
+        drawn=(),
+    )
+    leaf_key = fingerprint(leaf)
+    tree.rounds.setdefault(leaf_key, leaf)
+    return leaf_key
+
+
+def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:
+    match study.initial.budget:
+        case int(tokens):
+            return tokens
+        case Steps(steps=steps):
+            return steps * study.batch_tokens
+        case Epochs(epochs=epochs):
+            if first not in (sizes or {}):
+                raise InputError(f"initial.budget is in epochs of {first}, which no corpus has yet: build it first")
+            assert sizes is not None
+            return int(epochs * sizes[first] * study.length)
+
+
+def _continual_tokens(study: Study, rounds: int, periods: int, total: int | PerPeriod | None) -> int:
+    """Tokens of `rounds` continual rounds out of an even split over all `periods`, rounded down."""
+    total = study.continual_tokens if total is None else total
+    return total.per_period * rounds if isinstance(total, PerPeriod) else total * rounds // max(1, periods)

@@ -1,0 +1,65 @@
+"""Work as it is handed to workers: a chain of rounds, and where finished rounds lie. Light to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.study.data import uri_of
+from ticlm.platform.study.plan import Chain, Plan
+from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.round import Round
+
+
+@dataclass(frozen=True)
+class ChainWork:
+    """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
+    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root. Of
+    periods later than `until`, where it is given, nothing may be opened."""
+
+    root: str
+    label: str
+    rounds: tuple[Round, ...]
+    ids: tuple[str, ...]
+    parent: str | None
+    corpora: Mapping[str, str]
+    tokenizer: str
+    vocab_size: int
+    end_of_text: int
+    resources: Resources
+    until: str | None = None
+
+
+def folder_of(round_id: str) -> str:
+    return f"rounds/{round_id[:32]}"
+
+
+def published(store: Store, round_id: str) -> str:
+    """Path of a finished round's model folder."""
+    record = read_record(store, folder_of(round_id))
+    if record is None:
+        raise FileNotFoundError(f"round {round_id[:12]} has no record")
+    return f"{folder_of(round_id)}/{record.attempt}/model"
+
+
+def work_of(plan: Plan, chain: Chain) -> ChainWork:
+    """Everything the workers of a chain need to know."""
+    assert plan.corpus is not None and plan.store is not None
+    uri = uri_of(plan.study.corpus, plan.store)
+    assert uri is not None
+    rounds = tuple(plan.tree.rounds[key] for key in chain.keys)
+    parent = rounds[0].parent
+    return ChainWork(
+        root=plan.store.root,
+        label=f"{plan.study.name} {plan.label(chain)}",
+        rounds=rounds,
+        ids=tuple(plan.ids[key] for key in chain.keys),
+        parent=None if parent is None else plan.ids[parent],
+        corpora={source.corpus: uri for r in rounds for source in r.sources},
+        tokenizer=f"{uri}/tokenizer",
+        vocab_size=plan.corpus.info.tokenizer.vocab_size,
+        end_of_text=plan.corpus.info.tokenizer.end_of_text,
+        resources=plan.study.resources,
+        until=plan.study.until,
+    )

@@ -1,0 +1,136 @@
+"""Task files: JSON lines in LLM-Foundry's in-context-learning format, as published with DCLM.
+
+{"query", "choices", "gold"}                    a question; which of its choices is right
+{"context_options", "continuation", "gold"}     a sentence's end; which of its beginnings is right
+{"context", "continuation"}                     a text; how it goes on, word for word
+{"context", "answer", "aliases"}                a question, answered freely
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.tasks.static.part import Part, located
+
+Form = Literal["choices", "beginnings", "continuation", "answer"]
+FORMS: dict[Form, tuple[str, ...]] = {
+    "choices": ("query", "choices", "gold"),
+    "beginnings": ("context_options", "continuation", "gold"),
+    "continuation": ("context", "continuation"),
+    "answer": ("context", "answer"),
+}
+"""What tells the forms apart: the fields that each must have. Others, such as a category, are let be."""
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """The questions of a file, all of one form, each with the fields of `question`."""
+
+    form: Form
+    questions: list[dict[str, Any]]
+
+
+def read(part: Part, files: str) -> TaskFile:
+    """The questions of a part's file. InputError, with file and line, where it is not of this format, or holds too few
+    questions to draw `shots` others from."""
+    path = part.path(files)
+    rows = list(_rows(path))
+    if not rows:
+        raise InputError(f"{path}: no question in it")
+    form = _form(rows[0][1])
+    if form is None:
+        have = ", ".join(sorted(rows[0][1])) or "nothing"
+        raise InputError(
+            f"{path}, line {rows[0][0]}: no task of LLM-Foundry's format: it has {have}, and needs one of "
+            + "; ".join("+".join(fields) for fields in FORMS.values())
+        )
+    questions = [_question(row, form, f"{path}, line {line}") for line, row in rows]
+    if part.shots >= len(questions):
+        raise InputError(
+            f"{path}: task {part.name} shows {part.shots} others, but there are {len(questions)} questions"
+        )
+    return TaskFile(form, questions)
+
+
+def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    store, name = located(path)
+    try:
+        text = store.read(name).decode("utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text, at byte {error.start}") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {number}: not JSON: {error.msg}") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {number}: expected an object, got {type(row).__name__}")
+        yield number, row
+
+
+def _form(row: Mapping[str, Any]) -> Form | None:
+    return next((form for form, fields in FORMS.items() if all(field in row for field in fields)), None)
+
+
+def _question(row: Mapping[str, Any], form: Form, where: str) -> dict[str, Any]:
+    """A row's fields by the names of its form, alike for all rows: `context`, `options`, `gold`, `answers`."""
+    missing = [field for field in FORMS[form] if field not in row]
+    if missing:
+        raise InputError(f"{where}: has no {missing[0]}, which the lines before have")
+    match form:
+        case "choices":
+            options = _texts(row["choices"], "choices", where)
+            return {"context": _text(row, "query", where), "options": options, "gold": _gold(row, options, where)}
+        case "beginnings":
+            options = _texts(row["context_options"], "context_options", where)
+            ending = _filled(_text(row, "continuation", where), "continuation", where)
+            return {"context": ending, "options": options, "gold": _gold(row, options, where)}
+        case "continuation":
+            ending = _filled(_text(row, "continuation", where), "continuation", where)
+            return {"context": _text(row, "context", where), "answers": [ending]}
+        case "answer":
+            aliases = row.get("aliases") or []
+            answers = [row["answer"], *(aliases if isinstance(aliases, list) else [aliases])]
+            return {
+                "context": _text(row, "context", where),
+                "answers": [_filled(_answer(a, where), "answer", where) for a in answers],
+            }
+
+
+def _text(row: Mapping[str, Any], field: str, where: str) -> str:
+    if not isinstance(row[field], str):
+        raise InputError(f"{where}: {field} must be text, got {type(row[field]).__name__}")
+    return str(row[field])
+
+
+def _answer(value: Any, where: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{where}: answer and aliases must be texts or numbers, got {type(value).__name__}")
+    return str(value)
+
+
+def _filled(text: str, field: str, where: str) -> str:
+    if not text.strip():
+        raise InputError(f"{where}: {field} is empty")
+    return text
+
+
+def _texts(value: Any, field: str, where: str) -> list[str]:
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(v, str) and v.strip() for v in value):
+        raise InputError(f"{where}: {field} must be a list of at least two texts, none of them empty")
+    return value
+
+
+def _gold(row: Mapping[str, Any], options: list[str], where: str) -> int:
+    gold = row["gold"]
+    if isinstance(gold, bool) or not isinstance(gold, int) or not 0 <= gold < len(options):
+        raise InputError(f"{where}: gold must be from 0 to {len(options) - 1}, a place in the list, got {gold!r}")
+    return gold

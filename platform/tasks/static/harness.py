@@ -1,0 +1,143 @@
+"""lm-evaluation-harness as a library: it builds prompts and counts; the model is asked as everywhere else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import lm_eval
+import numpy as np
+from lm_eval.api import task as lm_eval_task
+from lm_eval.tasks import TaskManager
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.tasks.base import NOT_A_NUMBER
+from ticlm.platform.tasks.static import files as taskfile
+from ticlm.platform.tasks.static.harness_model import NO_NUMBER, Asked
+from ticlm.platform.tasks.static.harness_task import Judge, config
+from ticlm.platform.tasks.static.part import Part
+
+if TYPE_CHECKING:
+    from ticlm.platform.tasks.answerer import Answerer
+
+RESAMPLES = 1000
+"""Of the harness's bootstrap, for what is no mean."""
+
+logging.getLogger("lm_eval").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one part: the share of right answers of `n`, its standard error, what a blind choice would get, and
+    how many questions were left out, by reason."""
+
+    accuracy: float
+    stderr: float | None
+    chance: float
+    n: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    cut: int = 0
+    """Questions that lost their beginning because they do not fit the model's window."""
+
+
+def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) -> Found:
+    """Ask a part's questions. InputError where its file or its name is wrong."""
+    model = Asked(answerer)
+    if part.file is None:
+        return _named(part, model, max_examples)
+    file = taskfile.read(part, files)
+    judged = Judge(part, file.form)
+    task = lm_eval_task.ConfigurableTask(config=config(part, file, judged))
+    results = _evaluated({part.name: task}, part, model, max_examples)["results"][part.name]
+    if judged.left_out[f"an answer {NO_NUMBER}"] or model.lost == NO_NUMBER:
+        return Found(0.0, None, 0.0, 0, {NOT_A_NUMBER: len(judged.right) + judged.left_out.total()})
+    right = np.array(judged.right, np.float64)
+    return Found(
+        accuracy=float(right.mean()) if len(right) else 0.0,
+        stderr=_stderr(results.get("acc_stderr,none")),
+        chance=float(np.mean(judged.chance)) if judged.chance else 0.0,
+        n=len(right),
+        left_out=dict(judged.left_out),
+        cut=judged.cut,
+    )
+
+
+def _named(part: Part, model: Asked, max_examples: int | None) -> Found:
+    """A task, or a group of tasks with a mean of its own, by its name in the harness."""
+    try:
+        loaded = known().load([part.harness])
+    except Exception as error:  # an unknown name, data that are not there: of every library's own kind
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"task {part.name}: lm-evaluation-harness cannot load {part.harness}: {said}") from None
+    whole = _evaluated(loaded["tasks"], part, model, max_examples, loaded["groups"])
+    values = whole["results"].get(part.harness, {})
+    key = next((key for key in values if key.partition(",")[0] == part.metric), None)
+    if key is None:
+        have = ", ".join(sorted({key.partition(",")[0] for key in values if "," in key and "_stderr" not in key}))
+        raise InputError(f"task {part.name}: {part.harness} has no metric {part.metric}; it has {have or 'none'}")
+    if model.lost:
+        raise InputError(f"task {part.name}: {part.harness} has an answer {model.lost}, which it cannot leave out")
+    sizes = {name: whole["n-samples"][name]["effective"] for name in loaded["tasks"]}
+    chances = [_chance(task, max_examples) for task in loaded["tasks"].values()]
+    return Found(
+        accuracy=float(values[key]),
+        stderr=_stderr(values.get(f"{part.metric}_stderr,{key.partition(',')[2]}")),
+        chance=float(np.average(chances, weights=list(sizes.values()))),
+        n=sum(sizes.values()),
+        cut=len(model.cut),
+    )
+
+
+@cache
+def known() -> TaskManager:
+    """The tasks that the harness brings; it reads some fourteen thousand files to know them."""
+    return TaskManager()
+
+
+def _evaluated(
+    tasks: Mapping[str, Any],
+    part: Part,
+    model: Asked,
+    max_examples: int | None,
+    groups: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    for task in tasks.values():
+        task.set_config("num_fewshot", part.shots)
+        task.set_fewshot_seed(part.seed)
+    with _without_bars():
+        return dict(
+            lm_eval.evaluate(
+                model,
+                {"tasks": dict(tasks), "groups": dict(groups or {})},
+                limit=max_examples,
+                bootstrap_iters=RESAMPLES,
+                log_samples=False,
+            )
+        )
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """The harness draws a bar of its own for every task, over ours."""
+    drawn = lm_eval_task.tqdm
+    lm_eval_task.tqdm = partial(drawn, disable=True)
+    try:
+        yield
+    finally:
+        lm_eval_task.tqdm = drawn
+
+
+def _chance(task: Any, max_examples: int | None) -> float:
+    """What a blind choice gets right on average; nothing, where there is none to be made."""
+    if task.OUTPUT_TYPE != "multiple_choice":
+        return 0.0
+    docs = list(task.eval_docs)[:max_examples]
+    return float(np.mean([1 / len(task.doc_to_choice(doc)) for doc in docs]))
+
+
+def _stderr(value: Any) -> float | None:
+    return float(value) if isinstance(value, float) and np.isfinite(value) else None

@@ -1,0 +1,126 @@
+"""A part of a static task: one benchmark, from a file of questions or by a name that lm-evaluation-harness knows."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+NEEDS_HARNESS = "static tasks are asked through lm-evaluation-harness: pip install 'ticlm[static]'"
+
+
+class Part(Settings):
+    """One benchmark: JSON lines in LLM-Foundry's format (`file`), or a task of lm-evaluation-harness (`harness`).
+
+    Of a file, each line is a question with `choices`, a sentence with two beginnings (`context_options`), a text to be
+    continued word for word (`continuation`), or a question with an `answer` and `aliases`; see `taskfile.py`.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    file: str | None = None
+    harness: str | None = None
+    shots: int = Field(0, ge=0)
+    """Solved examples before each question, drawn from the others."""
+    seed: int = 1234
+    """Of that draw."""
+    baseline: float | None = Field(None, ge=0, lt=1)
+    """The share that guessing gets right. By default that of a blind choice among the choices, as many as there are; 0
+    where there are none."""
+    delimiter: str = " "
+    """Between a question and its answer; a space at its end belongs to the answer."""
+    between: str = "\n"
+    """Between solved examples."""
+    chosen_by: Literal["tokens", "sum", "bytes"] = "tokens"
+    """The choice with the highest log P per token (LLM-Foundry's rule, by which CORE is made), in all, or per byte."""
+    answer_tokens: int = Field(64, gt=0)
+    """At most so many are generated where a question has an `answer`."""
+    metric: str = "acc"
+    """Of lm-evaluation-harness's own task, what is taken."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Part:
+        if (self.file is None) == (self.harness is None):
+            raise ValueError(f"{self.name}: give either file, or harness (a task's name in lm-evaluation-harness)")
+        return self
+
+    def path(self, files: str) -> str:
+        """Where its file lies; `files` is the folder of those that are given by a relative path."""
+        assert self.file is not None
+        alone = "://" in self.file or self.file.startswith(("/", "~")) or not files
+        return self.file if alone else f"{files.rstrip('/')}/{self.file}"
+
+    def sha256(self, files: str) -> str:
+        """What determines its questions: the hash of its file; of a task of the harness its name and the harness's
+        version, with which its prompts may change. InputError where there is no file, or no harness."""
+        if self.file is None:
+            return fingerprint(("lm-evaluation-harness", _harness_version(), self.harness))
+        store, name = located(self.path(files))
+        try:
+            return store.sha256(name)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise InputError(
+                f"task {self.name}: no file {self.path(files)}; `files` is the folder of the task files"
+            ) from None
+
+    @property
+    def identity(self) -> Part:
+        """Without what changes none of its answers: where its file lies, and what guessing gets."""
+        return self.model_copy(update={"file": None if self.file is None else "", "baseline": None})
+
+
+def _harness_version() -> str:
+    try:
+        return version("lm_eval")
+    except PackageNotFoundError:
+        raise InputError(NEEDS_HARNESS) from None
+
+
+def located(path: str) -> tuple[Store, str]:
+    """The folder of a file, and its name in it."""
+    from pathlib import Path
+
+    if "://" not in path:
+        path = str(Path(path).expanduser().resolve())
+    folder, _, name = path.rpartition("/")
+    return Store(folder or "/"), name
+
+
+ANSWER = "\nAnswer: "
+
+
+CORE: tuple[Part, ...] = (
+    Part(name="hellaswag_zeroshot", file="language_understanding/hellaswag.jsonl"),
+    Part(name="jeopardy", file="world_knowledge/jeopardy_all.jsonl", shots=10, delimiter=ANSWER),
+    Part(name="bigbench_qa_wikidata", file="world_knowledge/bigbench_qa_wikidata.jsonl", shots=10),
+    Part(name="arc_easy", file="world_knowledge/arc_easy.jsonl", shots=10, delimiter=ANSWER),
+    Part(name="arc_challenge", file="world_knowledge/arc_challenge.jsonl", shots=10, delimiter=ANSWER),
+    Part(name="copa", file="commonsense_reasoning/copa.jsonl"),
+    Part(name="commonsense_qa", file="commonsense_reasoning/commonsense_qa.jsonl", shots=10),
+    Part(name="piqa", file="commonsense_reasoning/piqa.jsonl", shots=10, delimiter=ANSWER),
+    Part(name="openbook_qa", file="commonsense_reasoning/openbook_qa.jsonl"),
+    Part(name="lambada_openai", file="language_understanding/lambada_openai.jsonl"),
+    Part(name="hellaswag", file="language_understanding/hellaswag.jsonl", shots=10),
+    Part(name="winograd", file="language_understanding/winograd_wsc.jsonl"),
+    Part(name="winogrande", file="language_understanding/winogrande.jsonl"),
+    Part(name="bigbench_dyck_languages", file="symbolic_problem_solving/bigbench_dyck_languages.jsonl", shots=10),
+    Part(name="agi_eval_lsat_ar", file="symbolic_problem_solving/agi_eval_lsat_ar.jsonl", shots=3),
+    Part(name="bigbench_cs_algorithms", file="symbolic_problem_solving/bigbench_cs_algorithms.jsonl", shots=10),
+    Part(name="bigbench_operators", file="symbolic_problem_solving/bigbench_operators.jsonl", shots=10),
+    Part(name="bigbench_repeat_copy_logic", file="symbolic_problem_solving/bigbench_repeat_copy_logic.jsonl", shots=10),
+    Part(name="squad", file="reading_comprehension/squad.jsonl", shots=10),
+    Part(name="coqa", file="reading_comprehension/coqa.jsonl"),
+    Part(name="boolq", file="reading_comprehension/boolq.jsonl", shots=10, delimiter=ANSWER),
+    Part(
+        name="bigbench_language_identification",
+        file="language_understanding/bigbench_language_identification.jsonl",
+        shots=10,
+    ),
+)
+"""Shots are those of the settings released with TiC-LM. The files' paths and delimiters are DCLM's as far as they are
+known here; where a release differs, a part names its own."""

@@ -1,0 +1,35 @@
+"""Every kind of task a study can name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag
+
+from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
+from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
+from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
+from ticlm.platform.tasks.static.task import Static
+
+KINDS = (
+    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "static"),
+)
+
+
+def _kind(value: Any) -> str:
+    given = value.get("kind", "perplexity") if isinstance(value, dict) else getattr(value, "kind", "perplexity")
+    return str(given)
+
+
+AnyTask = Annotated[
+    Annotated[Perplexity, Tag("perplexity")]
+    | Annotated[PerplexityOn, Tag("perplexity-on")]
+    | Annotated[DocumentPerplexity, Tag("document-perplexity")]
+    | Annotated[NounPerplexity, Tag("noun-perplexity")]
+    | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
+    | Annotated[MultipleChoice, Tag("multiple-choice")]
+    | Annotated[ExactMatch, Tag("exact-match")]
+    | Annotated[Static, Tag("static")],
+    Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
+]

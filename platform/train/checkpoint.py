@@ -1,0 +1,159 @@
+"""Checkpoints: DCP while a round runs (readable by any number of workers), a Hugging Face folder when it ends.
+
+rounds/<id>/<attempt>/steps/<n>/files/    DCP; rounds/<id>/<attempt>/steps/<n>/record.json is written last
+rounds/<id>/<attempt>/model/              safetensors, tokenizer, metrics of the finished round
+rounds/<id>/record.json                   the round is done
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import torch.distributed as dist
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save as write
+
+from ticlm.platform.core.errors import InputError, TiclmWarning
+from ticlm.platform.core.store import RECORD, Attempt, Store, verify
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.train.state import RunningRound
+
+# Torch tells of its own future, and of saving alone. Once for all: a thread must not swap filters under the others.
+for chatty in (r"torch\.distributed", r"torch\.utils"):
+    warnings.filterwarnings("ignore", module=chatty)
+
+
+class Writer:
+    """Writes the mid-round checkpoints of a chain beside its training: the state is copied, then written by a thread,
+    one checkpoint at a time. Every rank has one; all make the same calls in the same order."""
+
+    def __init__(self, store: Store, workers: Workers) -> None:
+        self.store, self.workers = store, workers
+        self.seconds = 0.0
+        """What the last write took."""
+        # of its own, and on the CPU: the thread must not meet the collectives of the training
+        self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
+        self._stager = DefaultStager(StagingOptions(False, False, False, False))
+        self._pool = ThreadPoolExecutor(1, "ticlm-checkpoint")
+        self._writing: Future[None] | None = None
+
+    def save(self, attempt: Attempt, running: RunningRound) -> None:
+        """Begin to write the state of a round as it is now; the record is written last, by rank 0."""
+        self.wait()
+        state = self._stager.stage(_state(running))
+        self._writing = self._pool.submit(self._write, attempt, running.step, cast(dict[str, Any], state))
+
+    def wait(self) -> None:
+        """Until what was begun is written; raises what went wrong there."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def close(self) -> None:
+        """Let what was begun end, well or not."""
+        self._pool.shutdown()
+        self._stager.close()
+
+    def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
+        began = time.monotonic()
+        folder = f"{attempt.path}/steps/{step:08d}"
+        if self.store.is_local:
+            _dcp(write, state, self.store.path(f"{folder}/files"), self.workers, self._group)
+        else:
+            with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
+                _dcp(write, state, local, self.workers, self._group)
+                self.store.upload(Path(local), f"{folder}/files")
+            if self._group is not None:
+                dist.barrier(self._group)
+        if self.workers.rank == 0:
+            Attempt(self.store, folder, "files").publish({"step": step})
+            self._prune(attempt.folder, folder, step)
+        self.seconds = time.monotonic() - began
+
+    def _prune(self, round_folder: str, newest: str, step: int) -> None:
+        """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
+        were passed over when this attempt began."""
+        others = [path for earlier, path in found(self.store, round_folder) if path != newest and earlier <= step]
+        before = next((path for path in others if self.store.exists(f"{path}/{RECORD}")), None)
+        for _, path in found(self.store, round_folder):
+            if path not in (newest, before):
+                self.store.remove(path)
+
+
+def found(store: Store, folder: str) -> list[tuple[int, str]]:
+    """(step, path) of every mid-round checkpoint of a round, whole or not, among all attempts at it, newest first."""
+    steps = [
+        (int(step), f"{folder}/{attempt}/steps/{step}")
+        for attempt in store.folders(folder)
+        for step in store.folders(f"{folder}/{attempt}/steps")
+    ]
+    return sorted(steps, reverse=True)
+
+
+def newest(store: Store, folder: str) -> str | None:
+    """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged and half-written ones are
+    passed over with a warning that names them."""
+    for _, path in found(store, folder):
+        try:
+            problems = verify(store, path)
+        except InputError as error:  # the record itself is damaged
+            problems = [str(error)]
+        if not problems:
+            return path
+        what = f"is damaged ({problems[0]})" if store.exists(f"{path}/{RECORD}") else "was not written to its end"
+        message = f"checkpoint {store.uri(path)} {what}; going on from the one before"
+        warnings.warn(message, TiclmWarning, stacklevel=2)
+    return None
+
+
+def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
+    """Load a mid-round checkpoint into a round at its first step; every rank calls."""
+    state = _state(running)
+    with store.local(f"{path}/files") as local:
+        _check_shapes(state["model"], local, store.uri(path))
+        _dcp(load, state, str(local), workers)
+    set_state_dict(
+        running.module, running.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+    )
+    for penalty, saved in zip(running.penalties, state["penalties"].values()):
+        penalty.load_state_dict(saved)
+    running.step, running.history = state["step"], state["history"]
+
+
+def _check_shapes(weights: dict[str, Any], folder: Path, named: str) -> None:
+    """InputError, on every rank alike, where a checkpoint has not the weights of this model."""
+    have = FileSystemReader(folder).read_metadata().state_dict_metadata
+    for name, weight in weights.items():
+        kept = getattr(have.get(f"model.{name}"), "size", None)
+        if kept != weight.shape:
+            there = f"there with shape {list(kept)}" if kept is not None else "not there"
+            raise InputError(
+                f"checkpoint {named} is not of this model: {name} of shape {list(weight.shape)} is {there}; remove it"
+            )
+
+
+def _state(running: RunningRound) -> dict[str, Any]:
+    weights, moments = get_state_dict(running.module, running.optimizer)
+    return {
+        "model": weights,
+        "optimizer": moments,
+        "penalties": {str(i): penalty.state_dict() for i, penalty in enumerate(running.penalties)},
+        "step": running.step,
+        "history": running.history,
+    }
+
+
+def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers, group: Any = None) -> None:
+    try:
+        do(state, checkpoint_id=folder, no_dist=workers.world == 1, process_group=group)
+    except CheckpointException as error:  # no Exception itself, so that nothing would catch it
+        raise next(iter(error.failures.values()))[0] from None

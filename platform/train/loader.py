@@ -1,0 +1,204 @@
+"""Rows to batches: one stream over the rounds of a chain, by a thread of this process or by Ray Data reader actors.
+
+Both carriers call `Reader.read`, so both give the same rows; each stream starts at any round and step without reading
+what came before.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.token_rows import RowReader, Tokens
+from ticlm.platform.study.round import Round
+from ticlm.platform.train.order import Draws, StretchOrder, batches
+
+PREFETCH = 4
+
+
+@dataclass(frozen=True)
+class RankBatch:
+    """This rank's rows of one global batch: columns [rows, length]."""
+
+    round: int
+    step: int
+    columns: dict[str, Tokens]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they
+    are views that end with the period `until`, where it is given."""
+
+    rounds: tuple[Round, ...]
+    corpora: Mapping[str, str]
+    rank: int = 0
+    world: int = 1
+    until: str | None = None
+
+
+class Reader:
+    """Reads the rows of (round, step) for one rank. Keeps the two newest row groups of every source."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed = feed
+        self._corpora = {name: Corpus.open(uri, feed.until) for name, uri in feed.corpora.items()}
+        self._readers: dict[Source, RowReader] = {}
+
+    def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
+        """Batches of a round from step `start` to its end."""
+        spec = self.feed.rounds[round_]
+        mine = slice(self.feed.rank, None, self.feed.world)
+        for step, (sources, which, positions) in enumerate(self._order(spec, start), start):
+            yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
+
+    def rows(self, round_: int, step: int) -> dict[Source, list[int]]:
+        """The rows of a step's global batch: their positions in each source, to be named when something is wrong."""
+        sources, which, positions = next(self._order(self.feed.rounds[round_], step))
+        return {sources[k]: sorted(positions[which == k].tolist()) for k in np.unique(which)}
+
+    def _order(
+        self, spec: Round, start: int
+    ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
+        """For each step from `start`: sources, and for each row of the batch its source's number and its position."""
+        stretches = [
+            self._stretch(spec, number, stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows))
+            for number, stretch in enumerate(spec.stretches)
+        ]
+        for number, which, positions in batches(stretches, spec.recipe.seed, _salt(spec.period), start):
+            yield spec.stretches[number].mixture.sources, which, positions
+
+    def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> StretchOrder:
+        drawn = {d.source: d for d in spec.drawn}
+        earlier: dict[Source, int] = {}
+        for stretch in spec.stretches[:number]:
+            for source, count in stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows).items():
+                earlier[source] = earlier.get(source, 0) + count
+        return StretchOrder(
+            sources=tuple(self._draws(s, drawn[s].seed if s in drawn else spec.recipe.seed) for s in rows),
+            before=tuple((drawn[s].rows if s in drawn else 0) + earlier.get(s, 0) for s in rows),
+            rows=tuple(rows.values()),
+            steps=spec.stretches[number].steps,
+            windows=tuple(drawn[s].window if s in drawn else None for s in rows),
+        )
+
+    def _draws(self, source: Source, seed: int) -> Draws:
+        manifest = self._corpora[source.corpus].split(source.period, source.split)
+        return Draws(starts=self._reader(source).starts, seed=seed, salt=int(manifest.sha256[:15], 16))
+
+    def _reader(self, source: Source) -> RowReader:
+        if source not in self._readers:
+            self._readers[source] = self._corpora[source.corpus].rows(source.period, source.split)
+        return self._readers[source]
+
+    def _take(
+        self, sources: Sequence[Source], which: NDArray[np.int64], positions: NDArray[np.int64]
+    ) -> dict[str, Tokens]:
+        columns = self._corpora[sources[0].corpus].info.columns
+        out: dict[str, Tokens] = {c.name: np.empty((len(which), c.length), c.dtype) for c in columns}
+        for k in np.unique(which):
+            mine = which == k
+            for name, values in self._reader(sources[k]).take(positions[mine]).items():
+                out[name][mine] = values
+        return out
+
+
+def _salt(period: str) -> int:
+    return int.from_bytes(period.encode()[-8:], "big")
+
+
+def stream(feed: Feed, start: tuple[int, int], carrier: Literal["process", "ray-data"]) -> Iterator[RankBatch]:
+    """This rank's batches from (round, step) `start` to the end of the last round."""
+    yield from _from_thread(feed, start) if carrier == "process" else _from_ray_data(feed, start)
+
+
+def _all(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
+    reader = Reader(feed)
+    first, step = start
+    for number in range(first, len(feed.rounds)):
+        yield from reader.read(number, step if number == first else 0)
+
+
+def _from_thread(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
+    """A thread reads ahead; its errors are raised here, and it ends when this generator is closed."""
+    ready: queue.Queue[RankBatch | BaseException | None] = queue.Queue(PREFETCH)
+    stop = threading.Event()
+
+    def put(item: RankBatch | BaseException | None) -> None:
+        while not stop.is_set():
+            try:
+                return ready.put(item, timeout=0.2)
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for batch in _all(feed, start):
+                put(batch)
+                if stop.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    threading.Thread(target=work, daemon=True, name="ticlm-reader").start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+
+
+class _Actor:
+    """A Ray Data map worker: goes through the steps of a block in order, mixing the replayed periods itself."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.reader = Reader(feed)
+        self._at: tuple[int, int] | None = None
+        self._batches: Iterator[RankBatch] = iter(())
+
+    def __call__(self, block: dict[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
+        for number, step in zip(block["round"].tolist(), block["step"].tolist()):
+            if self._at != (number, step):
+                self._batches = self.reader.read(number, step)
+            batch = next(self._batches)
+            self._at = (number, step + 1)
+            rows = {f"column:{name}": values[None] for name, values in batch.columns.items()}
+            yield {"round": np.array([number]), "step": np.array([step]), **rows}
+
+
+def _from_ray_data(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.preserve_order = True
+    first, step = start
+    steps = [
+        {"round": number, "step": s}
+        for number in range(first, len(feed.rounds))
+        for s in range(step if number == first else 0, feed.rounds[number].steps)
+    ]
+    if not steps:
+        return
+    dataset = ray.data.from_items(steps, override_num_blocks=max(1, len(steps) // 16)).map_batches(
+        _Actor,
+        fn_constructor_args=(feed,),
+        batch_size=16,
+        batch_format="numpy",
+        compute=ray.data.ActorPoolStrategy(size=1),
+        num_cpus=0,
+    )
+    for batch in dataset.iter_batches(batch_size=1, batch_format="numpy", prefetch_batches=PREFETCH):
+        columns = {name[7:]: values[0] for name, values in batch.items() if name.startswith("column:")}
+        yield RankBatch(int(batch["round"][0]), int(batch["step"][0]), columns)

@@ -1,0 +1,145 @@
+"""Which rows make up step s of a round: a pure function of the study and of the shards' shapes.
+
+Neither workers, prefetching, restarts nor the carrier enter. Rank r of w takes rows [r::w] of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ticlm.platform.core.seeds import keyed
+
+Ints = NDArray[np.int64]
+
+
+def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
+    """Rows of each source in step `start`, `start` + 1, …; `rows[k]` is source k's total over all `steps`.
+
+    Every step has sum(rows) / steps rows, and after each step every source is within one row of its exact share. Rows
+    are unit jobs with a release and a deadline from that bound; the earliest deadline goes first, which always finds a
+    schedule because the exact shares are a fractional one.
+    """
+    total = np.asarray(rows, dtype=np.int64)
+    batch, rest = divmod(int(total.sum()), steps)
+    if rest:
+        raise ValueError(f"{total.sum()} rows do not make {steps} equal steps")
+    taken = np.zeros_like(total)
+    first = (
+        start if len(total) == 1 else 0
+    )  # of one source every step takes a batch; else a step follows from those before
+    taken += first * batch
+    for step in range(first, steps):
+        floor = (step + 1) * total // steps
+        ceiling = -((step + 1) * -total // steps)
+        now = np.maximum(floor - taken, 0)
+        open_to_more = np.nonzero(taken + now < ceiling)[0]
+        missing = batch - int(now.sum())
+        if missing:
+            following = taken[open_to_more] + now[open_to_more] + 1
+            deadline = -(following * -steps // total[open_to_more])
+            now[open_to_more[np.argsort(deadline, kind="stable")[:missing]]] += 1
+        taken += now
+        if step >= start:
+            yield now
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The order in which the rows of one source are drawn: epoch after epoch, each a permutation of its row groups and
+    of the rows inside them, so that a reader needs one row group at a time. `starts` are the groups' first positions
+    and the end; `seed` is that of the round which first drew from the source, so that its chain goes on with it."""
+
+    starts: Ints
+    seed: int
+    salt: int
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def positions(self, draws: Ints) -> Ints:
+        """Row positions of the given draws (0 is the first row ever drawn in the chain)."""
+        out = np.empty_like(draws)
+        epochs = draws // len(self)
+        for epoch in np.unique(epochs):
+            order, firsts = _group_order(self.starts.tobytes(), self.seed, self.salt, int(epoch))
+            here = np.nonzero(epochs == epoch)[0]
+            within = draws[here] - epoch * len(self)
+            slots = np.searchsorted(firsts, within, side="right") - 1
+            for slot in np.unique(slots):
+                group = int(order[slot])
+                begin, end = int(self.starts[group]), int(self.starts[group + 1])
+                inner = _row_order(end - begin, self.seed, self.salt, int(epoch), group)
+                chosen = slots == slot
+                out[here[chosen]] = begin + inner[within[chosen] - firsts[slot]]
+        return out
+
+
+@lru_cache(maxsize=512)
+def _group_order(starts: bytes, seed: int, salt: int, epoch: int) -> tuple[Ints, Ints]:
+    sizes = np.diff(np.frombuffer(starts, dtype=np.int64))
+    order = keyed(seed, salt, epoch, 0).permutation(len(sizes)).astype(np.int64)
+    return order, np.concatenate([[0], np.cumsum(sizes[order])[:-1]]).astype(np.int64)
+
+
+@lru_cache(maxsize=512)
+def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
+    return keyed(seed, salt, epoch, 1, group).permutation(rows).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class StretchOrder:
+    """One stretch: for each source its draws, the rows its chain drew before, and the rows this stretch takes.
+
+    `windows`, where not None, are the (first, rows) draws to which a source has been cut: they are gone through round
+    and round, and `before` counts from the first of them.
+    """
+
+    sources: tuple[Draws, ...]
+    before: tuple[int, ...]
+    rows: tuple[int, ...]
+    steps: int
+    windows: tuple[tuple[int, int] | None, ...]
+
+    def positions(self, source: int, counts: Ints) -> Ints:
+        """Row positions of a source's draws, counted as `before` does."""
+        window = self.windows[source]
+        return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
+
+
+def batches(
+    stretches: Sequence[StretchOrder], seed: int, salt: int, start: int = 0
+) -> Iterator[tuple[int, Ints, Ints]]:
+    """For each step from `start`: the number of its stretch, and for each row of the batch the number of its source in
+    that stretch and its position there.
+
+    The order inside a batch is a permutation keyed by (seed, salt, step), so that sources are spread over the ranks.
+    """
+    first = 0
+    for number, stretch in enumerate(stretches):
+        skip = max(0, start - first)
+        if skip < stretch.steps:
+            for which, positions in _stretch(stretch, first, skip, seed, salt):
+                yield number, which, positions
+        first += stretch.steps
+
+
+def _stretch(stretch: StretchOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
+    taken = np.asarray(stretch.before, dtype=np.int64)
+    begin = skip if len(stretch.rows) == 1 else 0
+    taken += begin * sum(stretch.rows) // stretch.steps
+    for offset, now in enumerate(quotas(stretch.rows, stretch.steps, begin), begin):
+        if offset >= skip:
+            which = np.repeat(np.arange(len(now)), now)
+            draws = np.concatenate([np.arange(taken[k], taken[k] + n) for k, n in enumerate(now)])
+            positions = np.empty_like(draws)
+            for k in np.nonzero(now)[0]:
+                mine = which == k
+                positions[mine] = stretch.positions(int(k), draws[mine])
+            order = keyed(seed, salt, first + offset).permutation(len(draws))
+            yield which[order], positions[order]
+        taken = taken + now

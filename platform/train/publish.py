@@ -1,0 +1,72 @@
+"""The end of a round: its weights as a Hugging Face folder, its metrics, and the record that says it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ticlm.platform.core.store import Attempt, Store
+from ticlm.platform.models import folders, sharding
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.work import ChainWork
+from ticlm.platform.train.state import RunningRound
+
+
+def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+    """Weights as safetensors in float32, tokenizer and metrics beside them; the record last; then the mid-round
+    checkpoints of every attempt are removed. Every rank calls."""
+    for penalty in running.penalties:
+        penalty.before_evaluation()
+    running.round.recipe.optimizer.before_evaluation(running.optimizer)
+    state = sharding.whole_state(running.module)
+    if workers.rank == 0:
+        store = attempt.store
+        stack = list(getattr(running.module, "ticlm_adapters", []))
+        with _target(store, f"{attempt.path}/model") as folder:
+            folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
+            with Store(work.tokenizer).local("") as tokenizer:
+                for file in tokenizer.iterdir():
+                    (folder / file.name).write_bytes(file.read_bytes())
+        store.write(f"{attempt.path}/metrics.json", json.dumps(_metrics(running)).encode())
+        names = [n for n in store.walk(attempt.path) if not n.startswith("steps/")]
+        record = attempt.publish(_about(running, work), names)
+        for name in store.folders(attempt.folder):
+            store.remove(f"{attempt.folder}/{name}/steps" if name == record.attempt else f"{attempt.folder}/{name}")
+    workers.barrier()
+
+
+@contextlib.contextmanager
+def _target(store: Store, path: str) -> Iterator[Path]:
+    """A local folder whose files end up at `path`."""
+    if store.is_local:
+        yield Path(store.path(path))
+        return
+    with tempfile.TemporaryDirectory(prefix="ticlm-model-") as folder:
+        yield Path(folder)
+        store.upload(Path(folder), path)
+
+
+def _metrics(running: RunningRound) -> dict[str, list[float]]:
+    names = ("loss", "rate", "gradient_norm")
+    return {name: [row[i] for row in running.history] for i, name in enumerate(names)}
+
+
+def _about(running: RunningRound, work: ChainWork) -> dict[str, Any]:
+    spec = running.round
+    return {
+        "kind": "round",
+        "period": spec.period,
+        "steps": spec.steps,
+        "tokens": spec.tokens,
+        "parameters": sum(p.numel() for p in running.module.parameters()),
+        "loss": running.history[-1][0] if running.history else None,
+        "measured": {
+            "tokens": running.trained_steps * spec.recipe.batch_rows * spec.recipe.length,
+            "seconds": running.seconds,
+        },
+        "label": work.label,
+    }

@@ -1,0 +1,115 @@
+"""One round while it runs: its module, optimizer and the states of its method's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor, nn
+
+from ticlm.methods.seams import Context, Imported, PenaltyState, Place
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.seeds import keyed
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import folders, sharding
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.round import Round, Stretch
+from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.step import backward, tensors
+
+
+@dataclass
+class RunningRound:
+    """`history` has a row (loss, rate, gradient norm) per step done; it is part of every checkpoint."""
+
+    round: Round
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    penalties: list[PenaltyState]
+    step: int = 0
+    history: list[list[float]] = field(default_factory=list)
+    began: float = 0.0
+    seconds: float = 0.0
+    trained_steps: int = 0
+
+    @property
+    def expected_seconds(self) -> float:
+        """What all steps of the round take at the pace seen so far; 0 before the first."""
+        return self.seconds / self.trained_steps * self.round.steps if self.trained_steps else 0.0
+
+    def seed_dropout(self, rank: int) -> None:
+        """Random masks are a function of the step, so that a resumed round draws the same ones (per world size).
+        Not all dropout is a module that could be looked for: attention takes it as an argument."""
+        key = (self.round.recipe.seed, self.round.place.index, self.step, rank)
+        torch.manual_seed(int(keyed(*key).integers(1 << 62)))
+
+
+def start(
+    spec: Round, module: nn.Module, workers: Workers, feed: Feed, micro_rows: int | None, resuming: bool
+) -> RunningRound:
+    """A round at its first step: a fresh optimizer, and the states of its penalties made from its starting weights.
+    `resuming`: a checkpoint is loaded into them next."""
+    module.train()
+
+    def context(reads: Source | None) -> Context:
+        return Context(
+            module=module,
+            teacher=lambda imported: _teacher(spec, module, workers, imported),
+            batches=lambda n: _batches(spec, feed, workers, reads, n),
+            backward=lambda rows, z_loss: _backward(spec, module, workers, micro_rows, rows, z_loss),
+            place=spec.place,
+            rank=workers.rank,
+            world=workers.world,
+            resuming=resuming,
+        )
+
+    penalties = zip(spec.recipe.penalties, spec.reads or (None,) * len(spec.recipe.penalties))
+    return RunningRound(
+        round=spec,
+        module=module,
+        optimizer=spec.recipe.optimizer.start(context(None)),
+        penalties=[penalty.start(context(reads)) for penalty, reads in penalties],
+    )
+
+
+def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Imported | None) -> nn.Module:
+    """The module as it is now, or an imported model, frozen and sharded like it."""
+    if imported is None:
+        copy = sharding.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
+    else:
+        with Store(imported.path).local("") as folder:
+            copy = sharding.place(folders.load(folder, spec.recipe.objective), spec.recipe.precision, workers)
+    return copy.requires_grad_(False).eval()
+
+
+def _batches(
+    spec: Round, feed: Feed, workers: Workers, source: Source | None, n: int
+) -> Iterator[Mapping[str, Tensor]]:
+    if source is None:
+        raise TypeError("a penalty that draws batches must name their source: Penalty.reads")
+    alone = spec.model_copy(
+        update={
+            "stretches": (Stretch(mixture=Mixture.of({source: 1}), steps=n),),
+            # of what a buffer keeps of it, from the first row; of a source that is whole, from the very first
+            "drawn": tuple(
+                drawn.model_copy(update={"rows": 0})
+                for drawn in spec.drawn
+                if drawn.source == source and drawn.window is not None
+            ),
+            "place": Place(index=spec.place.index, steps=n, steps_before=0),
+        }
+    )
+    for batch in Reader(replace(feed, rounds=(alone,))).read(0):
+        yield tensors(batch.columns, workers)
+
+
+def _backward(
+    spec: Round,
+    module: nn.Module,
+    workers: Workers,
+    micro_rows: int | None,
+    rows: Mapping[str, Tensor],
+    z_loss: bool,
+) -> None:
+    backward(module, spec.recipe, rows, workers, micro_rows, z_loss=z_loss)

@@ -1,0 +1,194 @@
+"""A chain of rounds: start from weights, train round after round, publish each. torch, no Ray.
+
+The same code runs in this process, in plain gloo processes, and under Ray Train (cluster.py).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from ticlm.platform.core.errors import Diverged
+from ticlm.platform.core.store import Attempt, Store, read_record
+from ticlm.platform.models import build, folders, sharding
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.work import ChainWork, folder_of, published
+from ticlm.platform.train.checkpoint import Writer, newest, restore
+from ticlm.platform.train.loader import Feed, RankBatch, Reader, stream
+from ticlm.platform.train.publish import publish
+from ticlm.platform.train.state import RunningRound, start
+from ticlm.platform.train.step import StepResult, is_finite, train_step
+
+Report = Callable[[Mapping[str, Any]], None]
+
+
+def run_chain(
+    work: ChainWork,
+    workers: Workers,
+    report: Report = lambda _: None,
+    urgent: Callable[[], bool] = lambda: False,
+) -> list[str]:
+    """Train what has no record yet and return the ids of all rounds, now done. Every rank calls.
+
+    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state written by any number of
+    workers. `urgent` is asked after every step: once it is true on some rank, a checkpoint is whole before the next.
+    """
+    torch.set_num_threads(work.resources.threads)
+    store = Store(work.root)
+    first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
+    if first < len(work.ids):
+        resume = workers.agree(newest(store, folder_of(work.ids[first])) if workers.rank == 0 else None)
+        writer = Writer(store, workers)
+        try:
+            _Chain(work, workers, report, urgent, store, writer).run(first, resume)
+        finally:
+            writer.close()
+    return list(work.ids)
+
+
+def _done(store: Store, round_id: str) -> bool:
+    return read_record(store, folder_of(round_id)) is not None
+
+
+@dataclass
+class _Chain:
+    """One rank's part in a chain while it trains."""
+
+    work: ChainWork
+    workers: Workers
+    report: Report
+    urgent: Callable[[], bool]
+    store: Store
+    writer: Writer
+
+    def run(self, first: int, resume: str | None) -> None:
+        """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
+        work, workers = self.work, self.workers
+        feed = Feed(work.rounds, work.corpora, workers.rank, workers.world, work.until)
+        batches: Iterator[RankBatch] | None = None
+        module: nn.Module | None = None
+        for number in range(first, len(work.rounds)):
+            spec = work.rounds[number]
+            if module is None or spec.recipe.adapter is not None:
+                module = None  # memory holds one
+                module = self._placed(number)
+            resuming = resume if number == first else None
+            running = start(spec, module, workers, feed, work.resources.micro_batch_rows, resuming is not None)
+            if resuming is not None:
+                restore(self.store, resuming, running, workers)
+            if batches is None:
+                batches = stream(feed, (number, running.step), work.resources.carrier)
+            attempt = Attempt(self.store, folder_of(work.ids[number]), workers.agree(Attempt(self.store, "").name))
+            self._train(running, batches, attempt, number)
+            self.writer.wait()
+            publish(running, work, attempt, workers)
+            del running  # its optimizer and penalties, before the next are made
+
+    def _placed(self, number: int) -> nn.Module:
+        """What round `number` starts from, its own adapter on top, on its device."""
+        recipe = self.work.rounds[number].recipe
+        module = self._starting_module(number)
+        if recipe.adapter is not None:
+            stack = getattr(module, "ticlm_adapters", [])
+            folders.extend(module, recipe.adapter, len(stack), recipe.seed)
+            module.ticlm_adapters = [*stack, recipe.adapter]  # type: ignore[assignment]
+        module = sharding.place(module, recipe.precision, self.workers)
+        if self.work.resources.compile:
+            module.compile()
+        return module
+
+    def _starting_module(self, number: int) -> nn.Module:
+        """The weights that round `number` starts from, whole and on the CPU."""
+        work, recipe = self.work, self.work.rounds[number].recipe
+        parent = work.parent if number == 0 else work.ids[number - 1]
+        if parent is not None:
+            with self.store.local(published(self.store, parent)) as folder:
+                return folders.load(folder)
+        if recipe.model.kind == "folder":
+            with Store(recipe.model.path).local("") as folder:
+                return folders.load(folder, recipe.objective)
+        made = build.config(recipe.model, work.vocab_size, work.end_of_text)
+        return build.scratch(made, recipe.objective, recipe.seed)
+
+    def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
+        """The steps that are left of a round, with its checkpoints."""
+        spec, resources = running.round, self.work.resources
+        cadence = resources.cadence
+        saved = reported = running.began = time.monotonic()
+        first, was_urgent = running.step, False
+        while running.step < spec.steps:
+            batch = next(batches)
+            if (batch.round, batch.step) != (number, running.step):
+                raise RuntimeError(f"expected round {number} step {running.step}, got {batch.round} {batch.step}")
+            rate = spec.recipe.schedule.rate(running.step, spec.place)
+            for group in running.optimizer.param_groups:
+                group["lr"] = rate
+            running.seed_dropout(self.workers.rank)
+            clock = cadence.due(time.monotonic() - saved, self.writer.seconds, running.expected_seconds)
+            result = train_step(
+                running.module,
+                running.optimizer,
+                running.penalties,
+                spec.recipe,
+                batch.columns,
+                self.workers,
+                resources.micro_batch_rows,
+                votes=(clock and self.workers.rank == 0, self.urgent()),
+            )
+            if not is_finite(result):
+                raise self._no_number(result, number, running.step, attempt)
+            running.step += 1
+            running.history.append([result.loss, rate, result.gradient_norm])
+            now = time.monotonic()
+            running.trained_steps, running.seconds = running.step - first, now - running.began
+            if now - reported > 0.5 or running.step == spec.steps:
+                reported = now
+                self.report(self._progress(running, number))
+            due, alarm = (vote > 0 for vote in result.votes)
+            hurry, was_urgent = alarm and not was_urgent, alarm
+            if cadence.steps is not None:
+                due = running.step % cadence.steps == 0
+            if (due or hurry) and running.step < spec.steps:
+                saved = time.monotonic()
+                self.writer.save(attempt, running)
+                if hurry:
+                    self.writer.wait()
+                    self.workers.barrier()
+
+    def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
+        """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
+        period = self.work.rounds[number].period
+        rows = Reader(Feed(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
+        path = f"{attempt.path}/no-number.json"
+        if self.workers.rank == 0:
+            named = {str(source): positions for source, positions in rows.items()}
+            self.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())
+        few = [f"{source} row {position}" for source, positions in rows.items() for position in positions]
+        return Diverged(
+            f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
+            f"checkpoint is kept; lower the learning rate, or look at the step's rows: {', '.join(few[:4])}"
+            f"{f' and {len(few) - 4} more' if len(few) > 4 else ''} (all in {self.store.uri(path)})"
+        )
+
+    def _progress(self, running: RunningRound, number: int) -> dict[str, Any]:
+        before = sum(r.steps for r in self.work.rounds[:number])
+        batch_tokens = running.round.recipe.batch_rows * running.round.recipe.length
+        loss, rate, norm = running.history[-1]
+        return {
+            "chain": self.work.label,
+            "finished": running.step == running.round.steps,
+            "period": running.round.period,
+            "step": before + running.step,
+            "steps": sum(r.steps for r in self.work.rounds),
+            "loss": loss,
+            "rate": rate,
+            "gradient_norm": norm,
+            "tokens_per_s": running.trained_steps * batch_tokens / max(1e-9, running.seconds),
+            "tokens": (before + running.step) * batch_tokens,
+        }

@@ -1,0 +1,120 @@
+"""What a search came to: trials and their scores, the choice among them, how it fares on all periods. It is told, and
+kept as files: all trials as one study for a report, the scores, and the choice as a study that `ticlm run` takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from ticlm.platform.core import progress
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tuning import ray_tune, selection, table
+from ticlm.platform.tuning.search import Tuning
+from ticlm.platform.tuning.selection import Trial
+from ticlm.platform.tuning.trial import complete, scores
+
+
+@dataclass(frozen=True)
+class Found:
+    """A search that is through. `folder` is where its files are."""
+
+    tuning: Tuning
+    trials: tuple[Trial, ...]
+    folder: str
+
+
+def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashboard: str = "") -> Found:
+    """Search, choose, keep the choice, then try on all periods what is to be tried. What is done already is only read.
+
+    InputError where the corpus ends before the study does; the choice is kept by then. A driver.connected must be
+    around it.
+    """
+    show.say(f"{wanted.trials} trials, {wanted.at_once} at a time{f'; dashboard: {dashboard}' if dashboard else ''}")
+    folder, tried = ray_tune.search(wanted, root, show)
+    points = {wanted.space.label(one.point): one.point for one in tried}
+    found = Found(wanted, tuple(_trials(wanted, tried, root)), Store(root).uri(folder))
+    _keep(found, points, root, folder)
+    found = replace(found, trials=tuple(_on_all(found, points, root, show)))
+    _keep(found, points, root, folder)
+    return found
+
+
+def as_json(found: Found) -> str:
+    """Trials, front and choice, and where the files are."""
+    about = {"study": found.tuning.study.name, "space": found.tuning.space.name, "periods": found.tuning.told}
+    return json.dumps({**about, **table.as_json(found.trials), "folder": found.folder}, indent=1)
+
+
+def _trials(wanted: Tuning, tried: Sequence[ray_tune.Tried], root: str) -> list[Trial]:
+    """Every setting that was tried, once, with the scores of those that went through all of tuning's periods."""
+    by_name = {wanted.space.label(one.point): one for one in reversed(tried)}
+    named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(one.point) for one in tried)}
+    methods = [wanted.method(one.point) for one in named.values() if not one.refused]
+    found = _scores(wanted.seen(methods), root) if methods else {}
+    return [
+        Trial(name, wanted.space.told(one.point), found.get(name), note="" if name in found else one.note)
+        for name, one in named.items()
+    ]
+
+
+def _on_all(found: Found, points: Mapping[str, Any], root: str, show: progress.Show) -> list[Trial]:
+    """The trials with their scores on all periods, where they have been tried on them, now or before. Where none is to
+    be tried, not even a record of a later period is opened."""
+    if found.tuning.search.all_periods == "none":
+        return list(found.trials)
+    wanted, through = found.tuning, [trial for trial in found.trials if trial.scores is not None]
+    which = wanted.search.all_periods
+    ends = [selection.choose(found.trials), selection.worst(found.trials)]
+    made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), root)
+    if missing := plan.missing_periods(made):
+        raise InputError(
+            f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, "
+            "to try it on all periods: append it, or say --all-periods none"
+        )
+    driver.train(made, show)
+    driver.evaluate(made, show)
+    whole = _scores(_whole(wanted, through, points), root)
+    return [replace(trial, whole=whole.get(trial.name)) for trial in found.trials]
+
+
+def _whole(wanted: Tuning, of: Sequence[Trial], points: Mapping[str, Any]) -> Study:
+    return wanted.whole([wanted.method(points[trial.name]) for trial in of])
+
+
+def _scores(study: Study, root: str) -> dict[str, selection.Scores]:
+    """Of the methods of a study that have been trained and scored to the end, as what they are measured against has."""
+    made = plan.make(study, root)
+    done = set(complete(made))
+    found = scores(made) if done else {}
+    return {name: one for name, one in found.items() if name in done and one.comparable}
+
+
+def _keep(found: Found, points: Mapping[str, Any], root: str, folder: str) -> None:
+    wanted, store = found.tuning, Store(root)
+    through = [trial.name for trial in found.trials if trial.scores is not None]
+    chosen = wanted.chosen(points[selection.choose(found.trials).name])
+    every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(
+        mode="json", serialize_as_any=True
+    )
+    said = f"# Chosen by ticlm tune on {wanted.told}: {selection.RULE}.\n"
+    files = {
+        "chosen.yaml": said + _yaml(chosen),
+        "study.yaml": f"# The trials of ticlm tune on {wanted.told}.\n" + _yaml(every),
+        "trials.csv": table.write(found.trials),
+        "choice.json": as_json(found),
+    }
+    for name, text in files.items():
+        store.write(f"{folder}/{name}", text.encode())
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(data))  # without YAML's anchors, for what is there twice
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120)

@@ -1,0 +1,323 @@
+"""Ray Tune: runs the trials of a search side by side, stops what falls behind, and goes on after an interruption.
+
+A trial is a chain of the same tree as any study's, so rounds that are done are never trained again, whoever did them;
+Tune decides only which settings are tried and how far. A trial that is stopped lets go of its workers itself
+(Trial.close): when Tune only kills it, they keep what was reserved for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ticlm.platform.core import progress
+from ticlm.platform.core.errors import Diverged, InputError, RunError, Stopped
+from ticlm.platform.core.store import Store
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.resources import Wandb
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tuning.resources import part_of, reserved
+from ticlm.platform.tuning.search import Search, Tuning
+
+RETRIES = 2
+"""Of a trial that fails of anything but a user's error."""
+GRACE = 2
+"""Continual periods that every trial trains on under ASHA before any is stopped."""
+REDUCTION = 2
+"""Under ASHA, one of so many goes on from each of its rungs, which lie this factor apart."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial as Tune left it: its settings, and why it has no scores, where that is so."""
+
+    point: Mapping[str, Any]
+    note: str = ""
+    refused: bool = False
+    """Whether it is no study that could run."""
+
+
+def prepare(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> Plan:
+    """Train and score what all trials share: the initial checkpoint, and an Oracle where regret is against one."""
+    if (start := tuning.start()) is not None:
+        driver.train(plan.make(start, root), show)
+    made = plan.make(tuning.seen(()), root)
+    if tuning.search.reference == "oracle":
+        series = next(m for m in made.study.methods if m.name == made.study.reference)
+        alone = made.study.model_copy(update={"methods": (series,)})
+        driver.train(plan.make(alone, root), show)
+        driver.evaluate(plan.make(alone, root), show)
+    return made
+
+
+def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> tuple[str, list[Tried]]:
+    """Run the search, or what is left of it: its folder in the root, and what was tried, in the order of the trials. A
+    driver.connected must be around it. Raises Stopped where it was interrupted, RunError where every trial failed."""
+    import ray
+    from ray import tune
+
+    part = part_of(tuning.study.resources, tuning.at_once)
+    needs = reserved(part, tuning.at_once, ray.cluster_resources())
+    made = prepare(tuning, root, show)
+    rounds = len(made.tree.runs[0].rounds) - 1
+    folder, store = tuning.folder(tuple(made.ids.values()), needs), Store(root)
+    filesystem, path = _storage(store, folder)
+    device = part.device if needs.get("GPU") or not ray.cluster_resources().get("GPU") else "cpu"
+    given = tune.with_parameters(_trainable(), tuning=tuning, root=root, device=device)
+    trainable = tune.with_resources(given, needs)
+    _SHOWN[:] = [show]
+    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the new one prints errors as tracebacks whatever it is told
+    with _quiet() as interrupted:
+        tuner = _restored(store, folder, trainable, _param_space(tuning))
+        if tuner is None:
+            tuner = tune.Tuner(
+                trainable,
+                param_space=_param_space(tuning),
+                tune_config=_tune_config(tuning, rounds),
+                run_config=tune.RunConfig(
+                    name=RUN,
+                    storage_path=path,
+                    storage_filesystem=filesystem,
+                    failure_config=tune.FailureConfig(max_failures=RETRIES),
+                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # rounds have records
+                    callbacks=_callbacks(tuning, folder),
+                    verbose=0,
+                ),
+            )
+        results = tuner.fit()
+    if interrupted():
+        raise KeyboardInterrupt
+    return folder, _tried(tuning, results, rounds)
+
+
+def _restored(store: Store, folder: str, trainable: Any, space: Mapping[str, Any]) -> Any:
+    """The search that was begun here, to go on; None where there is none, or what Tune kept of it cannot be read:
+    rounds and scores have records of their own."""
+    from ray import tune
+
+    filesystem, path = _storage(store, folder)
+    if not tune.Tuner.can_restore(f"{path}/{RUN}", storage_filesystem=filesystem):
+        return None
+    try:
+        return tune.Tuner.restore(
+            f"{path}/{RUN}",
+            trainable=trainable,
+            param_space=dict(space),
+            resume_unfinished=True,
+            restart_errored=True,
+            storage_filesystem=filesystem,
+        )
+    except Exception:  # whatever comes of half a pickle
+        store.remove(f"{folder}/{RUN}")
+        return None
+
+
+RUN = "tune"
+_SHOWN: list[progress.Show] = []
+"""Where the progress of this process's search is shown. Tune keeps its callbacks, so they cannot hold it."""
+
+
+def _trainable() -> Any:
+    from ray import tune
+
+    class Trainable(tune.Trainable):  # type: ignore[misc]
+        """A trial as Tune drives it: a step is a continual period."""
+
+        def setup(self, config: dict[str, Any], tuning: Tuning, root: str, device: Any) -> None:
+            from ticlm.platform.tuning.trial import Trial
+
+            self.trial: Trial | None = None
+            self.refused = ""
+            try:
+                study = _study(tuning, config["settings"])
+                self.trial = Trial(study, root, device)
+            except InputError as error:
+                self.refused = str(error)
+
+        def step(self) -> dict[str, Any]:
+            if self.trial is None:
+                return {"done": True, "refused": self.refused, "mean": math.inf}
+            try:
+                period, found = self.trial.next()
+            except (InputError, Diverged) as error:  # to try again would not help
+                return {"done": True, "refused": str(error), "mean": math.inf}
+            done = not self.trial.left
+            return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
+
+        def cleanup(self) -> None:
+            if self.trial is not None:
+                self.trial.close()
+
+    return Trainable
+
+
+def _study(tuning: Tuning, point: Mapping[str, Any]) -> Study:
+    """A trial's study: its method, on its part of the workers."""
+    study = tuning.seen((tuning.method(point),))
+    return study.model_copy(update={"resources": part_of(study.resources, tuning.at_once)})
+
+
+def _param_space(tuning: Tuning) -> dict[str, Any]:
+    from ray import tune
+
+    points: Sequence[Mapping[str, Any]] = tuning.space.points
+    if not points:
+        return {"settings": dict(tuning.space.domains)}
+    if tuning.search.algorithm == "random":
+        drawn = sorted(Random(tuning.search.seed).sample(range(len(points)), tuning.trials))
+        points = [points[number] for number in drawn]
+    return {"settings": tune.grid_search([dict(point) for point in points[: tuning.trials]])}
+
+
+def _tune_config(tuning: Tuning, rounds: int) -> Any:
+    from ray import tune
+
+    def label(trial: Any) -> str:
+        return f"{tuning.base.name} {tuning.space.label(trial.config['settings'])}"
+
+    def folder(trial: Any) -> str:
+        return f"{tuning.space.label(trial.config['settings'])}-{trial.trial_id}"
+
+    return tune.TuneConfig(
+        metric="mean",
+        mode="min",
+        num_samples=1 if tuning.space.points else tuning.trials,
+        search_alg=_algorithm(tuning),
+        scheduler=_scheduler(tuning.search, rounds),
+        max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
+        trial_name_creator=label,
+        trial_dirname_creator=folder,
+    )
+
+
+def _algorithm(tuning: Tuning) -> Any:
+    search = tuning.search
+    if search.algorithm == "optuna":
+        from ray.tune.search.optuna import OptunaSearch
+
+        return OptunaSearch(metric="mean", mode="min", seed=search.seed)
+    from ray.tune.search import BasicVariantGenerator
+
+    # of a generator given to it, Tune takes no max_concurrent_trials
+    return BasicVariantGenerator(
+        constant_grid_search=bool(tuning.space.points), random_state=search.seed, max_concurrent=tuning.at_once
+    )
+
+
+def _scheduler(search: Search, rounds: int) -> Any:
+    from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
+
+    if search.scheduler == "fifo":
+        return FIFOScheduler()
+    return ASHAScheduler(
+        time_attr="training_iteration", max_t=rounds, grace_period=min(GRACE, rounds), reduction_factor=REDUCTION
+    )
+
+
+def _callbacks(tuning: Tuning, folder: str) -> list[Any]:
+    """Progress, and Weights & Biases where the study asks for it; Tune itself writes CSV, JSON and TensorBoard."""
+    from ray import tune
+
+    class Progress(tune.Callback):  # type: ignore[misc]
+        def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any) -> None:
+            if "period" in result:
+                _say(f"{trial}: {result['period']}  mean of the three {result['mean']:.4f}")
+
+        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:
+            _say(f"{trial}: failed, {_cause(trial)}")
+
+    wanted = tuning.study.resources.wandb
+    return [Progress(), *([_wandb(wanted, folder)] if wanted is not None else [])]
+
+
+def _wandb(wanted: Wandb, folder: str) -> Any:
+    from ray.air.integrations.wandb import WandbLoggerCallback
+
+    os.environ.setdefault("WANDB_SILENT", "true")
+    if wanted.mode == "offline":  # the only way that the callback takes it without a key
+        os.environ["WANDB_MODE"] = "offline"
+    return WandbLoggerCallback(project=wanted.project, group=folder.rpartition("/")[2], mode=wanted.mode)
+
+
+def _say(line: str) -> None:
+    for show in _SHOWN:
+        show.say(line)
+
+
+def _cause(trial: Any) -> str:
+    error = trial.get_error() if hasattr(trial, "get_error") else None
+    return " ".join(str(getattr(error, "cause", error) or "its process died").splitlines()[-1:])
+
+
+def _storage(store: Store, folder: str) -> tuple[Any, str]:
+    """A pyarrow filesystem (None for a local root) and a path in it, for what Tune keeps."""
+    if store.is_local:
+        return None, store.path(folder)
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    return PyFileSystem(FSSpecHandler(store.fs)), store.path(folder)
+
+
+@contextmanager
+def _quiet() -> Iterator[Callable[[], bool]]:
+    """What is worth a line is said by our callback, not by Tune. And Ctrl-C, which Tune takes for itself until it comes
+    and never gives back otherwise, is ours again at the end; what this gives says whether it came."""
+    loggers = [logging.getLogger(name) for name in ("ray.tune", "ray.train", "ray.air")]
+    levels, ours = [logger.level for logger in loggers], signal.getsignal(signal.SIGINT)
+    came = list[bool]()
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield lambda: came == [True]
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
+        if threading.current_thread() is threading.main_thread():
+            came.append(signal.getsignal(signal.SIGINT) is ours)
+            signal.signal(signal.SIGINT, ours)
+
+
+def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[Tried]:
+    tried, failed = list[Tried](), list[str]()
+    for result in results:
+        metrics = result.metrics or {}
+        point = (result.config or {}).get("settings", {})
+        note, refused = "", "refused" in metrics
+        if result.error is not None:
+            note = f"failed after {RETRIES + 1} tries: {_last_line(result.error)}"
+            failed.append(note)
+        elif refused:
+            note = metrics["refused"]
+            failed.append(note)
+        elif metrics.get("training_iteration", 0) < rounds and not metrics.get("done"):
+            raise Stopped
+        elif "period" in metrics and metrics["training_iteration"] < rounds:
+            note = f"stopped after {metrics['period']} (asha)"
+        tried.append(Tried(point, note, refused))
+    if len(tried) < tuning.trials:
+        raise Stopped
+    tried.sort(key=lambda one: _place(tuning, one.point))
+    if tried and len(failed) == len(tried):
+        raise RunError(f"every trial failed; the first: {failed[0]}")
+    return tried
+
+
+def _place(tuning: Tuning, point: Mapping[str, Any]) -> tuple[int, str]:
+    """In the order of the space's points; what was drawn, by its settings. Tune's own order is another after a kill."""
+    points = [dict(one) for one in tuning.space.points]
+    return points.index(dict(point)) if dict(point) in points else 0, tuning.space.label(point)
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__

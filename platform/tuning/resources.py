@@ -1,0 +1,41 @@
+"""Room for trials: what each gets of a study's workers, and what its own process reserves of a cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.study.resources import Resources
+
+
+def part_of(resources: Resources, at_once: int) -> Resources:
+    """The resources of each of so many trials side by side."""
+    low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
+    part = (max(1, low // at_once), max(1, high // at_once))
+    return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
+
+
+def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dict[str, float]:
+    """What Tune reserves for the process of each of `count` trials side by side, on a cluster that has so much. It
+    scores; its workers, as many as these `resources` say, reserve for themselves. On GPUs it gets `evaluator_gpus`, by
+    default what the workers leave, up to a whole one. InputError where there is no room."""
+    each = resources.workers if isinstance(resources.workers, int) else resources.workers[0]
+    kind = "GPU" if resources.device != "cpu" and have.get("GPU", 0) >= 1 else "CPU"
+    if have.get(kind, 0) < each * count:
+        raise InputError(
+            f"{count} trials at once, with {each} worker{'s' * (each > 1)} each, need {each * count} {kind}s; this Ray "
+            f"has {have.get(kind, 0):g}: lower resources.chains (trials at once) or resources.workers"
+        )
+    if resources.trainer == "process":  # it trains, too
+        return {"CPU": 1.0, **({"GPU": 1.0} if kind == "GPU" else {})}
+    left = (have["GPU"] - each * count) / count if kind == "GPU" else 0.0
+    share = resources.evaluator_gpus
+    if share is None:
+        share = math.floor(100 * min(1.0, left)) / 100
+    elif kind == "GPU" and share > left:
+        raise InputError(
+            f"resources.evaluator_gpus: {share:g} for the scoring of each of {count} trials, beside their workers, but "
+            f"{left:g} are left of this Ray's {have['GPU']:g} GPUs; 0 scores on the CPU"
+        )
+    return {"CPU": 0.01, **({"GPU": share} if share and kind == "GPU" else {})}

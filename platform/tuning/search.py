@@ -1,0 +1,178 @@
+"""A search: which settings of a method are tried on a study's first periods, and the studies that this makes.
+
+What is tuned may know nothing of later periods (TiC-LM, section 6 and App. C.2), so trials are of a study that ends
+with the first ones: `first_periods` of the study, ten where it says nothing. The numbers are of the `tune` split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.methods.method import Continual, Method, OracleSeries
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings, parse, resolved
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study import settings
+from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.settings import Evaluate, Study
+from ticlm.platform.tasks.packed_rows import Perplexity
+from ticlm.tune_spaces import space as spaces
+from ticlm.tune_spaces.space import Space
+
+PERIODS = 10
+"""The first periods that tuning sees: the initial one and nine continual rounds."""
+TRIALS = 16
+FOLDER = "tuning"
+
+
+class Search(Settings):
+    """How a space is searched. `oracle` as the reference measures regret against an Oracle of the last period that is
+    seen; it moves the numbers of all trials alike, so the choice is the same as under `raw`."""
+
+    algorithm: Literal["grid", "random", "optuna"]
+    scheduler: Literal["fifo", "asha"] = "fifo"
+    trials: int | None = Field(None, gt=0)
+    seed: int = 0
+    reference: Literal["raw", "oracle"] = "raw"
+    all_periods: Literal["none", "chosen", "ends", "every"] = "chosen"
+    """Which trials are tried on all periods, once the choice is made: the chosen one, the worst too, or every one."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A search over a space, for a study. `data` are the study's settings as they are written."""
+
+    space: Space
+    study: Study
+    data: Mapping[str, Any]
+    search: Search
+
+    def __post_init__(self) -> None:
+        if self.search.algorithm == "grid" and self.space.domains:
+            raise InputError(f"the space {self.space.name} has domains, no points: use --search optuna or random")
+        if self.search.algorithm == "optuna" and self.space.points:
+            raise InputError(f"the space {self.space.name} has points, no domains: use --search grid or random")
+        self.space.check(self.base)
+        self.seen(())  # a study of fewer periods
+
+    @cached_property
+    def base(self) -> Continual:
+        """The method whose settings are searched."""
+        return self.space.method_of(self.study.methods)
+
+    @property
+    def trials(self) -> int:
+        """How many are tried."""
+        if self.space.points:
+            return min(self.search.trials or len(self.space.points), len(self.space.points))
+        return self.search.trials or TRIALS
+
+    @property
+    def at_once(self) -> int:
+        """Trials side by side: chains of one study, which share its workers evenly."""
+        workers = self.study.resources.workers
+        return min(self.study.resources.chains, self.trials, workers if isinstance(workers, int) else workers[1])
+
+    def folder(self, ids: Sequence[str], needs: Mapping[str, float]) -> str:
+        """Where the search is kept in the root: a place for the same search, of the same study, over the same data (of
+        which the `ids` of rounds tell), with as much of a cluster for each trial, and for no other."""
+        seen = self.seen((self.base,)).model_copy(update={"resources": Resources()})
+        search = self.search.model_copy(update={"all_periods": "none"})
+        room = (self.at_once, *(f"{kind} {amount:g}" for kind, amount in sorted(needs.items())))
+        whole = fingerprint((seen, self.space.identity, search, tuple(ids), room))
+        return f"{FOLDER}/{self.study.name}-{self.space.name}-{whole[:8]}"
+
+    def method(self, point: Mapping[str, Any]) -> Continual:
+        """The method of a trial, under the first of its seeds."""
+        found = self.space.changed(self.base, point, self.space.label(point))
+        return found.model_copy(update={"seeds": found.seeds[:1]})
+
+    def seen(self, methods: Sequence[Method], periods: int | None = None) -> Study:
+        """The study as far as tuning sees it (or only its first `periods`), with these methods, and an Oracle of the
+        last period where regret is against one. InputError where it has fewer periods."""
+        first = self.study.first_periods or PERIODS
+        if first < 2:
+            raise InputError(f"study {self.study.name}: first_periods is {first}; tuning needs two periods or more")
+        whole = len(self.study.periods.timeline())
+        if whole < first:
+            raise InputError(
+                f"study {self.study.name} has {whole} periods, fewer than the first {first} that tuning is to see; "
+                "say first_periods in the study for fewer"
+            )
+        changes: dict[str, Any] = {
+            "name": f"{self.study.name}-tuning",
+            "first_periods": periods or first,
+            "evaluations": (self._task.model_copy(update={"split": "tune", "prepare": None}),),
+            "evaluate": Evaluate(),
+            "reference": "raw",
+            "methods": tuple(methods) or (self.base,),
+        }
+        if self.search.reference == "oracle" and periods is None:
+            oracle = self._oracle(self.study.periods.timeline().labels[first - 1])
+            changes |= {"methods": (*changes["methods"], oracle), "reference": oracle.name}
+        return self._changed(changes)
+
+    def start(self) -> Study | None:
+        """The study as far as the initial checkpoint, which all trials share; None where it is of no period."""
+        labels = self.seen(()).timeline.labels
+        imported = isinstance(self.study.model, FolderModel) and self.study.initial.budget == 0
+        first = self.study.model.as_of if imported else labels[0]  # type: ignore[union-attr]
+        if first not in labels:
+            return None
+        return self.seen((Continual(name="start"),), periods=labels.index(first) + 1)
+
+    def whole(self, methods: Sequence[Method]) -> Study:
+        """The study on all its periods, with these methods, scored on its own held-out rows."""
+        series = [m for m in self.study.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
+        changes = {"name": f"{self.study.name}-tuned", "first_periods": None, "evaluations": (self._task,)}
+        named = self.study.reference if self.study.reference in [one.name for one in series] else None
+        own = named if series else "raw"
+        return self._changed(changes | {"methods": (*methods, *series), "reference": own})
+
+    def chosen(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """The study's settings with the method of this point in place of all others but the Oracle series: a file that
+        `ticlm run` takes."""
+        method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
+        series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
+        written = [one.model_dump(mode="json", serialize_as_any=True) for one in (method, *series)]
+        kept = {key: value for key, value in self.data.items() if key != "first_periods"}
+        if self.study.reference not in (None, "raw", *(m.name for m in series)):
+            kept["reference"] = None
+        return kept | {"name": f"{self.study.name}-tuned", "methods": written}
+
+    @property
+    def told(self) -> str:
+        """The periods that tuning sees, in words."""
+        labels = self.seen(()).timeline.labels
+        return f"the first {len(labels)} periods ({labels[0]} … {labels[-1]}), split tune"
+
+    @property
+    def _task(self) -> Perplexity:
+        """What trials are judged by: the loss on the study's own corpus."""
+        return next((t for t in self.study.evaluations if isinstance(t, Perplexity)), Perplexity())
+
+    def _oracle(self, cutoff: str) -> OracleSeries:
+        """From scratch on all that tuning sees, sized as the study's own series is."""
+        own = next((m for m in self.study.methods if isinstance(m, OracleSeries)), None)
+        return OracleSeries(cutoffs=(cutoff,), continual_tokens=own.continual_tokens if own else None)
+
+    def _changed(self, changes: Mapping[str, Any]) -> Study:
+        """The study with other values of some settings, checked as any."""
+        fields = {name: getattr(self.study, name) for name in Study.model_fields}
+        return parse(Study, fields | dict(changes), f"tuning of {self.study.name}")
+
+
+def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], asked: Mapping[str, Any]) -> Tuning:
+    """A search by the names of a space and a study; with `values` (`PATH=V1,V2…`) the space is a grid of the method
+    `space`. `asked` are settings of Search; an `algorithm` of None is what the space is made for."""
+    found = spaces.grid(space, values) if values else spaces.load(space)
+    chosen = {"algorithm": asked.get("algorithm") or ("grid" if found.points else "optuna")}
+    search = parse(Search, {**asked, **chosen}, "ticlm tune")
+    data, where = resolved(study, settings.FOLDER, sets)
+    return Tuning(found, parse(Study, data, where), data, search)

@@ -1,0 +1,153 @@
+"""The choice among settings that were tried: a rule, the Pareto front, and what hindsight would say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from ticlm.platform.core.errors import RunError
+
+RULE = "lowest mean of backward, in-distribution and forward; the first on ties"
+
+
+class Scores(NamedTuple):
+    """Losses or regrets; lower is better."""
+
+    backward: float
+    in_distribution: float
+    forward: float
+
+    @property
+    def mean(self) -> float:
+        return float(self.total / 3) if self.comparable else sum(self) / 3
+
+    @property
+    def total(self) -> Fraction:
+        """The sum of the three as they are written, without rounding, by which settings are compared: what is worse in
+        one number and equal in the others never ties, and what adds up to the same in a printed table does."""
+        return sum((Fraction(repr(float(number))) for number in self), Fraction())
+
+    @property
+    def comparable(self) -> bool:
+        """Whether all three are finite numbers."""
+        return all(map(math.isfinite, self))
+
+    def dominates(self, other: Scores) -> bool:
+        """No worse in all three and better in one."""
+        return all(a <= b for a, b in zip(self, other)) and self != other
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting. `scores`: on the periods that tuning may see; None where it stopped early or failed, which `note`
+    says. `whole`: on all periods, where it was run on them."""
+
+    name: str
+    setting: str
+    scores: Scores | None
+    whole: Scores | None = None
+    note: str = ""
+
+
+Of = Callable[[Trial], Scores | None]
+
+
+def on_tuning(trial: Trial) -> Scores | None:
+    return trial.scores
+
+
+def on_all(trial: Trial) -> Scores | None:
+    return trial.whole
+
+
+def compared(trials: Iterable[Trial], of: Of = on_tuning) -> list[tuple[Trial, Scores]]:
+    """Those that have three finite scores, with them."""
+    found = [(trial, of(trial)) for trial in trials]
+    return [(trial, scores) for trial, scores in found if scores is not None and scores.comparable]
+
+
+def choose(trials: Sequence[Trial], of: Of = on_tuning) -> Trial:
+    """The trial that RULE picks; RunError where none has scores."""
+    having = compared(trials, of)
+    if not having:
+        why = "; ".join(f"{trial.setting}: {_missing(trial, of)}" for trial in trials) or "there are no trials"
+        raise RunError(f"no trial has scores to choose by ({why})")
+    return min(having, key=lambda pair: pair[1].total)[0]
+
+
+def worst(trials: Sequence[Trial], of: Of = on_tuning) -> Trial:
+    """The trial with the highest mean, the last on ties; RunError where none has scores."""
+    choose(trials, of)
+    return max(reversed(compared(trials, of)), key=lambda pair: pair[1].total)[0]
+
+
+def front(trials: Sequence[Trial], of: Of = on_tuning) -> tuple[Trial, ...]:
+    """The Pareto front in the order of the trials: those that no other is as good as in all three and better in one."""
+    having = compared(trials, of)
+    return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
+
+
+def told(trials: Sequence[Trial]) -> list[str]:
+    """For people: the rule and what it picks, the front, what could not be compared, and what all periods say where two
+    or more trials were run on them. RunError where nothing can be chosen."""
+    chosen = choose(trials)
+    lines = [f"the rule ({RULE}) picks {_picked(trials, chosen, on_tuning)}"]
+    lines.append(f"on the Pareto front: {_listed(front(trials))}")
+    without = [f"{trial.setting} ({_missing(trial, on_tuning)})" for trial in trials if not compared([trial])]
+    if without:
+        lines.append(f"not compared: {'; '.join(without)}")
+    return lines + (_in_hindsight(trials, chosen) if len(compared(trials, on_all)) > 1 else [])
+
+
+def decimals(values: Iterable[float], least: int = 4, most: int = 8) -> int:
+    """How many decimals tell the values apart, from `least` to `most`."""
+    different = {value for value in values if math.isfinite(value)}
+    enough = (n for n in range(least, most) if len({f"{value:.{n}f}" for value in different}) == len(different))
+    return next(enough, most)
+
+
+def _in_hindsight(trials: Sequence[Trial], chosen: Trial) -> list[str]:
+    best, means = choose(trials, on_all), _means(trials, on_all)
+    where = f"on all periods ({len(means)} of {len(trials)} settings were run on them)"
+    where = "on all periods" if len(means) == len(trials) else where
+    mine = chosen.whole
+    if mine is None or not mine.comparable:
+        line = f"{where} the rule would pick {_picked(trials, best, on_all)}; {chosen.setting} was not scored on them"
+    elif best.whole is not None and best.whole.total < mine.total:
+        line = (
+            f"{where} the rule would prefer {best.setting} ({_mean(best.whole, means)} against {_mean(mine, means)}): "
+            "what is best on the first periods is not best in hindsight"
+        )
+    else:
+        line = f"{where} the choice holds: {_picked(trials, chosen, on_all)}"
+    return [line, f"on the Pareto front of all periods: {_listed(front(trials, on_all))}"]
+
+
+def _picked(trials: Sequence[Trial], chosen: Trial, of: Of) -> str:
+    """Its setting, mean, and what ties with it."""
+    having = compared(trials, of)
+    mine = next(scores for trial, scores in having if trial is chosen)
+    ties = [trial.setting for trial, scores in having if scores.total == mine.total and trial is not chosen]
+    tied = f", tied with {'; '.join(ties)}" if ties else ""
+    return f"{chosen.setting} (mean {_mean(mine, _means(trials, of))}{tied})"
+
+
+def _means(trials: Sequence[Trial], of: Of) -> list[float]:
+    return [scores.mean for _, scores in compared(trials, of)]
+
+
+def _mean(scores: Scores, among: Sequence[float]) -> str:
+    return f"{scores.mean:.{decimals(among, least=5)}f}"
+
+
+def _missing(trial: Trial, of: Of) -> str:
+    scores = of(trial)
+    said = "no scores" if scores is None else f"scores that are no finite numbers: {', '.join(map(str, scores))}"
+    return f"{said}; {trial.note}" if trial.note and scores is not None else trial.note or said
+
+
+def _listed(trials: Sequence[Trial]) -> str:
+    return "; ".join(trial.setting for trial in trials)

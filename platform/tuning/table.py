@@ -1,0 +1,182 @@
+"""Trials as a table like Tables 5 to 7 of TiC-LM, as CSV that can be read again, and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.tuning.selection import RULE, Scores, Trial, choose, compared, decimals, front, on_all, on_tuning
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+TUNING = Scores._fields
+WHOLE = tuple(f"all_{name}" for name in TUNING)
+COLUMNS = ("setting", *TUNING, *WHOLE, "note")
+NEEDED = ("setting", *TUNING)
+
+
+def table(
+    trials: Sequence[Trial],
+    title: str,
+    tuning: str = "first 10 periods (201305 … 201412)",
+    whole: str = "all 114 periods",
+) -> Table:
+    """A row per trial with its scores and their mean on the tuning periods and, where any trial has them, on all; in
+    words at its end what the rule picks, what is on the front, and why scores are missing."""
+    from rich.box import HORIZONTALS
+    from rich.table import Table
+    from rich.text import Text
+
+    both = any(trial.whole is not None for trial in trials)
+    groups = (tuning, whole) if both else (tuning,)
+    out = Table(title=Text(title), title_justify="left", caption_justify="left", box=HORIZONTALS)
+    out.caption = Text(f"{tuning}; (all): {whole}" if both else tuning)
+    out.add_column("setting", no_wrap=True)
+    for number in range(len(groups)):
+        for name in ("backward", "ID", "forward", "mean"):
+            out.add_column(f"{name}\n(all)" if number else name, justify="right", no_wrap=True)
+    out.add_column("")
+    cells = _cells(trials, both)
+    for trial, numbers in zip(trials, cells):
+        out.add_row(Text(trial.setting), *numbers, Text("; ".join(_marks(trials, trial))))
+    return out
+
+
+def as_json(trials: Sequence[Trial]) -> dict[str, Any]:
+    """The rule, the name it picks, the names on the front (None and empty where no trial has scores), the same under
+    `all` where any was run on all periods, and every trial with its scores. Numbers that are not finite are text."""
+    out: dict[str, Any] = {"rule": RULE, **_verdict(trials, whole=False)}
+    if compared(trials, on_all):
+        out["all"] = _verdict(trials, whole=True)
+    out["trials"] = [
+        {
+            "name": trial.name,
+            "setting": trial.setting,
+            "scores": _json(trial.scores),
+            "all": _json(trial.whole),
+            "note": trial.note,
+        }
+        for trial in trials
+    ]
+    return out
+
+
+def write(trials: Sequence[Trial]) -> str:
+    """CSV with the columns of COLUMNS; numbers as they are, blank where there are none."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for trial in trials:
+        numbers = [repr(float(n)) if n is not None else "" for n in (*_three(trial.scores), *_three(trial.whole))]
+        rows.writerow([trial.setting, *numbers, trial.note])
+    return out.getvalue()
+
+
+def read(path: str | Path) -> list[Trial]:
+    """Trials from a CSV as `write` makes it; columns for all periods and the note may be left out. InputError with the
+    line of what is wrong."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    rows = csv.reader(io.StringIO(text), strict=True)
+    trials: list[Trial] = []
+    try:
+        header = _header(next(rows, []), path)
+        for row in rows:
+            if row:
+                trials.append(_trial(header, row, f"{path}, line {rows.line_num}", trials))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {rows.line_num}: not valid CSV: {error}") from None
+    if not trials:
+        raise InputError(f"{path}: holds no trials; give a line for each under {','.join(NEEDED)}")
+    return trials
+
+
+def _header(row: Sequence[str], path: str | Path) -> list[str]:
+    header = [name.strip() for name in row]
+    where = f"{path}, line 1"
+    unknown = next((name for name in header if name not in COLUMNS), None)
+    if unknown is not None:
+        raise InputError(f"{where}: unknown column {unknown!r}; allowed: {', '.join(COLUMNS)}")
+    missing = [name for name in NEEDED if name not in header]
+    if missing:
+        raise InputError(f"{where}: no column {missing[0]}; needed: {', '.join(NEEDED)}")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{where}: two columns {twice}")
+    return header
+
+
+def _trial(header: Sequence[str], row: Sequence[str], where: str, before: Sequence[Trial]) -> Trial:
+    if len(row) != len(header):
+        raise InputError(f"{where}: {len(row)} values for {len(header)} columns ({','.join(header)})")
+    values = {name: value.strip() for name, value in zip(header, row)}
+    setting = values["setting"]
+    if not setting:
+        raise InputError(f"{where}: setting is blank; name what was tried")
+    if any(trial.setting == setting for trial in before):
+        raise InputError(f"{where}: the setting {setting!r} is there twice; give each its own line")
+    scores, whole = _scores(values, TUNING, where), _scores(values, WHOLE, where)
+    return Trial(setting, setting, scores, whole, values.get("note", ""))
+
+
+def _scores(values: dict[str, str], names: Sequence[str], where: str) -> Scores | None:
+    given = [name for name in names if values.get(name)]
+    if not given:
+        return None
+    for name in names:
+        if name not in given:
+            raise InputError(f"{where}: {name} is blank, but {given[0]} is not; give all three or none")
+    found = []
+    for name in names:
+        try:
+            found.append(float(values[name]))
+        except ValueError:
+            raise InputError(f"{where}: {name} must be a number, got {values[name]!r}") from None
+    return Scores(*found)
+
+
+def _cells(trials: Sequence[Trial], both: bool) -> Iterator[list[str]]:
+    """The numbers of each row; as many decimals in a column as tell its values apart."""
+    rows = [[*_four(trial.scores), *(_four(trial.whole) if both else ())] for trial in trials]
+    places = [decimals([n for n in column if n is not None]) for column in zip(*rows)]
+    for row in rows:
+        yield ["–" if n is None else f"{n:.{place}f}" for n, place in zip(row, places)]
+
+
+def _marks(trials: Sequence[Trial], trial: Trial) -> Iterator[str]:
+    for of, where in ((on_tuning, ""), (on_all, " of all")):
+        if len(compared(trials, of)) > (1 if where else 0):  # alone on all periods, a trial is best of nothing
+            if choose(trials, of) is trial:
+                yield "best of all periods" if where else "chosen"
+            if any(one is trial for one in front(trials, of)):
+                yield f"on the front{where}"
+    if trial.note:
+        yield trial.note
+
+
+def _verdict(trials: Sequence[Trial], whole: bool) -> dict[str, Any]:
+    of = on_all if whole else on_tuning
+    chosen = choose(trials, of).name if compared(trials, of) else None
+    return {"chosen": chosen, "front": [trial.name for trial in front(trials, of)]}
+
+
+def _three(scores: Scores | None) -> tuple[float | None, ...]:
+    return (None,) * 3 if scores is None else tuple(scores)
+
+
+def _four(scores: Scores | None) -> tuple[float | None, ...]:
+    return (None,) * 4 if scores is None else (*scores, scores.mean)
+
+
+def _json(scores: Scores | None) -> dict[str, Any] | None:
+    if scores is None:
+        return None
+    found = scores._asdict() | {"mean": scores.mean}
+    return found if scores.comparable else {name: str(value) for name, value in found.items()}

@@ -1,0 +1,103 @@
+"""A trial: one method trained period after period on what tuning sees, and scored after each. Torch, and Ray only where
+the study's resources want it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Event, Thread
+from typing import Literal
+
+from ticlm.platform.analysis import collect, conventions
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core.errors import Stopped, TiclmError
+from ticlm.platform.core.store import read_record
+from ticlm.platform.eval import cells, fanout
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import folder_of
+from ticlm.platform.tuning.selection import Scores
+
+POLL_S = 0.3
+Device = Literal["auto", "cpu", "cuda"]
+
+
+class Trial:
+    """Trains the first method of a study in a thread, while checkpoints that are done are scored in the caller's."""
+
+    def __init__(self, study: Study, root: str, device: Device = "auto") -> None:
+        """`device` is where checkpoints are scored; where they are trained, the study says."""
+        self.method = study.methods[0].name
+        scoring = study.resources.model_copy(update={"device": device})
+        self.plan = plan.make(study.model_copy(update={"resources": scoring}), root)
+        run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
+        self.left = list(run.rounds.items())
+        for key in run.rounds.values():  # a period's scores are of what is done by then, however much is done already
+            self.plan.records.pop(key, None)
+        self._stop, self._failed = Event(), list[BaseException]()
+        self._thread = Thread(target=self._train, args=(study, root), daemon=True)
+        self._thread.start()
+
+    def next(self) -> tuple[str, Scores]:
+        """Wait for the next continual period's checkpoint and score it: its label, and the means so far over all the
+        periods that are seen. Raises what ended the training."""
+        while True:
+            label, key = self.left.pop(0)
+            self._wait(key)
+            if self.plan.tree.rounds[key].parent is not None or not self.left:
+                break  # the initial checkpoint is scored together with the first that comes of it
+        fanout.here(cells.units(self.plan), lambda: None)
+        return label, scores(self.plan)[self.method]
+
+    def close(self) -> None:
+        """Let go of the workers and all that they had reserved."""
+        self._stop.set()
+        self._thread.join()
+
+    def _train(self, study: Study, root: str) -> None:
+        left: int | None = None
+        while True:
+            own = plan.make(study, root)
+            before, left = left, sum(len(chain.keys) for chain in own.pending())
+            try:
+                return driver.train(own, stop=self._stop)
+            except BaseException as error:
+                # another trial that finishes an equal round first removes what is left of this one's
+                if isinstance(error, TiclmError) or (before is not None and left >= before):
+                    self._failed.append(error)
+                    return
+
+    def _wait(self, key: str) -> None:
+        store = self.plan.store
+        assert store is not None
+        while not self.plan.done(key):
+            ended = not self._thread.is_alive()
+            record = read_record(store, folder_of(self.plan.ids[key]))
+            if record is not None:
+                self.plan.records[key] = record
+            elif self._failed:
+                raise self._failed[0]
+            elif ended:
+                raise Stopped
+            else:
+                time.sleep(POLL_S)
+
+
+def scores(made: Plan) -> dict[str, Scores]:
+    """Backward, in-distribution and forward means of every continual method of a study, over the cells it has."""
+    summary = summarize([collect.study_result(made)], conventions.named())
+    rows = summary[(summary["source"] == "") & ~summary["is_oracle"]]
+    columns = ("method", "backward", "in_distribution", "forward")
+    return {name: Scores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
+
+
+def complete(made: Plan) -> Iterator[str]:
+    """Methods of the study whose every cell there can be is there."""
+    left = {unit.weights for unit in cells.units(made)}
+    keys = cells.keys(made)
+    weights = {key: found for (key, _, _), (found, _) in keys.items()}
+    for run in made.tree.runs:
+        if all(made.done(key) and weights.get(key) not in left for key in run.rounds.values()):
+            yield run.method.name
