@@ -16,7 +16,7 @@ from random import Random
 from uuid import NAMESPACE_URL, uuid5
 
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.datasets.web.warc_records import Record, records
+from ticlm.datasets.web.warc_records import WarcRecord, records
 from ticlm.platform.core.periods import Calendar
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -75,7 +75,7 @@ def _real() -> list[bytes]:
     if not path.exists():
         return []
     with path.open("rb") as file:
-        found = [record for record in records(file, 1 << 24) if isinstance(record, Record)]
+        found = [record for record in records(file, 1 << 24) if isinstance(record, WarcRecord)]
     return [r.block for r in found if r.header.get("warc-type") == "response" and r.block]
 
 

@@ -29,7 +29,7 @@ from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cell_store import read_cells
-from ticlm.platform.eval.cells import Job, Unit, cell_key
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
 from ticlm.platform.models import folders
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.questions import MultipleChoice
@@ -58,7 +58,7 @@ def main() -> None:
         compare(units, 1 if arguments.quick else arguments.runs, arguments.ray)
 
 
-def compare(units: Sequence[Unit], runs: int, on_ray: bool) -> None:
+def compare(units: Sequence[CheckpointWork], runs: int, on_ray: bool) -> None:
     apart = [alone for unit in units for alone in split(unit)]
     sides: dict[str, Callable[[], None]] = {
         "a load per checkpoint": lambda: fanout.here(units, lambda: None),
@@ -82,7 +82,7 @@ def compare(units: Sequence[Unit], runs: int, on_ray: bool) -> None:
         _on_ray(units, runs, len(apart))
 
 
-def _on_ray(units: Sequence[Unit], runs: int, cells: int) -> None:
+def _on_ray(units: Sequence[CheckpointWork], runs: int, cells: int) -> None:
     import ray
 
     ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -94,7 +94,7 @@ def _on_ray(units: Sequence[Unit], runs: int, cells: int) -> None:
     ray.shutdown()
 
 
-def _span_on_ray(units: Sequence[Unit], count: int) -> float:
+def _span_on_ray(units: Sequence[CheckpointWork], count: int) -> float:
     moments: list[float] = []
     with fresh(units[0].root):
         fanout.on_ray(units, count, None, lambda: moments.append(time.perf_counter()))
@@ -109,7 +109,7 @@ def told(took: dict[str, list[float]], cells: int, clock: str) -> None:
         )
 
 
-def split(unit: Unit) -> Iterator[Unit]:
+def split(unit: CheckpointWork) -> Iterator[CheckpointWork]:
     for job in unit.jobs:
         for cell in job.cells:
             yield replace(unit, jobs=(replace(job, cells=(cell,)),))
@@ -164,14 +164,14 @@ def _question(note: Example) -> Example:
     return Example(id=note.id, text=asked, answer=choices[0], choices=choices)
 
 
-def _unit(folder: Path, number: int, examples: Examples, threads: int) -> Unit:
+def _unit(folder: Path, number: int, examples: Examples, threads: int) -> CheckpointWork:
     weights = fingerprint(("checkpoint", number))
     tasks = (
         DocumentPerplexity(name="reading", examples="cells@1", split="texts"),
         MultipleChoice(name="asking", examples="cells@1", split="questions"),
     )
     jobs = tuple(
-        Job(
+        TaskCells(
             task,
             examples.store.root,
             tuple(
@@ -181,7 +181,9 @@ def _unit(folder: Path, number: int, examples: Examples, threads: int) -> Unit:
         )
         for task in tasks
     )
-    return Unit(str(folder), weights, str(folder / "model"), Causal(), jobs, rows=64, threads=threads, device="cpu")
+    return CheckpointWork(
+        str(folder), weights, str(folder / "model"), Causal(), jobs, rows=64, threads=threads, device="cpu"
+    )
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def main(folder: Path, out: Path, cpus: int) -> None:
     import ray
 
     from ticlm.datasets.corpus.build import build
-    from ticlm.datasets.corpus.recipe import Recipe
+    from ticlm.datasets.corpus.recipe import CorpusRecipe
 
     about = {
         "name": "benchmark",
@@ -79,9 +79,9 @@ def main(folder: Path, out: Path, cpus: int) -> None:
             num_cpus=cpus, include_dashboard=False, _temp_dir=scratch, logging_level=logging.ERROR, log_to_driver=False
         )
         try:
-            build(parse(Recipe, about | {"name": "warm"}, "benchmark"), str(out))
+            build(parse(CorpusRecipe, about | {"name": "warm"}, "benchmark"), str(out))
             documents = {"kind": "crawl", "together": "url", "paths": str(folder / "all")}
-            recipe = parse(Recipe, about | {"documents": documents}, "benchmark")
+            recipe = parse(CorpusRecipe, about | {"documents": documents}, "benchmark")
             start = time.perf_counter()
             corpus = build(recipe, str(out))
             wall = time.perf_counter() - start

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks import archives
 
 from ticlm.datasets.corpus import dedup_pass, dedup_plan, parts, staging
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.io.documents import Input, Piece
 from ticlm.platform.core.settings import parse
@@ -71,7 +71,7 @@ def scan(folder: Path, documents: dict[str, str], filters: object) -> None:
         "tokenizer": {"kind": "train", "vocab_size": 1024},
         "length": 2048,
     }
-    recipe = parse(Recipe, about, "benchmark")
+    recipe = parse(CorpusRecipe, about, "benchmark")
     path = str(next(path for path in folder.iterdir() if path.is_file()))
     piece = Piece(input=Input(path=path, size=0, stamp=""))
     found = staging.scan(Store(str(folder / "store")), "staging/scans", recipe, piece)

@@ -23,8 +23,8 @@ from benchmarks.sides import Side
 
 from ticlm.datasets.corpus import pack, staging, tokenize
 from ticlm.datasets.corpus.pack import Bundle
-from ticlm.datasets.corpus.parts import Part, parts_of
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenize import Sets
 from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
@@ -78,7 +78,7 @@ def prepare(folder: Path, documents: int) -> None:
     store.write("tokenizer.json", info.model_dump_json().encode())
 
 
-def _recipe(folder: Path) -> Recipe:
+def _recipe(folder: Path) -> CorpusRecipe:
     about = {
         "name": "benchmark",
         "version": "1",
@@ -87,7 +87,7 @@ def _recipe(folder: Path) -> Recipe:
         "tokenizer": {"kind": "train", "vocab_size": VOCAB},
         "length": LENGTH,
     }
-    return parse(Recipe, about, "benchmark")
+    return parse(CorpusRecipe, about, "benchmark")
 
 
 def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any]]]:
@@ -115,7 +115,7 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
     return prepare
 
 
-def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[Part]) -> list[tokenize.Stream]:
+def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[DocumentSpan]) -> list[tokenize.Stream]:
     return [tokenize.tokenise(store, folder, Sets(), info, part) for part in parts]
 
 
@@ -130,7 +130,7 @@ def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[toke
         tokenizer=info,
         recipe="benchmark",
     )
-    bundle = Bundle(period=recipe.calendar.period(PERIOD), streams=tuple(made), tally=staging.Tally())
+    bundle = Bundle(period=recipe.calendar.period(PERIOD), streams=tuple(made), tally=staging.DocumentCounts())
     pack.pack(store, corpus, 0, HeldOut(), bundle)
     return {"tokens": _tokens(made)}
 
@@ -139,7 +139,7 @@ def _tokens(made: Sequence[tokenize.Stream]) -> int:
     return sum(section.tokens for stream in made for section in stream.sections)
 
 
-def _alone(store: Store, parts: Sequence[Part]) -> Callable[[], dict[str, Any]]:
+def _alone(store: Store, parts: Sequence[DocumentSpan]) -> Callable[[], dict[str, Any]]:
     from tokenizers import Tokenizer
 
     from ticlm.datasets.corpus.tokenizers import batches

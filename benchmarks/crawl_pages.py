@@ -26,7 +26,7 @@ from ticlm.datasets.io.documents import Document, Input, Piece
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.datasets.web.response import content, response
-from ticlm.datasets.web.warc_records import Record, records
+from ticlm.datasets.web.warc_records import WarcRecord, records
 
 MOST = 16 << 20
 NAME = "CC-MAIN-20240518015810-20240518045810-00000.warc.gz"
@@ -130,7 +130,7 @@ def _html(folder: Path) -> Any:
     """What reading is without extraction: records, their responses, bodies as text."""
     with (folder / NAME).open("rb") as file:
         for record in records(file, MOST):
-            if isinstance(record, Record) and record.block and record.header.get("warc-type") == "response":
+            if isinstance(record, WarcRecord) and record.block and record.header.get("warc-type") == "response":
                 yield decoded(content(response(record.block), MOST), None, html=True)
 
 

@@ -89,7 +89,7 @@ def ours(folder: Path) -> Callable[[], int]:
     """The last round of half replay, through the reader that feeds a chain."""
     from ticlm.platform.study.settings import Study
     from ticlm.platform.study.tree import rounds
-    from ticlm.platform.train.loader import Feed, stream
+    from ticlm.platform.train.loader import LoaderSpec, stream
 
     budget = json.loads((folder / "job.json").read_text())["steps"] * BATCH * LENGTH
     schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}
@@ -108,7 +108,7 @@ def ours(folder: Path) -> Callable[[], int]:
     )
     tree = rounds(study)
     last = tree.rounds[tree.runs[0].rounds[PERIODS[-1]]]
-    feed = Feed(rounds=(last,), corpora={"toy@1": str(folder / "toy@1")})
+    feed = LoaderSpec(rounds=(last,), corpora={"toy@1": str(folder / "toy@1")})
 
     def read() -> int:
         return sum(len(batch.columns["tokens"]) for batch in stream(feed, (0, 0), "process"))

@@ -26,8 +26,8 @@ from benchmarks.sides import Side
 
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.examples import context
-from ticlm.datasets.examples.context import Site
-from ticlm.datasets.stackexchange.by_month import Asked
+from ticlm.datasets.examples.context import BuildContext
+from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.store import Store
 
@@ -62,8 +62,8 @@ def _ours(folder: Path) -> Iterator[tuple[str, str, str]]:
     vars(context)["each"] = lambda function, items, *_: map(function, items)
     maker = TicStackExchange(paths=(str(folder),), site="toy")
     with tempfile.TemporaryDirectory() as root:
-        place = Site(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)
-        asked = Asked.of(place, maker, "toy")
+        place = BuildContext(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)
+        asked = QuestionsByMonth.of(place, maker, "toy")
         for month in asked.counts:
             for example in asked.examples(month):
                 yield example.about["month"], example.text, example.answer or ""

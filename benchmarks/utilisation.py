@@ -20,7 +20,7 @@ import torch
 from ticlm.platform.core.settings import parse
 from ticlm.platform.models import build, sharding
 from ticlm.platform.models.sharding import Workers, local_group
-from ticlm.platform.study.round import Recipe
+from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import rounds
 from ticlm.platform.train import step
@@ -49,7 +49,7 @@ def main() -> None:
     )
 
 
-def _recipe(options: argparse.Namespace) -> Recipe:
+def _recipe(options: argparse.Namespace) -> RoundRecipe:
     schedule = {"kind": "constant", "max_rate": 1e-4, "warmup_steps": 0}
     study = parse(
         Study,
@@ -70,7 +70,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     return next(iter(rounds(study).rounds.values())).recipe
 
 
-def measure(recipe: Recipe, workers: Workers, options: argparse.Namespace) -> tuple[float, int, int]:
+def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) -> tuple[float, int, int]:
     """(median seconds of a step, parameters, FLOPs per token), after five steps that warm up."""
     made = build.config(recipe.model, 50_432)
     with torch.device(workers.device):

@@ -150,7 +150,7 @@ def peak(copies: int) -> None:
     import resource
 
     from ticlm.datasets.examples import context
-    from ticlm.datasets.examples.context import Site
+    from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
     from ticlm.datasets.wiki import staging
     from ticlm.datasets.wiki.diffs import comparisons
@@ -171,7 +171,7 @@ def peak(copies: int) -> None:
                     file.write(inner.replace("<ns>0</ns><id>", f"<ns>0</ns><id>{copy + 1}00").encode())
                 file.write(b"</mediawiki>")
         wiki = WikiDumps(dumps=(folder,))
-        where = Site(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+        where = BuildContext(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
         compared = 0
         for comparison in comparisons(where, wiki, where.inputs):
             for number in range(comparison.stage.count):

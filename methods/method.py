@@ -15,7 +15,7 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.optimizers import AdamW, ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Adapter, Horizon, Leg, Penalty
+from ticlm.methods.seams import Adapter, MethodTimeline, Penalty, RoundRequest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Mixture, allot
 from ticlm.platform.core.periods import Label
@@ -64,12 +64,12 @@ class Continual(Settings):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         return self
 
-    def legs(self, horizon: Horizon) -> Iterator[Leg]:
+    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
         yield horizon.first()
         previous = horizon.start
         for label in horizon.later:
             self._check_reads(previous, label, horizon)
-            yield Leg(
+            yield RoundRequest(
                 period=label,
                 start="previous",
                 mixture=self.replay.draw(horizon.seen(label), horizon.budget(None)),
@@ -78,7 +78,7 @@ class Continual(Settings):
             )
             previous = label
 
-    def _check_reads(self, previous: str, label: str, horizon: Horizon) -> None:
+    def _check_reads(self, previous: str, label: str, horizon: MethodTimeline) -> None:
         if previous in self.replay.expired:
             before, now = horizon.sources[previous], horizon.sources[label]
             if any(penalty.reads(before, now) == before for penalty in self.penalties):
@@ -99,12 +99,12 @@ class Joint(Continual):
             raise ValueError(f"{self.name}: replay has no meaning in a joint round, which draws all periods at once")
         return self
 
-    def legs(self, horizon: Horizon) -> Iterator[Leg]:
+    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
         yield horizon.first()
         last = horizon.later[-1]
         tokens = horizon.budget(None) * len(horizon.later)
         mixture = Mixture.of(allot(tokens, {horizon.sources[label]: 1 for label in horizon.later}))
-        yield Leg(period=last, start="previous", mixture=mixture, previous=horizon.start)
+        yield RoundRequest(period=last, start="previous", mixture=mixture, previous=horizon.start)
 
 
 class OracleSeries(Settings):
@@ -124,11 +124,11 @@ class OracleSeries(Settings):
             raise ValueError("an Oracle series needs cutoffs: the periods at which to train from scratch")
         return self
 
-    def legs(self, horizon: Horizon) -> Iterator[Leg]:
+    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
         for cutoff in sorted(self.cutoffs, key=horizon.labels.index):
             tokens = horizon.initial + horizon.budget_upto(cutoff, self.continual_tokens)
             mixture = Mixture.of(allot(tokens, dict.fromkeys(horizon.seen(cutoff), 1)))
-            yield Leg(period=cutoff, start="scratch", mixture=mixture, initial=True)
+            yield RoundRequest(period=cutoff, start="scratch", mixture=mixture, initial=True)
 
 
 def _kind(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Place, Schedule
+from ticlm.methods.seams import RoundPosition, Schedule
 
 
 class Warmup(Schedule):
@@ -16,19 +16,19 @@ class Warmup(Schedule):
     max_rate: float = Field(1e-4, gt=0)
     warmup_steps: int = Field(50, ge=0)
 
-    def peak(self, place: Place) -> float:
+    def peak(self, place: RoundPosition) -> float:
         """The rate that the warm-up of the round at `place` leads to."""
         return self.max_rate
 
-    def rate(self, step: int, place: Place) -> float:
+    def rate(self, step: int, place: RoundPosition) -> float:
         if step < self.warmup_steps:
             return self.peak(place) * (step + 1) / self.warmup_steps
         return self.after_warmup(step, place)
 
-    def after_warmup(self, step: int, place: Place) -> float:
+    def after_warmup(self, step: int, place: RoundPosition) -> float:
         raise NotImplementedError
 
-    def check(self, place: Place) -> None:
+    def check(self, place: RoundPosition) -> None:
         if self.warmup_steps >= place.steps:
             raise ValueError(f"warmup_steps must be below the {place.steps} steps of a round, got {self.warmup_steps}")
 
@@ -38,7 +38,7 @@ class Constant(Warmup):
 
     kind: Literal["constant"] = "constant"
 
-    def after_warmup(self, step: int, place: Place) -> float:
+    def after_warmup(self, step: int, place: RoundPosition) -> float:
         return self.max_rate
 
 
@@ -48,7 +48,7 @@ class Linear(Warmup):
     kind: Literal["linear"] = "linear"
     end_rate: float = Field(3e-5, ge=0)
 
-    def after_warmup(self, step: int, place: Place) -> float:
+    def after_warmup(self, step: int, place: RoundPosition) -> float:
         progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
         return self.max_rate + progress * (self.end_rate - self.max_rate)
 
@@ -59,7 +59,7 @@ class WarmupCosine(Warmup):
     kind: Literal["cosine"] = "cosine"
     end_rate: float = Field(3e-5, ge=0)
 
-    def after_warmup(self, step: int, place: Place) -> float:
+    def after_warmup(self, step: int, place: RoundPosition) -> float:
         progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
         return self.end_rate + 0.5 * (1 + math.cos(math.pi * progress)) * (self.peak(place) - self.end_rate)
 
@@ -72,7 +72,7 @@ class AutoregressiveCosine(WarmupCosine):
     kind: Literal["autoregressive-cosine"] = "autoregressive-cosine"  # type: ignore[assignment]
     max_rate: float = Field(3e-4, gt=0)
 
-    def peak(self, place: Place) -> float:
+    def peak(self, place: RoundPosition) -> float:
         i = place.index
         return self.end_rate + 0.5 * (1 + math.cos(math.pi * i / (i + 1))) * (self.max_rate - self.end_rate)
 
@@ -90,11 +90,11 @@ class CyclicRsqrt(Warmup):
         """The rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""
         return self.end_rate + (self.max_rate - self.end_rate) * math.sqrt(self.warmup_steps / step)
 
-    def before(self, place: Place) -> int:
+    def before(self, place: RoundPosition) -> int:
         """Steps of the trajectory before the round at `place`."""
         return 0
 
-    def after_warmup(self, step: int, place: Place) -> float:
+    def after_warmup(self, step: int, place: RoundPosition) -> float:
         before = self.before(place)
         cooldown = place.steps - self.cooldown_steps
         if step < cooldown:
@@ -102,7 +102,7 @@ class CyclicRsqrt(Warmup):
         left = (place.steps - step) / self.cooldown_steps
         return self.end_rate + left * (self.trajectory(before + cooldown) - self.end_rate)
 
-    def check(self, place: Place) -> None:
+    def check(self, place: RoundPosition) -> None:
         if self.warmup_steps + self.cooldown_steps >= place.steps:
             raise ValueError(
                 f"warmup_steps and cooldown_steps must be below the {place.steps} steps of a round together, "
@@ -116,10 +116,10 @@ class Rsqrt(CyclicRsqrt):
 
     kind: Literal["rsqrt"] = "rsqrt"  # type: ignore[assignment]
 
-    def before(self, place: Place) -> int:
+    def before(self, place: RoundPosition) -> int:
         return place.steps_before
 
-    def rate(self, step: int, place: Place) -> float:
+    def rate(self, step: int, place: RoundPosition) -> float:
         if step >= self.warmup_steps or place.steps_before == 0:
             return super().rate(step, place)
         target = self.trajectory(place.steps_before + self.warmup_steps)

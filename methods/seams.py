@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer as TorchOptimizer
 
 
-class Place(Settings):
+class RoundPosition(Settings):
     """Where a round stands: `index` counts the timeline's continual periods from 0, wherever a run starts or resumes;
     `steps` is the round's length, `steps_before` the continual steps of its run before it."""
 
@@ -27,11 +27,11 @@ class Place(Settings):
 
 
 class Schedule(Settings):
-    def rate(self, step: int, place: Place) -> float:
+    def rate(self, step: int, place: RoundPosition) -> float:
         """Learning rate of optimizer step `step` (from 0) of the round at `place`."""
         raise NotImplementedError
 
-    def check(self, place: Place) -> None:
+    def check(self, place: RoundPosition) -> None:
         """Raise ValueError where a round of this length makes no sense for the schedule."""
 
 
@@ -87,7 +87,7 @@ class Context:
     teacher: Callable[[Imported | None], nn.Module]
     batches: Callable[[int], Iterator[Mapping[str, Tensor]]]
     backward: Callable[[Mapping[str, Tensor], bool], None]
-    place: Place
+    place: RoundPosition
     rank: int
     world: int
     resuming: bool = False
@@ -156,7 +156,7 @@ class Adapter(Settings):
         raise NotImplementedError
 
 
-class Leg(Settings):
+class RoundRequest(Settings):
     """A round as a method asks for it: where it starts, what it draws, under whose schedule and optimizer."""
 
     period: str
@@ -171,7 +171,7 @@ class Leg(Settings):
 
 
 @dataclass(frozen=True)
-class Horizon:
+class MethodTimeline:
     """What a method may know when it lays out its rounds: sources by period, oldest first, and token budgets.
 
     `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
@@ -197,7 +197,7 @@ class Horizon:
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
 
-    def first(self) -> Leg:
+    def first(self) -> RoundRequest:
         """The round of the initial checkpoint."""
         mixture = Mixture.of({self.sources[self.start]: self.initial}) if self.initial else Mixture(shares=())
-        return Leg(period=self.start, start="scratch", mixture=mixture, initial=True)
+        return RoundRequest(period=self.start, start="scratch", mixture=mixture, initial=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ticlm.datasets.corpus import build
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.examples import context, proper_nouns
 from ticlm.platform.core.corpus import Corpus
@@ -48,7 +48,7 @@ class InThisProcess:
 
 
 @contextlib.contextmanager
-def started(recipe: Recipe, root: str | Path) -> Iterator[subprocess.Popen[str]]:
+def started(recipe: CorpusRecipe, root: str | Path) -> Iterator[subprocess.Popen[str]]:
     """A build in a process and a Ray of its own, which prints its progress line by line."""
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, "-c", BUILDER, recipe.model_dump_json(), str(root), folder]

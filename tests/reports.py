@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.paired_bootstrap import differences
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
@@ -23,16 +23,16 @@ FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"
 )
 FRAMES += " 202001-202006 202007-202106 202107-202206 202207-202306 202307-202403"
-TASKS: dict[str, tuple[tuple[str, ...], Metric, float]] = {
+TASKS: dict[str, tuple[tuple[str, ...], TaskMetric, float]] = {
     # evaluated periods, metric, months after an evaluated period at which a model is best on it
-    "tic-cc@1": (CHECKPOINTS, Metric(), 0),
-    "wiki-diff@1": (tuple(WIKI.split()), Metric(), 20),
-    "wiki-unchanged@1": (tuple(WIKI.split()), Metric(), 30),
-    "stackoverflow@1": (tuple(FRAMES.split()), Metric(), 4),
-    "stackexchange-math@1": (tuple(FRAMES.split()), Metric(), 60),
-    "codedocs-numpy@1": (tuple(NUMPY.split()), Metric(), 12),
-    "codedocs-pytorch@1": (tuple(PYTORCH.split()), Metric(), 6),
-    "wiki-qa@1": (tuple(WIKI.split()), Metric("accuracy", True), 10),
+    "tic-cc@1": (CHECKPOINTS, TaskMetric(), 0),
+    "wiki-diff@1": (tuple(WIKI.split()), TaskMetric(), 20),
+    "wiki-unchanged@1": (tuple(WIKI.split()), TaskMetric(), 30),
+    "stackoverflow@1": (tuple(FRAMES.split()), TaskMetric(), 4),
+    "stackexchange-math@1": (tuple(FRAMES.split()), TaskMetric(), 60),
+    "codedocs-numpy@1": (tuple(NUMPY.split()), TaskMetric(), 12),
+    "codedocs-pytorch@1": (tuple(PYTORCH.split()), TaskMetric(), 6),
+    "wiki-qa@1": (tuple(WIKI.split()), TaskMetric("accuracy", True), 10),
 }
 METHODS = (
     # name, group, seeds, cost of a year's distance to the past and to the future, level
@@ -94,7 +94,11 @@ def middle(label: str) -> float:
 
 
 def _values(
-    trained: Sequence[str], evaluated: Sequence[str], metric: Metric, late: float, slopes: tuple[float, float, float]
+    trained: Sequence[str],
+    evaluated: Sequence[str],
+    metric: TaskMetric,
+    late: float,
+    slopes: tuple[float, float, float],
 ) -> Values:
     """A loss that is lowest `late` months after the evaluated period, or the accuracy that goes with it."""
     past, future, level = slopes
@@ -113,7 +117,7 @@ def _rows(
     evaluated: Sequence[str],
     task: str,
     source: str,
-    metric: Metric,
+    metric: TaskMetric,
     values: Values,
 ) -> pd.DataFrame:
     frame = {

@@ -11,7 +11,7 @@ import numpy as np
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.store import Store
-from ticlm.platform.tasks.answerer import Continuation, Cut, Reading
+from ticlm.platform.tasks.answerer import Continuation, Cut, TokenLosses
 from ticlm.platform.tasks.base import Measurement, Task
 
 PERIOD = "202301"
@@ -44,17 +44,17 @@ class Prompter:
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         raise NotImplementedError
 
-    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
         return [self._read(text, 0 if cut.scores_first else 1) for text in texts]
 
-    def _read(self, text: str, start: int) -> Reading:
+    def _read(self, text: str, start: int) -> TokenLosses:
         pieces = self.pieces[text]
         assert "".join(piece for piece, _ in pieces) == text
         ends = np.cumsum([len(piece) for piece, _ in pieces]).astype(int)
         spans = [(end - len(piece.lstrip()), end) for (piece, _), end in zip(pieces, ends)]
         scored = "".join(piece for piece, _ in pieces[start:])
         losses = np.array([loss for _, loss in pieces[start:]], np.float32)
-        return Reading(losses, np.array(spans, np.int64).reshape(-1, 2)[start:], len(scored.encode()))
+        return TokenLosses(losses, np.array(spans, np.int64).reshape(-1, 2)[start:], len(scored.encode()))
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         return [self.continuations[pair] for pair in pairs]

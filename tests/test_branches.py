@@ -28,7 +28,7 @@ from transformers import (
 )
 
 from ticlm.platform.eval import shared_context
-from ticlm.platform.eval.likelihood import Scores, Window, window_scores
+from ticlm.platform.eval.likelihood import LabelScores, Window, window_scores
 from ticlm.platform.eval.shared_context import Branches, branch_scores
 
 VOCAB = 41
@@ -83,7 +83,7 @@ def questions(*shapes: tuple[int, ...]) -> list[Branches]:
     return [Branches(context, several) for context, *several in drawn]
 
 
-def apart(model: nn.Module, asked: list[Branches]) -> list[Scores]:
+def apart(model: nn.Module, asked: list[Branches]) -> list[LabelScores]:
     return [
         window_scores(model, [Window(np.concatenate([q.context, one]), len(one))])[0]
         for q in asked
@@ -91,11 +91,11 @@ def apart(model: nn.Module, asked: list[Branches]) -> list[Scores]:
     ]
 
 
-def flat(found: list[list[Scores]]) -> list[Scores]:
+def flat(found: list[list[LabelScores]]) -> list[LabelScores]:
     return [one for several in found for one in several]
 
 
-def assert_same(found: list[list[Scores]], expected: list[Scores]) -> None:
+def assert_same(found: list[list[LabelScores]], expected: list[LabelScores]) -> None:
     assert len(flat(found)) == len(expected)
     for mine, other in zip(flat(found), expected):
         np.testing.assert_allclose(mine.losses, other.losses, atol=1e-4)

@@ -18,10 +18,10 @@ from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.study.round import Drawn, Round
+from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import _cut, rounds
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 Studies = Callable[..., Study]
 LENGTH, BATCH, STEPS, ROWS = 16, 4, 4, 96
@@ -54,7 +54,7 @@ class Seen:
 def watched(plan: Plan, uri: Path) -> Iterator[Seen]:
     """The rounds of the only run, through the reader."""
     specs = tuple(plan.tree.rounds[key] for key in plan.tree.runs[0].rounds.values())
-    reader = Reader(Feed(specs, {"toy@1": str(uri)}))
+    reader = RankReader(LoaderSpec(specs, {"toy@1": str(uri)}))
     before: dict[str, Counter[int]] = {label: Counter() for label in PERIODS}
     for number, spec in enumerate(specs):
         drawn: dict[str, Counter[int]] = {}
@@ -154,13 +154,13 @@ def test_a_buffer_that_holds_everything_changes_no_count_of_rows(root: Path, toy
             assert max(counts) - min(counts) <= 1
 
 
-def cut(before: Drawn, rows: int, size: int = ROWS) -> Drawn:
+def cut(before: SourceCursor, rows: int, size: int = ROWS) -> SourceCursor:
     return _cut(before, rows * LENGTH + LENGTH - 1, LENGTH, size)
 
 
 def test_of_a_period_that_is_trained_on_for_the_first_time_as_an_old_one_the_first_rows_are_kept() -> None:
     source = Source(corpus="toy@1", period="202301")
-    spec = cut(Drawn(source=source, seed=3, rows=0), rows=10)
+    spec = cut(SourceCursor(source=source, seed=3, rows=0), rows=10)
     assert (spec.window, spec.rows) == ((0, 10), 0)
 
 
@@ -179,7 +179,7 @@ def test_a_window_begins_where_the_chain_stands_and_stays_in_its_epoch(
     drawn: int, rows: int, window: tuple[int, int], at: int
 ) -> None:
     source = Source(corpus="toy@1", period="202301")
-    found = cut(Drawn(source=source, seed=3, rows=drawn), rows=rows)
+    found = cut(SourceCursor(source=source, seed=3, rows=drawn), rows=rows)
     assert (found.window, found.rows, found.seed) == (window, at, 3)
 
 
@@ -197,7 +197,7 @@ def test_a_window_begins_where_the_chain_stands_and_stays_in_its_epoch(
 )
 def test_a_window_loses_the_rows_that_it_began_with(drawn: int, rows: int, window: tuple[int, int], at: int) -> None:
     source = Source(corpus="toy@1", period="202301")
-    found = cut(Drawn(source=source, seed=3, rows=drawn, window=(24, 20)), rows=rows)
+    found = cut(SourceCursor(source=source, seed=3, rows=drawn, window=(24, 20)), rows=rows)
     assert (found.window, found.rows) == (window, at)
 
 

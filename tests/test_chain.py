@@ -29,7 +29,7 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
 from ticlm.platform.train import checkpoint, trainer
 from ticlm.platform.train.checkpoint import newest
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 MakeStudy = Callable[..., Study]
 RunUntil = Callable[[ChainWork, int], None]
@@ -77,11 +77,11 @@ def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_befor
         trainer.run_chain(work, Workers())
     store = Store(toy_root)
     told = store.read_json(str(caught.value).rpartition("(all in ")[2].removesuffix(")").removeprefix(f"{toy_root}/"))
-    rows = Reader(Feed(work.rounds, work.corpora)).rows(1, 1)
+    rows = RankReader(LoaderSpec(work.rounds, work.corpora)).rows(1, 1)
     assert told == {"period": "202302", "step": 1, "rows": {str(source): found for source, found in rows.items()}}
     (source,), (positions,) = rows.keys(), rows.values()
     assert len(positions) == 4 and all(f"{source} row {position}" in str(caught.value) for position in positions)
-    batch = [b.columns["tokens"] for b in Reader(Feed(work.rounds, work.corpora)).read(1)][1]
+    batch = [b.columns["tokens"] for b in RankReader(LoaderSpec(work.rounds, work.corpora)).read(1)][1]
     shard = next(Corpus.open(work.corpora["toy@1"]).rows("202302", "train").all(1000))["tokens"]
     assert sorted(map(bytes, batch)) == sorted(bytes(shard[position]) for position in positions)
     assert read_record(store, folder_of(work.ids[0])) is not None

@@ -22,7 +22,7 @@ from ticlm.datasets.codedocs.releases import with_login
 from ticlm.datasets.corpus.recipe import FOLDER
 from ticlm.datasets.evalsets import recipe
 from ticlm.datasets.evalsets.files import ExampleFiles
-from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.examples import context
 from ticlm.platform.core.accounting import Step
@@ -73,7 +73,7 @@ def docs(**settings: Any) -> CodeDocs:
 
 
 def build(maker: CodeDocs | ExampleFiles, root: Path, name: str = "toy") -> Examples:
-    return recipe.build(Benchmark(name=name, version="1", examples=maker), str(root))
+    return recipe.build(ExampleSetRecipe(name=name, version="1", examples=maker), str(root))
 
 
 def pages(examples: Examples) -> dict[str, list[Example]]:
@@ -185,7 +185,7 @@ def test_a_release_of_a_month_that_stands_is_counted_and_said(tmp_path: Path) ->
 
     def built(count: int) -> tuple[Examples, list[Step]]:
         maker = docs(path=str(tmp_path / "{version}"), releases=releases[:count])
-        found = recipe.build(Benchmark(name="toy", version="1", examples=maker), str(tmp_path), told.append)
+        found = recipe.build(ExampleSetRecipe(name="toy", version="1", examples=maker), str(tmp_path), told.append)
         return found, list(recipe.builds(found.store)[-1].steps)
 
     within = {"followed within the month": 1}
@@ -344,7 +344,7 @@ def test_the_papers_releases_are_packaged(
     name: str, releases: int, first: tuple[str, str], last: tuple[str, str]
 ) -> None:
     """TiC-LM, Table 4."""
-    made = load(Benchmark, name, FOLDER).examples
+    made = load(ExampleSetRecipe, name, FOLDER).examples
     assert isinstance(made, CodeDocs)
     months = [(one.version, f"{one.date:%Y%m}") for one in made.releases if one.date is not None]
     assert len(months) == len({month for _, month in months}) == releases

@@ -12,7 +12,7 @@ import pytest
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.contamination import Contamination, contamination
 from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.results import COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.results import COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Census, Overlap
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.periods import Calendar
@@ -102,7 +102,7 @@ def test_where_more_is_better_regret_is_what_is_lacking() -> None:
     """Before and after, the reference is right more often by different amounts."""
     before: Losses = {("plain", "202301"): (0.5, 0.6, 0.7), ("oracle", "202303"): (0.9, 0.9, 0.9)}
     study = result(cells("web@1", before), cells("clean@1", before))
-    accuracy = Metric("accuracy", higher_is_better=True)
+    accuracy = TaskMetric("accuracy", higher_is_better=True)
     study = dataclasses.replace(
         study, cells=study.cells.assign(metric="accuracy"), metrics={"web@1": accuracy, "clean@1": accuracy}
     )

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.pack import TAIL, _random, _shuffled
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
 from ticlm.datasets.io.ray_map import each
@@ -61,7 +61,7 @@ def texts(tmp_path: Path) -> Path:
     return folder
 
 
-def _recipe(texts: Path | str, **changes: Any) -> Recipe:
+def _recipe(texts: Path | str, **changes: Any) -> CorpusRecipe:
     settings = {
         "name": "toy",
         "version": 1,
@@ -72,14 +72,14 @@ def _recipe(texts: Path | str, **changes: Any) -> Recipe:
         "length": 16,
         "by_source": True,
     }
-    return parse(Recipe, settings | changes, "recipe")
+    return parse(CorpusRecipe, settings | changes, "recipe")
 
 
 def _sound(corpus: Corpus) -> None:
     """Files are what their records say, and every document that was read is somewhere."""
     for label in corpus.periods:
         assert verify(corpus.store, f"periods/{label}") == []
-    tallies: dict[str, staging.Tally] = {}
+    tallies: dict[str, staging.DocumentCounts] = {}
     for record in build_records.builds(corpus.store):
         assert record.read == sum(t.read for t in record.periods.values()) + sum(record.dropped.values())
         tallies |= record.periods
@@ -497,7 +497,7 @@ def test_real_posts_of_eleven_years_build_into_quarters(loop: None, tmp_path: Pa
     if not folder.is_dir():
         pytest.skip("no ../shared/data")
     sets = [f"documents.paths=['{folder.resolve()}/2013*.jsonl.gz', '{folder.resolve()}/20150*.gz']"]
-    corpus = build.build(load(Recipe, "monthly", "datasets/recipes", sets), str(tmp_path))
+    corpus = build.build(load(CorpusRecipe, "monthly", "datasets/recipes", sets), str(tmp_path))
     _sound(corpus)
     assert list(corpus.periods) == ["201305-201412", "201501-201503", "201504-201506", "201507-201509"]
     assert sum(m.read for m in corpus.periods.values()) == build_records.builds(corpus.store)[0].read

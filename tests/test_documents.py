@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.refinedweb import MinChars, Outcome, passed
 from ticlm.datasets.io import records as formats
@@ -273,14 +273,14 @@ def test_filters_say_why(tmp_path: Path) -> None:
 )
 def test_mistakes_in_a_recipe_are_one_line(sets: list[str], message: str) -> None:
     with pytest.raises(InputError) as error:
-        load(Recipe, "monthly", "datasets/recipes", sets)
+        load(CorpusRecipe, "monthly", "datasets/recipes", sets)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_packaged_recipes_load() -> None:
     assert {"monthly", "synthetic"} <= set(packaged("datasets/recipes"))
-    assert load(Recipe, "synthetic", "datasets/recipes").id == "synthetic@1"
+    assert load(CorpusRecipe, "synthetic", "datasets/recipes").id == "synthetic@1"
 
 
 def test_what_reaches_no_byte_is_not_a_recipes_identity() -> None:
@@ -294,7 +294,7 @@ def test_what_reaches_no_byte_is_not_a_recipes_identity() -> None:
     }
 
     def identity(**changes: Any) -> str:
-        return parse(Recipe, settings | changes, "recipe").identity
+        return parse(CorpusRecipe, settings | changes, "recipe").identity
 
     same: list[dict[str, Any]] = [
         {"documents": {"kind": "files", "paths": ["y"]}},

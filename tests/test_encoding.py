@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from speakers import KINDS, byte_level, fast, metaspace
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.eval.tokenization import Encoder, excerpt
+from ticlm.platform.eval.tokenization import TextEncoder, excerpt
 from ticlm.platform.tasks.answerer import Cut
 from ticlm.platform.tasks.documents import overlapping
 
-ENCODERS = {name: Encoder(fast(made()), 10_000, "here") for name, made in KINDS.items()}
+ENCODERS = {name: TextEncoder(fast(made()), 10_000, "here") for name, made in KINDS.items()}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 ODD = "Zoë saw 𝔘 and 👩‍👩‍👧 in Ålesund, e\u0301tude 東京."
 
@@ -109,16 +109,16 @@ def test_nothing_is_nothing() -> None:
 
 def test_tokens_that_a_model_does_not_know_are_refused() -> None:
     with pytest.raises(InputError, match=r"here: its tokenizer gives token \d+, and its model knows 20; they do not"):
-        Encoder(fast(byte_level()), 20, "here").encode(["Paris"])
+        TextEncoder(fast(byte_level()), 20, "here").encode(["Paris"])
 
 
 def test_a_tokenizer_without_offsets_is_refused() -> None:
     with pytest.raises(InputError, match="here: its tokenizer does not say where tokens stand"):
-        Encoder(object(), 20, "here")
+        TextEncoder(object(), 20, "here")
 
 
 def test_a_text_longer_than_tokenizers_expect_is_no_matter() -> None:
     tokenizer = fast(metaspace())
     tokenizer.model_max_length = 4
-    (encoded,) = Encoder(tokenizer, 10_000, "here").encode(["Paris " * 50])
+    (encoded,) = TextEncoder(tokenizer, 10_000, "here").encode(["Paris " * 50])
     assert len(encoded.ids) >= 50

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.datasets.evalsets import recipe as benchmark
-from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.show import as_json, overview
 from ticlm.platform.cli.console import console
 from ticlm.platform.core import settings
@@ -60,10 +60,10 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-def recipe(paths: Path | list[Path], **changes: Any) -> Benchmark:
+def recipe(paths: Path | list[Path], **changes: Any) -> ExampleSetRecipe:
     given = [paths] if isinstance(paths, Path) else paths
     examples = {"kind": "files", "paths": [str(path) for path in given], **changes}
-    return settings.parse(Benchmark, {"name": "mine", "version": 1, "examples": examples}, "recipe")
+    return settings.parse(ExampleSetRecipe, {"name": "mine", "version": 1, "examples": examples}, "recipe")
 
 
 @pytest.fixture

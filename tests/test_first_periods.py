@@ -14,7 +14,7 @@ from ticlm.platform.eval import cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 MakeStudy = Callable[..., Study]
 FAST = {"max_rate": 5e-3, "warmup_steps": 1}
@@ -105,9 +105,9 @@ def test_a_reader_of_a_round_cannot_be_fed_a_later_period(toy_root: Path, toy_st
     made = plan.make(toy_study(methods=METHODS), str(toy_root))
     late = next(spec for spec in made.tree.rounds.values() if spec.period == "202304")
     corpora = {"toy@1": f"{toy_root}/corpora/toy@1"}
-    next(Reader(Feed((late,), corpora)).read(0))
+    next(RankReader(LoaderSpec((late,), corpora)).read(0))
     with pytest.raises(FutureMonthError, match="202303 would read period 202304"):
-        next(Reader(Feed((late,), corpora, until="202303")).read(0))
+        next(RankReader(LoaderSpec((late,), corpora, until="202303")).read(0))
 
 
 def test_training_and_scoring_touch_no_file_of_a_later_period(toy_root: Path, toy_study: MakeStudy) -> None:

@@ -12,7 +12,7 @@ from reports import TASKS, tic_lm
 from ticlm.platform.analysis.lag import Peak, apart, nearest, peaks, places, told
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.results import Metric
+from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Period, span
 from ticlm.platform.report.figures.lag import lag_figure
 
@@ -121,7 +121,7 @@ def test_where_more_is_better_the_best_is_the_highest() -> None:
     values = accuracy.methods[0].mean
     for j, peak in enumerate(peaks(accuracy, accuracy.methods[0])):
         assert peak is not None and peak.label == CHECKPOINTS[int(values[:, j].argmax())]
-    turned = dataclasses.replace(accuracy.study, metrics={"wiki-qa@1": Metric("accuracy", False)})
+    turned = dataclasses.replace(accuracy.study, metrics={"wiki-qa@1": TaskMetric("accuracy", False)})
     worst = peaks(dataclasses.replace(accuracy, study=turned), accuracy.methods[0])
     assert worst[0] is not None and worst[0].label == CHECKPOINTS[int(values[:, 0].argmin())]
 
@@ -157,7 +157,7 @@ def test_the_figure_of_lags_has_a_line_for_each_method_and_hollow_ends() -> None
 
 
 def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:
-    accuracy, loss, bits = (quantity(Metric(*one)) for one in (("accuracy", True), ("nll",), ("bits-per-byte",)))
+    accuracy, loss, bits = (quantity(TaskMetric(*one)) for one in (("accuracy", True), ("nll",), ("bits-per-byte",)))
     assert (accuracy.scale, accuracy.titled, accuracy.difference, accuracy.is_log) == (
         100,
         "accuracy, %",
@@ -166,4 +166,4 @@ def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:
     )
     assert (loss.scale, loss.titled, loss.difference, loss.is_log) == (1, "log-perplexity", "nats", True)
     assert (bits.titled, bits.difference) == ("bits per byte", "bits")
-    assert quantity(Metric("entropy")).titled == "entropy"
+    assert quantity(TaskMetric("entropy")).titled == "entropy"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import parts
-from ticlm.datasets.corpus.merge import Batch, Merged, batches, merge, merged
+from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
 from ticlm.datasets.corpus.sorted_runs import Group, Row
 from ticlm.datasets.corpus.staging import SPLITS, _Runs
@@ -162,7 +162,7 @@ def test_every_level_leaves_fewer_runs_and_loses_no_document(sizes: list[int], f
     assert len(groups) <= fan_in or len(sizes) <= fan_in
 
 
-def as_one(batch: Batch) -> Merged:
+def as_one(batch: MergeBatch) -> Merged:
     """What a merge would say, without documents."""
     documents, size = sum(group.documents for group in batch.groups), sum(group.bytes for group in batch.groups)
     run = f"merged/{batch.level}-{batch.number}"
@@ -232,7 +232,7 @@ def test_a_merge_holds_a_stretch_at_a_time(small: None, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(merging, "collect", watched)
     groups = runs(Store(tmp_path), [0, *[100] * 4])
-    batch = Batch(period=MAY, level=0, number=0, groups=tuple(groups))
+    batch = MergeBatch(period=MAY, level=0, number=0, groups=tuple(groups))
     merge(Store(tmp_path), "staging", batch)
     assert sum(held) == sum(group.bytes for group in groups)
     assert max(held) < sum(held) / 2  # the documents that stand together are a third

@@ -12,7 +12,7 @@ from sets import PERIOD, kept, measured
 from speakers import speaker
 
 from ticlm.datasets.evalsets import recipe as benchmark
-from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples import proper_nouns
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked
 from ticlm.datasets.io.ray_map import Actors, each
@@ -201,7 +201,7 @@ def test_from_texts_to_the_perplexity_of_their_nouns(ray_local: None, tmp_path: 
         "examples": {"kind": "files", "paths": [str(tmp_path / "texts.jsonl")]},
     }
     tagged = recipe | {"nouns": {"pipeline": str(pipeline)}}
-    data = benchmark.build(Benchmark.model_validate(tagged), str(tmp_path / "root"))
+    data = benchmark.build(ExampleSetRecipe.model_validate(tagged), str(tmp_path / "root"))
     assert data.info.outside == ("proper nouns by en_toy 1.2.3",)
     by_text = dict(NEW)
     expected = dict(zip(by_text, Tagger(ProperNouns(pipeline=str(pipeline)))(list(by_text))))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ticlm.methods.optimizers import ScheduleFree
-from ticlm.methods.seams import Context, Place
+from ticlm.methods.seams import Context, RoundPosition
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
@@ -29,7 +29,7 @@ def context(module: nn.Module) -> Context:
         teacher=lambda _: module,
         batches=lambda n: iter(()),
         backward=lambda rows, z_loss: None,
-        place=Place(index=0, steps=1, steps_before=0),
+        place=RoundPosition(index=0, steps=1, steps_before=0),
         rank=0,
         world=1,
     )

@@ -17,7 +17,7 @@ from ticlm.platform.analysis.borrowed_reference import beside, renamed
 from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.published import Published, read
 from ticlm.platform.analysis.published_oracles import CHECKPOINTS, studies
-from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.errors import InputError
 
@@ -160,7 +160,7 @@ def test_why_a_study_is_not_relative_to_a_published_oracle_is_one_line(everythin
     larger = dataclasses.replace(mine, parameters=7)
     (alike,) = renamed([mine], ["wiki-diff@1=tic-wiki-diff"])
     elsewhere = dataclasses.replace(alike, cells=alike.cells.assign(evaluated="201403"))
-    other = dataclasses.replace(alike, metrics={**alike.metrics, "tic-wiki-diff": Metric("bits-per-byte")})
+    other = dataclasses.replace(alike, metrics={**alike.metrics, "tic-wiki-diff": TaskMetric("bits-per-byte")})
     for study, why in (
         (mine, "it shares no task with published-1b"),
         (elsewhere, "any period in common"),

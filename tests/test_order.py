@@ -16,7 +16,7 @@ from ticlm.methods.replay import EqualReplay, FixedReplay
 from ticlm.methods.seams import Replay
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.seeds import keyed
-from ticlm.platform.train.order import Draws, Ints, StretchOrder, batches, quotas
+from ticlm.platform.train.order import Draws, Ints, SegmentOrder, batches, quotas
 
 # quotas
 
@@ -143,10 +143,10 @@ def test_a_key_gives_these_numbers_for_ever() -> None:
 # batches
 
 
-def order_of(rows: Sequence[int], steps: int, before: Sequence[int] | None = None, seed: int = 0) -> StretchOrder:
+def order_of(rows: Sequence[int], steps: int, before: Sequence[int] | None = None, seed: int = 0) -> SegmentOrder:
     starts = np.array([0, 5, 10, 12])
     sources = tuple(Draws(starts, seed=seed, salt=k) for k in range(len(rows)))
-    return StretchOrder(sources, tuple(before or [0] * len(rows)), tuple(rows), steps, (None,) * len(rows))
+    return SegmentOrder(sources, tuple(before or [0] * len(rows)), tuple(rows), steps, (None,) * len(rows))
 
 
 STRETCHES = (order_of([7, 20, 1], 7), order_of([12, 9], 3, before=[7, 20]))

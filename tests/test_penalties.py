@@ -15,18 +15,18 @@ from torch import Tensor, nn
 
 from ticlm.methods.ewc import EWC, EWCState, fisher
 from ticlm.methods.lwf import LwF, LwFState, divergence
-from ticlm.methods.seams import Batch, Context, Place
+from ticlm.methods.seams import Batch, Context, RoundPosition
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models import build, sharding
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.round import Recipe, Round, Stretch
+from ticlm.platform.study.round import Round, RoundRecipe, Segment
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import rounds
 from ticlm.platform.train import state as round
 from ticlm.platform.train import step
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 MakeStudy = Callable[..., Study]
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -127,7 +127,7 @@ def context(module: nn.Module, gradients: list[tuple[float, ...]], resuming: boo
         teacher=lambda _: module,
         batches=lambda n: ({"gradient": torch.tensor(g)} for g in gradients[:n]),
         backward=backward,
-        place=Place(index=0, steps=1, steps_before=0),
+        place=RoundPosition(index=0, steps=1, steps_before=0),
         rank=0,
         world=1,
         resuming=resuming,
@@ -159,7 +159,7 @@ def test_the_pull_is_the_gradient_of_the_penalty() -> None:
     torch.testing.assert_close(parameter.grad, torch.tensor([0.3, 0.4]) + direct)
 
 
-def ewc_round(toy_study: MakeStudy, root: Path, batch_rows: int, penalty: EWC) -> tuple[Round, Feed]:
+def ewc_round(toy_study: MakeStudy, root: Path, batch_rows: int, penalty: EWC) -> tuple[Round, LoaderSpec]:
     """The second round of an EWC chain, and where its rows come from."""
     study = toy_study(
         batch_rows=batch_rows,
@@ -173,7 +173,7 @@ def ewc_round(toy_study: MakeStudy, root: Path, batch_rows: int, penalty: EWC) -
         ],
     )
     spec = list(rounds(study).rounds.values())[1]
-    return spec, Feed((spec,), {"toy@1": f"{root}/corpora/toy@1"})
+    return spec, LoaderSpec((spec,), {"toy@1": f"{root}/corpora/toy@1"})
 
 
 def small_module(spec: Round) -> nn.Module:
@@ -181,7 +181,7 @@ def small_module(spec: Round) -> nn.Module:
     return build.scratch(made, spec.recipe.objective, 3)
 
 
-def started(spec: Round, feed: Feed, workers: Workers, micro: int | None = None) -> EWCState:
+def started(spec: Round, feed: LoaderSpec, workers: Workers, micro: int | None = None) -> EWCState:
     module = sharding.place(small_module(spec), Precision(), workers)
     running = round.start(spec, module, workers, feed, micro, resuming=False)
     (state,) = running.penalties
@@ -189,18 +189,18 @@ def started(spec: Round, feed: Feed, workers: Workers, micro: int | None = None)
     return state
 
 
-def direct_fisher(spec: Round, feed: Feed, source: Source, batches: int, z_loss: float) -> dict[str, Tensor]:
+def direct_fisher(spec: Round, feed: LoaderSpec, source: Source, batches: int, z_loss: float) -> dict[str, Tensor]:
     """Batch by batch with autograd alone: squares of the gradient of the mean over all tokens of the batch."""
     alone = spec.model_copy(
         update={
-            "stretches": (Stretch(mixture=Mixture.of({source: 1}), steps=batches),),
+            "stretches": (Segment(mixture=Mixture.of({source: 1}), steps=batches),),
             "drawn": (),
-            "place": Place(index=0, steps=batches, steps_before=0),
+            "place": RoundPosition(index=0, steps=batches, steps_before=0),
         }
     )
     module = small_module(spec)
     total = {name: torch.zeros_like(p) for name, p in module.named_parameters()}
-    for batch in Reader(Feed((alone,), feed.corpora)).read(0):
+    for batch in RankReader(LoaderSpec((alone,), feed.corpora)).read(0):
         tokens = torch.from_numpy(batch.columns["tokens"].astype(np.int64))
         logits = module(input_ids=tokens[:, :-1]).logits
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
@@ -235,11 +235,11 @@ def test_the_fisher_information_of_a_round_is_that_of_its_batches(
     assert all(torch.equal(state.anchor[name], value) for name, value in begin.items()), "θ* are the starting weights"
 
 
-def rank_fisher(spec: Round, feed: Feed, rank: int, world: int, meeting: str) -> dict[str, Any]:
+def rank_fisher(spec: Round, feed: LoaderSpec, rank: int, world: int, meeting: str) -> dict[str, Any]:
     import torch.distributed as dist
 
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
-    mine = Feed(feed.rounds, feed.corpora, rank, world)
+    mine = LoaderSpec(feed.rounds, feed.corpora, rank, world)
     state = started(spec, mine, Workers(rank, world), micro=1)
     whole = {name: value.full_tensor().numpy() for name, value in state.fisher.items()}  # type: ignore[attr-defined]
     dist.destroy_process_group()
@@ -275,7 +275,7 @@ def test_a_step_under_ewc_follows_the_direct_gradient(toy_root: Path, toy_study:
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(torch.full_like(parameter, 0.01))
-    (rows, *_) = [b.columns for b in Reader(feed).read(0)]
+    (rows, *_) = [b.columns for b in RankReader(feed).read(0)]
     expected = _penalised_gradient(spec.recipe, module, rows, state, 5e4)
     before = {name: p.detach().clone() for name, p in module.named_parameters()}
     descent = torch.optim.SGD(module.parameters(), lr=1.0)
@@ -287,7 +287,7 @@ def test_a_step_under_ewc_follows_the_direct_gradient(toy_root: Path, toy_study:
 
 
 def _penalised_gradient(
-    recipe: Recipe, module: nn.Module, rows: Mapping[str, Any], state: EWCState, weight: float
+    recipe: RoundRecipe, module: nn.Module, rows: Mapping[str, Any], state: EWCState, weight: float
 ) -> dict[str, Tensor]:
     tokens = torch.from_numpy(rows["tokens"].astype(np.int64))
     logits = module(input_ids=tokens[:, :-1]).logits
@@ -304,10 +304,10 @@ def test_the_fisher_information_is_that_of_what_a_buffer_keeps(toy_root: Path, t
     entry = {"base": "ewc", "schedule": {"warmup_steps": 1}, "penalties": [{"kind": "ewc", "batches": 4}]}
     study = toy_study(methods=[{**entry, "replay": {"kind": "equal", "buffer_tokens": 10 * 16}}])
     spec = list(rounds(study).rounds.values())[1]
-    feed = Feed((spec,), {"toy@1": f"{toy_root}/corpora/toy@1"})
+    feed = LoaderSpec((spec,), {"toy@1": f"{toy_root}/corpora/toy@1"})
     (source,) = spec.reads
     read = [row.tobytes() for batch in round._batches(spec, feed, Workers(), source, 4) for row in _rows(batch)]
-    replayed = [row.tobytes() for batch in Reader(feed).read(0) for row in _rows(batch.columns)]
+    replayed = [row.tobytes() for batch in RankReader(feed).read(0) for row in _rows(batch.columns)]
     assert len(read) == 16 and len(set(read)) == 10
     assert set(replayed) & set(read), "the round replays the rows that were kept"
     whole = spec.model_copy(update={"drawn": ()})

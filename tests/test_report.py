@@ -24,7 +24,7 @@ from rich.console import Console
 from ticlm.platform.analysis.conventions import Convention, Preset, named
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.numbers import count
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.accounting import Overlap
 from ticlm.platform.core.errors import InputError
@@ -280,7 +280,7 @@ def test_a_run_is_highlighted_as_the_tasks_convention_has_it() -> None:
 
 
 def test_of_raw_values_the_best_follows_the_direction_of_the_metric() -> None:
-    metric = Metric("exact-match", higher_is_better=True)
+    metric = TaskMetric("exact-match", higher_is_better=True)
     result = study(methods=METHODS[:3])
     cells = result.cells.assign(task="qa@1", metric="exact-match", value=np.exp(-result.cells["value"]))
     more = dataclasses.replace(result, cells=cells, metrics={"qa@1": metric})

@@ -10,13 +10,13 @@ import pytest
 
 from ticlm.methods.catalog import ORACLE_CUTOFFS
 from ticlm.methods.method import Continual
-from ticlm.methods.seams import Adapter, Horizon, Leg
+from ticlm.methods.seams import Adapter, MethodTimeline, RoundRequest
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import parse
 from ticlm.platform.study import tree as module
-from ticlm.platform.study.round import Drawn, Round
+from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
 
@@ -177,10 +177,13 @@ def test_a_replayed_source_goes_on_where_its_chain_stopped(toy_study: Callable[.
     assert first.drawn == ()
     january, february, march = (Source(corpus="toy@1", period=label) for label in ("202301", "202302", "202303"))
     assert second.draws() == {january: 8, february: 8}
-    assert second.drawn == (Drawn(source=january, seed=0, rows=24),)
+    assert second.drawn == (SourceCursor(source=january, seed=0, rows=24),)
     assert third.draws() == {january: 4, february: 4, march: 8}
-    assert third.drawn == (Drawn(source=january, seed=0, rows=32), Drawn(source=february, seed=0, rows=8))
-    assert fourth.drawn[:2] == (Drawn(source=january, seed=0, rows=36), Drawn(source=february, seed=0, rows=12))
+    assert third.drawn == (SourceCursor(source=january, seed=0, rows=32), SourceCursor(source=february, seed=0, rows=8))
+    assert fourth.drawn[:2] == (
+        SourceCursor(source=january, seed=0, rows=36),
+        SourceCursor(source=february, seed=0, rows=12),
+    )
 
 
 def test_a_source_keeps_the_seed_of_the_round_that_first_drew_from_it(toy_study: Callable[..., Study]) -> None:
@@ -195,18 +198,18 @@ class Returning(Continual):
 
     kind: Literal["returning"] = "returning"  # type: ignore[assignment]
 
-    def legs(self, horizon: Horizon) -> Any:
+    def legs(self, horizon: MethodTimeline) -> Any:
         first, second, third, _ = horizon.sources.values()
-        yield Leg(period=first.period, start="scratch", mixture=Mixture.of({first: 6 * 64}), initial=True)
-        yield Leg(period=second.period, start="previous", mixture=Mixture.of({second: 4 * 64}))
-        yield Leg(period=third.period, start="previous", mixture=Mixture.of({first: 4 * 64}))
+        yield RoundRequest(period=first.period, start="scratch", mixture=Mixture.of({first: 6 * 64}), initial=True)
+        yield RoundRequest(period=second.period, start="previous", mixture=Mixture.of({second: 4 * 64}))
+        yield RoundRequest(period=third.period, start="previous", mixture=Mixture.of({first: 4 * 64}))
 
 
 def test_a_source_goes_on_even_after_a_round_without_it(toy_study: Callable[..., Study]) -> None:
     schedule = {"kind": "cosine", "warmup_steps": 1}
     method = parse(Returning, {"name": "returning", "schedule": schedule}, "method")
     last = specs(rounds(toy_study().model_copy(update={"methods": (method,)})))["202303"]
-    assert last.drawn == (Drawn(source=last.sources[0], seed=0, rows=24),)
+    assert last.drawn == (SourceCursor(source=last.sources[0], seed=0, rows=24),)
 
 
 def test_a_round_from_scratch_has_drawn_nothing(toy_study: Callable[..., Study]) -> None:
@@ -221,9 +224,9 @@ class Peeking(Continual):
 
     kind: Literal["peeking"] = "peeking"  # type: ignore[assignment]
 
-    def legs(self, horizon: Horizon) -> Any:
+    def legs(self, horizon: MethodTimeline) -> Any:
         labels = horizon.labels
-        yield Leg(
+        yield RoundRequest(
             period=labels[0], start="scratch", mixture=Mixture.of({horizon.sources[labels[1]]: 9999}), initial=True
         )
 

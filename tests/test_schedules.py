@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Place
+from ticlm.methods.seams import RoundPosition
 from ticlm.platform.core.periods import Calendar
 
 CYCLIC = WarmupCosine(max_rate=1e-4)
 INITIAL = WarmupCosine(max_rate=3e-3, warmup_steps=5000)
 
 
-def place(steps: int, index: int = 0) -> Place:
-    return Place(index=index, steps=steps, steps_before=index * steps)
+def place(steps: int, index: int = 0) -> RoundPosition:
+    return RoundPosition(index=index, steps=steps, steps_before=index * steps)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder as scoring
 from ticlm.platform.eval import model_folder
-from ticlm.platform.eval.folder import Score, Scoring
+from ticlm.platform.eval.folder import FolderScore, Scoring
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -38,7 +38,7 @@ ON_TOY = {"kind": "perplexity-on", "name": "toy", "corpus": "toy@1"}
 READING = {"kind": "document-perplexity", "name": "reading", "examples": "notes@1"}
 
 
-def asked(root: Path, name: object, *tasks: dict[str, Any]) -> list[Score]:
+def asked(root: Path, name: object, *tasks: dict[str, Any]) -> list[FolderScore]:
     """What `ticlm eval NAME --tasks FILE` comes to."""
     unit = scoring.unit(Store(root), str(name), parse(Scoring, {"evaluations": list(tasks)}, "test"))
     scoring.run(unit)

@@ -27,12 +27,12 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.study.round import Stretch
+from ticlm.platform.study.round import Segment
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
 from ticlm.platform.tasks.cell import Cell
 from ticlm.platform.train import trainer
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]
@@ -117,8 +117,8 @@ def two_stretches(study: Study, root: Path) -> ChainWork:
     spec = work.rounds[0].model_copy(
         update={
             "stretches": (
-                Stretch(mixture=Mixture.of({first: 1}), steps=3),
-                Stretch(mixture=Mixture.of({first: 1, second: 3}), steps=3),
+                Segment(mixture=Mixture.of({first: 1}), steps=3),
+                Segment(mixture=Mixture.of({first: 1, second: 3}), steps=3),
             )
         }
     )
@@ -139,7 +139,8 @@ def test_a_round_of_two_stretches_changes_its_mixture_in_between(
         for i, row in enumerate(block["tokens"])
     }
     drawn = [
-        [of[row.tobytes()] for row in b.columns["tokens"]] for b in Reader(Feed(work.rounds, work.corpora)).read(0)
+        [of[row.tobytes()] for row in b.columns["tokens"]]
+        for b in RankReader(LoaderSpec(work.rounds, work.corpora)).read(0)
     ]
     assert [sum(label == "202301" for label, _ in batch) for batch in drawn] == [4, 4, 4, 1, 1, 1]
     assert len({row for batch in drawn for row in batch}) == 24, "a row was drawn twice"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.tuning.selection import Scores, Trial, choose, decimals, front, on_all, told, worst
+from ticlm.platform.tuning.selection import PeriodScores, TrialScores, choose, decimals, front, on_all, told, worst
 from ticlm.platform.tuning.table import as_json, read, table, write
 
 TABLE_5 = """\
@@ -53,7 +53,7 @@ setting,backward,in_distribution,forward
 
 
 @pytest.fixture
-def printed(tmp_path: Path) -> dict[int, list[Trial]]:
+def printed(tmp_path: Path) -> dict[int, list[TrialScores]]:
     """The tables of the paper by number, read as a user would feed them in."""
     out = {}
     for number, text in ((5, TABLE_5), (6, TABLE_6), (7, TABLE_7)):
@@ -63,7 +63,7 @@ def printed(tmp_path: Path) -> dict[int, list[Trial]]:
     return out
 
 
-def settings(trials: Sequence[Trial]) -> list[str]:
+def settings(trials: Sequence[TrialScores]) -> list[str]:
     return [trial.setting for trial in trials]
 
 
@@ -74,21 +74,21 @@ def settings(trials: Sequence[Trial]) -> list[str]:
     "number, chosen, mean", [(5, "1e-4", 0.015333), (6, "1e-4 / 0.010", 0.017333), (7, "1e7", 0.015067)]
 )
 def test_the_rule_makes_the_choices_of_the_paper(
-    printed: dict[int, list[Trial]], number: int, chosen: str, mean: float
+    printed: dict[int, list[TrialScores]], number: int, chosen: str, mean: float
 ) -> None:
     found = choose(printed[number])
     assert found.setting == chosen and found.scores is not None
     assert found.scores.mean == pytest.approx(mean, abs=5e-7)
 
 
-def test_equal_rows_tie_and_the_first_is_chosen(printed: dict[int, list[Trial]]) -> None:
+def test_equal_rows_tie_and_the_first_is_chosen(printed: dict[int, list[TrialScores]]) -> None:
     assert choose(printed[6][::-1]).setting == "1e-4 / 0.005"
     assert told(printed[6])[0].endswith("picks 1e-4 / 0.010 (mean 0.01733, tied with 1e-4 / 0.005)")
 
 
 def test_rows_that_add_up_to_the_same_tie_whatever_binary_makes_of_them() -> None:
     """0.1 + 0.2 is not 0.3 in floating point: added up as they are, one of the two would win in either order."""
-    one, other = Trial("a", "a", Scores(0.1, 0.2, 0.0)), Trial("b", "b", Scores(0.3, 0.0, 0.0))
+    one, other = TrialScores("a", "a", PeriodScores(0.1, 0.2, 0.0)), TrialScores("b", "b", PeriodScores(0.3, 0.0, 0.0))
     assert (choose([one, other]), choose([other, one])) == (one, other)
     assert one.scores is not None and other.scores is not None and one.scores.mean == other.scores.mean == 0.1
 
@@ -96,13 +96,13 @@ def test_rows_that_add_up_to_the_same_tie_whatever_binary_makes_of_them() -> Non
 @pytest.mark.parametrize(
     "number, expected", [(5, ["1e-4"]), (6, ["1e-4 / 0.010", "1e-4 / 0.005"]), (7, ["1e6", "1e7"])]
 )
-def test_the_fronts_of_the_tables(printed: dict[int, list[Trial]], number: int, expected: list[str]) -> None:
+def test_the_fronts_of_the_tables(printed: dict[int, list[TrialScores]], number: int, expected: list[str]) -> None:
     """Strict dominance in all three would keep 5e-5 and AR in Table 5."""
     assert settings(front(printed[number])) == expected
     assert told(printed[number])[1] == f"on the Pareto front: {'; '.join(expected)}"
 
 
-def test_all_months_would_prefer_another_learning_rate(printed: dict[int, list[Trial]]) -> None:
+def test_all_months_would_prefer_another_learning_rate(printed: dict[int, list[TrialScores]]) -> None:
     assert choose(printed[5], on_all).setting == "5e-5"
     assert settings(front(printed[5], on_all)) == ["1e-4", "5e-5", "3e-5", "AR"]
     assert told(printed[5])[2:] == [
@@ -112,26 +112,26 @@ def test_all_months_would_prefer_another_learning_rate(printed: dict[int, list[T
     ]
 
 
-def test_the_worst_of_the_tables(printed: dict[int, list[Trial]]) -> None:
+def test_the_worst_of_the_tables(printed: dict[int, list[TrialScores]]) -> None:
     assert [worst(printed[number]).setting for number in (5, 6, 7)] == ["1e-3", "1e-3 / 0.033", "1e9"]
 
 
-def test_a_choice_that_holds_on_all_periods_is_said_to(printed: dict[int, list[Trial]]) -> None:
+def test_a_choice_that_holds_on_all_periods_is_said_to(printed: dict[int, list[TrialScores]]) -> None:
     two = [replace(trial, whole=trial.whole if trial.setting in ("1e-3", "1e-4") else None) for trial in printed[5]]
     assert told(two)[2] == ("on all periods (2 of 6 settings were run on them) the choice holds: 1e-4 (mean 0.08667)")
 
 
-def test_a_choice_that_ties_on_all_periods_holds(printed: dict[int, list[Trial]]) -> None:
-    same = [replace(trial, whole=Scores(0.1, 0.2, 0.3)) for trial in printed[5]]
+def test_a_choice_that_ties_on_all_periods_holds(printed: dict[int, list[TrialScores]]) -> None:
+    same = [replace(trial, whole=PeriodScores(0.1, 0.2, 0.3)) for trial in printed[5]]
     assert told(same)[2].startswith("on all periods the choice holds: 1e-4 (mean 0.20000, tied with 1e-3; 3e-4; 5e-5")
 
 
-def test_one_trial_on_all_periods_says_nothing_of_hindsight(printed: dict[int, list[Trial]]) -> None:
+def test_one_trial_on_all_periods_says_nothing_of_hindsight(printed: dict[int, list[TrialScores]]) -> None:
     one = [replace(trial, whole=trial.whole if trial.setting == "1e-4" else None) for trial in printed[5]]
     assert not any("all periods" in line for line in told(one))
 
 
-def test_hindsight_without_the_chosen_setting_says_so(printed: dict[int, list[Trial]]) -> None:
+def test_hindsight_without_the_chosen_setting_says_so(printed: dict[int, list[TrialScores]]) -> None:
     others = [replace(trial, whole=None if trial.setting == "1e-4" else trial.whole) for trial in printed[5]]
     assert "pick 5e-5 (mean 0.08633); 1e-4 was not scored on them" in told(others)[2]
 
@@ -139,10 +139,10 @@ def test_hindsight_without_the_chosen_setting_says_so(printed: dict[int, list[Tr
 # trials without scores
 
 
-STOPPED = Trial("s", "3e-2", None, note="stopped early after 201312")
-DIVERGED = Trial("d", "1e-1", Scores(float("nan"), 1.0, 2.0))
-INFINITE = Trial("i", "1", Scores(1.0, float("-inf"), 2.0))
-FINE = Trial("f", "1e-3", Scores(3.0, 2.0, 4.0))
+STOPPED = TrialScores("s", "3e-2", None, note="stopped early after 201312")
+DIVERGED = TrialScores("d", "1e-1", PeriodScores(float("nan"), 1.0, 2.0))
+INFINITE = TrialScores("i", "1", PeriodScores(1.0, float("-inf"), 2.0))
+FINE = TrialScores("f", "1e-3", PeriodScores(3.0, 2.0, 4.0))
 
 
 def test_what_has_no_numbers_is_never_chosen_and_is_said() -> None:
@@ -155,7 +155,7 @@ def test_what_has_no_numbers_is_never_chosen_and_is_said() -> None:
 
 
 @pytest.mark.parametrize("trials", [[], [STOPPED], [DIVERGED, STOPPED]])
-def test_a_choice_among_nothing_is_an_error_that_says_why(trials: list[Trial]) -> None:
+def test_a_choice_among_nothing_is_an_error_that_says_why(trials: list[TrialScores]) -> None:
     with pytest.raises(RunError, match="no trial has scores to choose by") as error:
         choose(trials)
     assert all(trial.setting in str(error.value) for trial in trials) and "\n" not in str(error.value)
@@ -168,25 +168,25 @@ def test_a_choice_among_nothing_is_an_error_that_says_why(trials: list[Trial]) -
 
 
 NUMBERS = st.one_of(st.sampled_from([0.0, 0.1, 0.2, 0.3, 1e-30, 1.0]), st.floats(-1e6, 1e6))
-SCORES = st.builds(Scores, NUMBERS, NUMBERS, NUMBERS)
+SCORES = st.builds(PeriodScores, NUMBERS, NUMBERS, NUMBERS)
 TRIALS = st.lists(SCORES, min_size=1, max_size=8).map(
-    lambda rows: [Trial(f"t{place}", f"s{place}", scores) for place, scores in enumerate(rows)]
+    lambda rows: [TrialScores(f"t{place}", f"s{place}", scores) for place, scores in enumerate(rows)]
 )
 
 
-def scored(trial: Trial) -> Scores:
+def scored(trial: TrialScores) -> PeriodScores:
     assert trial.scores is not None
     return trial.scores
 
 
 @given(TRIALS)
-def test_the_choice_is_on_the_front(trials: list[Trial]) -> None:
+def test_the_choice_is_on_the_front(trials: list[TrialScores]) -> None:
     """Means rounded to floats would choose (1, 1, 1e-30) before (1, 1, 0)."""
     assert choose(trials) in front(trials)
 
 
 @given(TRIALS)
-def test_whatever_is_not_on_the_front_is_dominated_by_something_on_it(trials: list[Trial]) -> None:
+def test_whatever_is_not_on_the_front_is_dominated_by_something_on_it(trials: list[TrialScores]) -> None:
     best = front(trials)
     assert best
     for trial in trials:
@@ -195,7 +195,7 @@ def test_whatever_is_not_on_the_front_is_dominated_by_something_on_it(trials: li
 
 
 @given(TRIALS, st.randoms(use_true_random=False))
-def test_the_order_of_trials_matters_only_for_ties(trials: list[Trial], random: object) -> None:
+def test_the_order_of_trials_matters_only_for_ties(trials: list[TrialScores], random: object) -> None:
     mixed = list(trials)
     random.shuffle(mixed)  # type: ignore[attr-defined]
     assert scored(choose(trials)).total == scored(choose(mixed)).total
@@ -205,10 +205,10 @@ def test_the_order_of_trials_matters_only_for_ties(trials: list[Trial], random: 
 
 @given(TRIALS, st.integers(0, 7), st.integers(0, 8), st.tuples(*[st.floats(0, 10)] * 3).filter(any))
 def test_a_dominated_trial_changes_nothing(
-    trials: list[Trial], above: int, place: int, more: tuple[float, float, float]
+    trials: list[TrialScores], above: int, place: int, more: tuple[float, float, float]
 ) -> None:
     base = scored(trials[above % len(trials)])
-    worse = Trial("worse", "worse", Scores(*(a + b for a, b in zip(base, more))))
+    worse = TrialScores("worse", "worse", PeriodScores(*(a + b for a, b in zip(base, more))))
     if not base.dominates(scored(worse)):  # too little to move a float
         return
     longer = [*trials[:place], worse, *trials[place:]]
@@ -216,7 +216,7 @@ def test_a_dominated_trial_changes_nothing(
 
 
 @given(TRIALS)
-def test_nothing_is_better_than_the_choice_or_worse_than_the_worst(trials: list[Trial]) -> None:
+def test_nothing_is_better_than_the_choice_or_worse_than_the_worst(trials: list[TrialScores]) -> None:
     totals = [scored(trial).total for trial in trials]
     assert (scored(choose(trials)).total, scored(worst(trials)).total) == (min(totals), max(totals))
     assert len(trials) == 1 or choose(trials) is not worst(trials)
@@ -224,7 +224,7 @@ def test_nothing_is_better_than_the_choice_or_worse_than_the_worst(trials: list[
 
 @given(TRIALS, st.lists(st.one_of(st.none(), SCORES), min_size=8, max_size=8))
 def test_trials_come_back_from_csv_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, trials: list[Trial], wholes: list[Scores | None]
+    tmp_path_factory: pytest.TempPathFactory, trials: list[TrialScores], wholes: list[PeriodScores | None]
 ) -> None:
     named = [
         replace(trial, name=f'a, "b" {n}', setting=f'a, "b" {n}', whole=whole, note="x, y" if n % 2 else "")
@@ -238,7 +238,7 @@ def test_trials_come_back_from_csv_as_they_were(
 # the table
 
 
-def shown(trials: Sequence[Trial]) -> str:
+def shown(trials: Sequence[TrialScores]) -> str:
     console = Console(width=200, color_system=None)
     with console.capture() as capture:
         console.print(table(trials, "Table [5]"))
@@ -249,7 +249,7 @@ def row(text: str, setting: str) -> str:
     return next(" ".join(line.split()) for line in text.splitlines() if line.split()[:1] == [setting])
 
 
-def test_the_table_says_in_words_what_is_chosen_and_on_the_front(printed: dict[int, list[Trial]]) -> None:
+def test_the_table_says_in_words_what_is_chosen_and_on_the_front(printed: dict[int, list[TrialScores]]) -> None:
     text = shown(printed[5])
     assert "Table [5]" in text and "first 10 periods (201305 … 201412); (all): all 114 periods" in text
     assert row(text, "1e-4") == (
@@ -259,7 +259,7 @@ def test_the_table_says_in_words_what_is_chosen_and_on_the_front(printed: dict[i
     assert row(text, "3e-4").endswith(" 0.1147")
 
 
-def test_the_table_without_all_periods_has_four_numbers_and_notes(printed: dict[int, list[Trial]]) -> None:
+def test_the_table_without_all_periods_has_four_numbers_and_notes(printed: dict[int, list[TrialScores]]) -> None:
     text = shown([*printed[7], STOPPED])
     assert row(text, "1e7") == "1e7 0.0013 0.0050 0.0389 0.01507 chosen; on the front"
     assert row(text, "3e-2") == "3e-2 – – – – stopped early after 201312"
@@ -279,7 +279,7 @@ def test_numbers_have_as_many_decimals_as_tell_them_apart(values: list[float], p
     assert decimals(values) == places
 
 
-def test_json_says_what_the_lines_say(printed: dict[int, list[Trial]]) -> None:
+def test_json_says_what_the_lines_say(printed: dict[int, list[TrialScores]]) -> None:
     found = json.loads(json.dumps(as_json([*printed[5], STOPPED, DIVERGED]), allow_nan=False))
     assert (found["chosen"], found["front"]) == ("1e-4", ["1e-4"])
     assert found["all"] == {"chosen": "5e-5", "front": ["1e-4", "5e-5", "3e-5", "AR"]}
@@ -341,12 +341,12 @@ def test_choosing_loads_nothing_heavy() -> None:
 def test_a_trial_that_alone_was_run_on_all_periods_is_not_called_the_best_of_them() -> None:
     from rich.console import Console
 
-    def shown(*trials: Trial) -> str:
+    def shown(*trials: TrialScores) -> str:
         with (console := Console(width=200)).capture() as out:
             console.print(table(trials, "x"))
         return out.get()
 
-    first = Trial("a", "a", Scores(1, 1, 1), Scores(2, 2, 2))
-    assert "chosen" in shown(first, Trial("b", "b", Scores(2, 2, 2)))
-    assert "best of all" not in shown(first, Trial("b", "b", Scores(2, 2, 2)))
-    assert "best of all" in shown(first, Trial("b", "b", Scores(2, 2, 2), Scores(3, 3, 3)))
+    first = TrialScores("a", "a", PeriodScores(1, 1, 1), PeriodScores(2, 2, 2))
+    assert "chosen" in shown(first, TrialScores("b", "b", PeriodScores(2, 2, 2)))
+    assert "best of all" not in shown(first, TrialScores("b", "b", PeriodScores(2, 2, 2)))
+    assert "best of all" in shown(first, TrialScores("b", "b", PeriodScores(2, 2, 2), PeriodScores(3, 3, 3)))

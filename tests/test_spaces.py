@@ -18,7 +18,7 @@ from ticlm.methods.method import Continual, Joint
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, CyclicRsqrt, Linear, WarmupCosine
-from ticlm.methods.seams import Penalty, Place
+from ticlm.methods.seams import Penalty, RoundPosition
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.study.settings import load as load_study
@@ -101,7 +101,7 @@ def test_rsqrt_has_every_rate_with_every_cooldown_and_fits_a_round_of_the_paper(
     pairs = [(s.max_rate, s.cooldown_steps) for s in found if isinstance(s, CyclicRsqrt)]
     assert pairs == [(rate, steps) for rate in (1e-3, 3e-4, 1e-4, 5e-5, 3e-5) for steps in (50, 100, 200, 400)]
     for schedule in found:
-        schedule.check(Place(index=0, steps=1887, steps_before=0))
+        schedule.check(RoundPosition(index=0, steps=1887, steps_before=0))
 
 
 def test_replay_has_the_shares_of_table_9_and_one_over_t() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ticlm.datasets.examples.context import Site
+from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wikidata.entities import entities as read
 from ticlm.datasets.wikidata.statements import Statements, Subject, Wikidata, buckets_for, pairs, staged
@@ -49,8 +49,8 @@ def write(path: Path, *entities: Mapping[str, Any]) -> str:
     return str(path)
 
 
-def site(folder: Path, wikidata: Wikidata) -> Site:
-    return Site(Store(folder / "set"), "staging/x", 0, tuple(wikidata.inputs()), frozenset(), lambda line: None)
+def site(folder: Path, wikidata: Wikidata) -> BuildContext:
+    return BuildContext(Store(folder / "set"), "staging/x", 0, tuple(wikidata.inputs()), frozenset(), lambda line: None)
 
 
 def known(dump: Statements) -> dict[str, Subject]:

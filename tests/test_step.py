@@ -16,7 +16,7 @@ from ticlm.methods.seams import Batch, PenaltyState
 from ticlm.platform.models import build
 from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.round import Recipe
+from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Loss, Study
 from ticlm.platform.study.tree import rounds
 from ticlm.platform.train.step import StepResult, is_finite, train_step
@@ -24,7 +24,7 @@ from ticlm.platform.train.step import StepResult, is_finite, train_step
 ROWS = np.random.default_rng(0).integers(0, 64, (9, 17)).astype(np.uint16)
 
 
-def recipe_of(toy_study: Callable[..., Study], **changes: Any) -> Recipe:
+def recipe_of(toy_study: Callable[..., Study], **changes: Any) -> RoundRecipe:
     first = next(iter(rounds(toy_study(batch_rows=9, continual_tokens={"per_period": 9 * 16 * 4})).rounds.values()))
     return first.recipe.model_copy(update=changes)
 
@@ -67,7 +67,7 @@ def direct(module: nn.Module, loss: Loss, ones: float = 0.0) -> tuple[float, flo
 
 
 def step(
-    recipe: Recipe, micro: int | None = None, penalties: tuple[PenaltyState, ...] = ()
+    recipe: RoundRecipe, micro: int | None = None, penalties: tuple[PenaltyState, ...] = ()
 ) -> tuple[StepResult, dict[str, Tensor]]:
     """One step of plain descent with rate 1: what came back, and the gradients it followed."""
     module = toy_module()

@@ -237,9 +237,9 @@ def test_all_papers_write_about_all_topics_in_whole_sentences() -> None:
 
 
 def test_the_packaged_recipe_is_the_default_world() -> None:
-    from ticlm.datasets.corpus.recipe import FOLDER, Recipe
+    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
 
-    recipe = load(Recipe, "synthetic", FOLDER)
+    recipe = load(CorpusRecipe, "synthetic", FOLDER)
     assert recipe.documents == SyntheticWorld()
     assert recipe.periods.timeline() == YEAR
 

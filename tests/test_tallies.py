@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.tallies import CountedExamples, Tally, counted, tallies
+from ticlm.platform.analysis.tallies import CountedExamples, CountTable, counted, tallies
 from ticlm.platform.core.accounting import Lineage
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Calendar
@@ -18,7 +18,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 
 
-def counts(*periods: dict[str, dict[str, int]]) -> dict[str, Tally]:
+def counts(*periods: dict[str, dict[str, int]]) -> dict[str, CountTable]:
     """The tallies of a set whose periods were counted so."""
     labels = tuple(f"20130{i + 1}" for i in range(len(periods)))
     found = CountedExamples("toy@1", labels, {label: {"all": 5} for label in labels}, dict(zip(labels, periods)))

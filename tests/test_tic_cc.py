@@ -22,7 +22,7 @@ from builds import hashes, started, without_ray
 
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.pack import BEYOND, TAIL, TOKEN_REASONS
-from ticlm.datasets.corpus.recipe import FOLDER, Recipe
+from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
 from ticlm.datasets.corpus.splits import GlobalShards
 from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core.corpus import Corpus
@@ -77,7 +77,7 @@ def crawl(folder: Path, parts: int = 4) -> Path:
     return folder
 
 
-def recipe(paths: Any, *sets: str, name: str = "tic-cc") -> Recipe:
+def recipe(paths: Any, *sets: str, name: str = "tic-cc") -> CorpusRecipe:
     """A packaged recipe at the size of a toy."""
     small = [
         f"documents.paths={json.dumps(paths)}",
@@ -88,7 +88,7 @@ def recipe(paths: Any, *sets: str, name: str = "tic-cc") -> Recipe:
         "tokenizer={kind: train, vocab_size: 300}",
         "length=16",
     ]
-    return load(Recipe, name, FOLDER, [*small, *sets])
+    return load(CorpusRecipe, name, FOLDER, [*small, *sets])
 
 
 def sound(corpus: Corpus) -> None:
@@ -337,9 +337,9 @@ def test_global_shards_put_files_as_a_whole_into_one_split(loop: None, tmp_path:
 
 
 def test_the_papers_months_shards_and_windows() -> None:
-    tic_cc = load(Recipe, "tic-cc", FOLDER, ["documents.paths=x"])
+    tic_cc = load(CorpusRecipe, "tic-cc", FOLDER, ["documents.paths=x"])
     assert len(tic_cc.periods.timeline()) == 114
-    windowed = load(Recipe, "tic-cc-windowed", FOLDER, ["documents.paths=x"])
+    windowed = load(CorpusRecipe, "tic-cc-windowed", FOLDER, ["documents.paths=x"])
     assert windowed.deduplicate is not None
     windows = Counter(windowed.deduplicate.window_of(windowed.position(m)) for m in windowed.periods.timeline().labels)
     assert sorted(windows.values()) == [4, *[10] * 11]
@@ -357,7 +357,7 @@ def test_lineage_names_inputs_settings_and_code(loop: None, tmp_path: Path) -> N
     corpus = build.build(chosen, str(tmp_path))
     lineage = corpus.periods["202302"].lineage
     assert [Path(path).name for path in lineage.inputs] == sorted(archive("202302", {}, part)[0] for part in range(4))
-    assert Recipe.model_validate_json(lineage.recipe) == chosen
+    assert CorpusRecipe.model_validate_json(lineage.recipe) == chosen
     assert {"ticlm", "fastwarc", "resiliparse", "tokenizers", "datasets/*.py"} <= set(lineage.code)
 
 
@@ -467,7 +467,7 @@ def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
         assert hashes(corpus) == hashes(build.build(chosen, str(tmp_path / "quiet")))
 
 
-def _killed(chosen: Recipe, root: Path, after_s: float) -> bool:
+def _killed(chosen: CorpusRecipe, root: Path, after_s: float) -> bool:
     """Whether a build was killed, so long after it said its first word."""
     with started(chosen, root) as process:
         assert process.stdout is not None
@@ -485,7 +485,7 @@ def test_every_record_of_real_archives_is_accounted_for(loop: None, tmp_path: Pa
     import warcio
 
     chosen = load(
-        Recipe,
+        CorpusRecipe,
         "web",
         FOLDER,
         [

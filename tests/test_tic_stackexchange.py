@@ -9,7 +9,7 @@ import pytest
 from stacksite import Dump
 
 from ticlm.datasets.evalsets import recipe as benchmark
-from ticlm.datasets.evalsets.recipe import Benchmark, builds
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, builds
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.stackexchange import by_month, threads
 from ticlm.platform.core.accounting import Step
@@ -34,9 +34,9 @@ def site(months: int = len(PER_MONTH)) -> Dump:
     return dump
 
 
-def recipe(*paths: Path, seed: int = 0, **settings: Any) -> Benchmark:
+def recipe(*paths: Path, seed: int = 0, **settings: Any) -> ExampleSetRecipe:
     maker: Any = TicStackExchange(paths=tuple(map(str, paths)), **{"site": "toy", "frame_least": 3, **settings})
-    return Benchmark(name="toy", version="1", examples=maker, seed=seed)
+    return ExampleSetRecipe(name="toy", version="1", examples=maker, seed=seed)
 
 
 def shown(examples: Examples) -> dict[str, list[tuple[str, str]]]:

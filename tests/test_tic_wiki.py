@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pytest
 from wikisite import JULY, JUNE, MAY, Edit, page, write
 
-from ticlm.datasets.evalsets.recipe import Benchmark, build, builds
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
 from ticlm.datasets.examples import context
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.wiki import staging
@@ -35,9 +35,9 @@ def dumps(tmp_path: Path) -> Path:
     return folder
 
 
-def recipe(folder: Path | str, seed: int = 0, **changes: Any) -> Benchmark:
+def recipe(folder: Path | str, seed: int = 0, **changes: Any) -> ExampleSetRecipe:
     wiki = {"kind": "tic-wiki", **({} if "history" in changes else {"dumps": str(folder)}), **changes}
-    return settings.parse(Benchmark, {"name": "w", "version": 1, "examples": wiki, "seed": seed}, "test")
+    return settings.parse(ExampleSetRecipe, {"name": "w", "version": 1, "examples": wiki, "seed": seed}, "test")
 
 
 def texts(examples: Examples, period: str, subset: str) -> set[tuple[str, str]]:

@@ -23,7 +23,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from ticlm.datasets.corpus import build
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import FutureMonthError, InputError, RunError
 from ticlm.platform.core.settings import parse
@@ -82,7 +82,7 @@ METHODS = [
 ON_RAY = {"trainer": "ray", "device": "cpu", "workers": 2, "chains": 2, "cadence": {"steps": 1000}}
 
 
-def made(root: Path, wanted: search.Tuning) -> outcome.Found:
+def made(root: Path, wanted: search.Tuning) -> outcome.SearchOutcome:
     with driver.connected(plan.make(wanted.seen(()), str(root)), dashboard=True):
         return outcome.make(wanted, str(root))
 
@@ -91,7 +91,7 @@ def rates(study: str, **asked: Any) -> search.Tuning:
     return search.load("cyclic-cosine", study, (), RATES, asked)
 
 
-def plain(root: Path, study: Study) -> dict[str, selection.Scores]:
+def plain(root: Path, study: Study) -> dict[str, selection.PeriodScores]:
     """The same by an ordinary run of the study."""
     done = plan.make(study, str(root))
     driver.train(done)
@@ -351,9 +351,9 @@ def write_months(folder: Path, months: tuple[str, ...]) -> None:
             file.write("\n".join(lines))
 
 
-def recipe(folder: Path, last: str) -> Recipe:
+def recipe(folder: Path, last: str) -> CorpusRecipe:
     return parse(
-        Recipe,
+        CorpusRecipe,
         {
             "name": "toy",
             "version": 1,

@@ -24,25 +24,25 @@ from resiliparse.parse.html import HTMLTree
 from ticlm.datasets.io.documents import Bad, Skipped
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.fast_warc import sound
-from ticlm.datasets.web.warc import Page, PageRules, pages
-from ticlm.datasets.web.warc_records import Damage, Record, carefully, records
+from ticlm.datasets.web.warc import PageRules, PageText, pages
+from ticlm.datasets.web.warc_records import Damage, WarcRecord, carefully, records
 
 REAL = Path(__file__).parents[2] / "shared/data/warc"
 PACKINGS = {"plain": web.plain, "gz": web.gz, "solid": web.solid, "zst": web.zst}
 SENTENCE = "A page has a sentence that is long enough to stay. "
 
 
-def read(data: bytes, **rules: object) -> list[Page | Bad | Skipped]:
+def read(data: bytes, **rules: object) -> list[PageText | Bad | Skipped]:
     return list(pages(io.BytesIO(data), PageRules.model_validate(rules)))
 
 
 def said(data: bytes, **rules: object) -> list[str]:
     """For every record its text, or the reason that it has none."""
-    return [one.text if isinstance(one, Page) else one.reason for one in read(data, **rules)]
+    return [one.text if isinstance(one, PageText) else one.reason for one in read(data, **rules)]
 
 
-def urls(found: list[Page | Bad | Skipped]) -> list[str]:
-    return [one.url for one in found if isinstance(one, Page)]
+def urls(found: list[PageText | Bad | Skipped]) -> list[str]:
+    return [one.url for one in found if isinstance(one, PageText)]
 
 
 def told(block: bytes, **fields: str) -> str:
@@ -60,16 +60,16 @@ def test_pages_come_out_in_order_with_url_date_and_text(pack: Callable[[list[byt
     found = read(pack(records))
     assert found[0] == Skipped("record of type warcinfo", datetime(2024, 5, 18, 1, 58, 10, tzinfo=UTC))
     assert urls(found) == [f"https://site/{n}" for n in range(3)]
-    assert isinstance(found[3], Page)
+    assert isinstance(found[3], PageText)
     assert found[3].text == "This is page 2, and it has a sentence of its own 4."
     assert found[3].when == datetime(2024, 5, 18, 1, 58, 10, tzinfo=UTC)
 
 
 def test_where_a_record_lies_can_be_found_again() -> None:
     records = web.some_pages(3)
-    third = [one.where for one in read(web.gz(records)) if isinstance(one, Page)][2]
+    third = [one.where for one in read(web.gz(records)) if isinstance(one, PageText)][2]
     assert third == f"byte {len(web.gz(records[:2]))}"
-    third = [one.where for one in read(web.plain(records)) if isinstance(one, Page)][2]
+    third = [one.where for one in read(web.plain(records)) if isinstance(one, PageText)][2]
     assert third == f"byte 0+{len(web.plain(records[:2]))}"
 
 
@@ -113,8 +113,10 @@ def test_arc_files_are_named_as_such_and_left() -> None:
 @pytest.mark.skipif(not REAL.exists(), reason="the real archives are not here")
 def test_a_real_page_says_what_its_official_text_says() -> None:
     folder = REAL / "commoncrawl-whirlwind"
-    (ours,) = [one.text for one in read((folder / "cc-whirlwind.warc.gz").read_bytes()) if isinstance(one, Page)]
-    (theirs,) = [one.text for one in read((folder / "cc-whirlwind.warc.wet.gz").read_bytes()) if isinstance(one, Page)]
+    (ours,) = [one.text for one in read((folder / "cc-whirlwind.warc.gz").read_bytes()) if isinstance(one, PageText)]
+    (theirs,) = [
+        one.text for one in read((folder / "cc-whirlwind.warc.wet.gz").read_bytes()) if isinstance(one, PageText)
+    ]
     words, official = (Counter(re.findall(r"\w+", text)) for text in (ours, theirs))
     assert (words & official).total() / words.total() > 0.95  # nothing is invented …
     assert (words & official).total() / official.total() > 0.2  # … and much is left out: menus, languages
@@ -176,13 +178,13 @@ def test_an_answer_of_a_name_server_is_no_page() -> None:
 
 def test_angle_brackets_around_a_url_are_no_part_of_it() -> None:
     (one,) = read(web.page("<https://a/b>", SENTENCE))
-    assert isinstance(one, Page) and one.url == "https://a/b"
+    assert isinstance(one, PageText) and one.url == "https://a/b"
 
 
 @pytest.mark.parametrize("date", ["", "0000-00-00T00:00:00Z", "9999-01-01T00:00:00Z", "yesterday", "0001-01-01"])
 def test_a_date_that_cannot_be_is_none(date: str) -> None:
     (one,) = read(web.page("https://a", SENTENCE, date))
-    assert isinstance(one, Page) and one.when is None
+    assert isinstance(one, PageText) and one.when is None
 
 
 @pytest.mark.parametrize("block", [b"", b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 20\r\n\r\nx", b"HTTP/1.1 OK\r\n\r\n"])
@@ -536,7 +538,7 @@ def test_any_damage_keeps_the_pages_before_it_and_raises_nothing(data: st.DataOb
         return
     ends = [len(PACKINGS[pack](records[: n + 1])) for n in range(len(records))]
     before = sum(end <= at for end in ends)
-    assert [type(one) for one in found[:before]] == [Skipped, Page, *[Skipped, Page] * 5][:before]
+    assert [type(one) for one in found[:before]] == [Skipped, PageText, *[Skipped, PageText] * 5][:before]
     assert len(found) <= len(records) + 4  # no record is counted twice; drops of several records leave fewer
 
 
@@ -554,7 +556,7 @@ def test_a_flipped_byte_of_a_real_archive_costs_one_record_at_most(at: int, flip
 # --- fastwarc and careful reading
 
 
-def both(data: bytes, most_bytes: int = 1 << 24) -> tuple[list[Record | Damage], list[Record | Damage]]:
+def both(data: bytes, most_bytes: int = 1 << 24) -> tuple[list[WarcRecord | Damage], list[WarcRecord | Damage]]:
     return list(records(io.BytesIO(data), most_bytes)), list(carefully(io.BytesIO(data), most_bytes))
 
 
@@ -653,7 +655,7 @@ def test_an_error_of_the_stream_is_no_damage(reads: int) -> None:
     with pytest.raises(OSError, match="the disk fails"):
         for one in records(Failing(data), 1 << 24):
             found.append(one)
-    assert all(isinstance(one, Record) for one in found) and len(found) < 1_500
+    assert all(isinstance(one, WarcRecord) for one in found) and len(found) < 1_500
 
 
 @settings(max_examples=400, deadline=None)

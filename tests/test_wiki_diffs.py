@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from wikisite import JULY, JUNE, MAY, dump, page, write
 
-from ticlm.datasets.examples.context import Site
+from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.wiki import staging
 from ticlm.datasets.wiki.diffs import diffed
 from ticlm.datasets.wiki.dumps import WikiDumps
@@ -30,7 +30,7 @@ def compared(folder: Path, built: frozenset[str] = frozenset()) -> dict[str, See
     """What `diffed` gives for the dumps of a folder, by period."""
     wiki = WikiDumps(dumps=(f"{folder}/*.xml*",))
     inputs = tuple(wiki.files())
-    site = Site(Store(folder / "root"), "staging", 0, inputs, built, print)
+    site = BuildContext(Store(folder / "root"), "staging", 0, inputs, built, print)
     before = set(_staged(site))
     found: dict[str, Seen] = {}
     for step in diffed(site, wiki, inputs):
@@ -41,7 +41,7 @@ def compared(folder: Path, built: frozenset[str] = frozenset()) -> dict[str, See
     return found
 
 
-def _staged(site: Site) -> list[str]:
+def _staged(site: BuildContext) -> list[str]:
     return [name for name in site.store.folders("staging") if name.startswith("diffs")]
 
 
@@ -83,7 +83,7 @@ def test_a_larger_dump_finds_nothing_staged_in_fewer_buckets(
     for month, pages in zip("56", (MAY, JUNE)):
         write(tmp_path, f"w-20160{month}01.xml", pages)
     wiki = WikiDumps(dumps=(f"{tmp_path}/*.xml",))
-    site = Site(Store(tmp_path / "root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+    site = BuildContext(Store(tmp_path / "root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
     next(diffed(site, wiki, site.inputs))  # and is killed
     write(tmp_path, "w-20160701.xml", [*JULY, *(page(100 + n, f"P{n}", f"Paragraph {n}.") for n in range(60))])
     june = compared(tmp_path)["201606"]

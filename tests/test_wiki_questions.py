@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from ticlm.datasets.evalsets import recipe as benchmark
-from ticlm.datasets.evalsets.recipe import Benchmark
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.examples.blanks import as_paper_json, export
 from ticlm.datasets.wikidata import cloze
@@ -165,7 +165,7 @@ def recipe(tmp_path: Path) -> dict[str, Any]:
 
 def build(recipe: dict[str, Any], root: Path, **changes: Any) -> Examples:
     whole = recipe | {"examples": recipe["examples"] | changes}
-    return benchmark.build(settings.parse(Benchmark, whole, "recipe"), str(root))
+    return benchmark.build(settings.parse(ExampleSetRecipe, whole, "recipe"), str(root))
 
 
 def asked(made: Examples, subset: str, period: str = "201703") -> dict[str, str]:
@@ -229,7 +229,7 @@ def test_questions_are_exported_as_in_the_paper_and_read_back(
             "fields": {"text": "context", "period": ""},
             "subset": subset,
         }
-        back = settings.parse(Benchmark, {"name": subset, "version": 1, "examples": examples}, "recipe")
+        back = settings.parse(ExampleSetRecipe, {"name": subset, "version": 1, "examples": examples}, "recipe")
         read = benchmark.build(back, str(tmp_path / "root")).read("201703", subset)
         assert [(e.text, e.answer, e.aliases) for e in read] == [
             (e.text, e.answer, e.aliases) for e in made.read("201703", subset)
@@ -424,10 +424,10 @@ def test_where_files_lie_is_no_part_of_the_identity(recipe: dict[str, Any]) -> N
 def test_the_packaged_recipe_lacks_only_the_dumps(recipe: dict[str, Any]) -> None:
     wiki_dumps, dumps = recipe["examples"]["wiki"]["dumps"], recipe["examples"]["wikidata"]["dumps"]
     sets = [f"examples.wiki.dumps={json.dumps(wiki_dumps)}", f"examples.wikidata.dumps={json.dumps(dumps)}"]
-    packaged = settings.load(Benchmark, "wiki-questions", "datasets/recipes", sets)
+    packaged = settings.load(ExampleSetRecipe, "wiki-questions", "datasets/recipes", sets)
     assert packaged.examples == settings.parse(WikiQuestions, recipe["examples"], "recipe")
     with pytest.raises(InputError, match=r"examples\.wiki-questions\.wikidata\.dumps: .*\{20170301: .*\}"):
-        settings.load(Benchmark, "wiki-questions", "datasets/recipes")
+        settings.load(ExampleSetRecipe, "wiki-questions", "datasets/recipes")
 
 
 @pytest.mark.parametrize("kind", ["dumps", "history"])
@@ -479,12 +479,12 @@ def test_one_more_month_is_one_more_period_and_nothing_stays_behind(
 def test_what_is_staged_for_a_step_goes_with_it(
     recipe: dict[str, Any], loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ticlm.datasets.examples.context import Draft, Site
+    from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 
     kept: dict[str, set[str]] = {}
     real = benchmark._kept
 
-    def look(recipe: Benchmark, site: Site, draft: Draft, tagging: None) -> str:
+    def look(recipe: ExampleSetRecipe, site: BuildContext, draft: PeriodDraft, tagging: None) -> str:
         files = [file.removeprefix(f"{site.folder}/") for file in site.store.walk(site.folder)]
         kept[draft.period.label] = {file for file in files if file.startswith(("subjects", "triplets", "questions"))}
         return real(recipe, site, draft, tagging)

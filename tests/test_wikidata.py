@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.datasets.wikidata import entities as wikidata
-from ticlm.datasets.wikidata.entities import Entity, Property, Reading, Value, canonical, entities, entity
+from ticlm.datasets.wikidata.entities import Entity, EntityFields, Property, StatementValue, canonical, entities, entity
 from ticlm.platform.core.errors import InputError
 
 SHARED = Path(__file__).parents[2] / "shared/data/wikidata"
@@ -47,10 +47,10 @@ def item(*snaks: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def read(raw: object, **reading: Any) -> Entity | Property | str:
-    return entity(json.dumps(raw).encode(), Reading.model_validate(reading))
+    return entity(json.dumps(raw).encode(), EntityFields.model_validate(reading))
 
 
-def values(*snaks: dict[str, Any], **reading: Any) -> tuple[list[Value], dict[str, int]]:
+def values(*snaks: dict[str, Any], **reading: Any) -> tuple[list[StatementValue], dict[str, int]]:
     found = read(item(*snaks), **reading)
     assert isinstance(found, Entity)
     assert found.read == len(snaks) == len(found.statements) + sum((found.dropped or {}).values())
@@ -58,7 +58,7 @@ def values(*snaks: dict[str, Any], **reading: Any) -> tuple[list[Value], dict[st
 
 
 def test_an_item_has_a_label_aliases_an_article_and_statements_of_other_items() -> None:
-    assert read(item(item_snak(42))) == Entity("Q1", "one", ("uno",), "One", (("P1", Value("Q42")),), 1, {})
+    assert read(item(item_snak(42))) == Entity("Q1", "one", ("uno",), "One", (("P1", StatementValue("Q42")),), 1, {})
 
 
 def test_the_label_for_all_languages_serves_where_there_is_none_of_ones_own() -> None:
@@ -96,7 +96,7 @@ def test_what_is_no_item_with_a_label_has_a_reason(raw: object, reason: str) -> 
 
 @pytest.mark.parametrize("line", [b'{"type": "item", "id": "Q1"', b"\xff\xfe", b"[" * 100_000, b"<page>"])
 def test_a_line_that_is_no_json_is_broken(line: bytes) -> None:
-    assert entity(line, Reading()) == "broken JSON line"
+    assert entity(line, EntityFields()) == "broken JSON line"
 
 
 def test_an_item_without_an_article_has_no_statements_to_ask_of() -> None:
@@ -117,7 +117,7 @@ def test_deprecated_and_empty_statements_are_left_out_with_the_reason() -> None:
     raw["claims"]["P3"] = {"mainsnak": item_snak(4)}  # one where there should be a list
     found = read(raw)
     assert isinstance(found, Entity)
-    assert found.statements == (("P1", Value("Q3")), ("P3", Value("Q4")))
+    assert found.statements == (("P1", StatementValue("Q3")), ("P3", StatementValue("Q4")))
     reasons = {"deprecated": 1, "unknown value": 1, "no value": 1, "another kind of value": 2}
     assert (found.read, found.dropped) == (7, reasons)
     assert read(item(claims=[])) == Entity("Q1", "one", ("uno",), "One", (), 0, {})
@@ -125,16 +125,23 @@ def test_deprecated_and_empty_statements_are_left_out_with_the_reason() -> None:
 
 def test_literals_count_where_they_are_asked_for() -> None:
     number, text = snak("quantity", {"amount": "+1234567.50", "unit": "1"}), snak("string", " a  b ", "string")
-    assert values(number, text, item_snak(2)) == ([Value("Q2")], {"another kind of value": 2})
+    assert values(number, text, item_snak(2)) == ([StatementValue("Q2")], {"another kind of value": 2})
     assert values(number, text, item_snak(2), values=ALL) == (
-        [Value("quantity 1234567.50", "1,234,567.50", ("1234567.50",)), Value("string a b", "a b"), Value("Q2")],
+        [
+            StatementValue("quantity 1234567.50", "1,234,567.50", ("1234567.50",)),
+            StatementValue("string a b", "a b"),
+            StatementValue("Q2"),
+        ],
         {},
     )
     other = [snak("string", "x", kind) for kind in ("external-id", "url", "commonsMedia")]
     assert values(*other, snak("globecoordinate", {}), values=ALL) == ([], {"another kind of value": 4})
     known = [snak("string", "x"), snak("monolingualtext", {"language": "en", "text": "y"})]  # 2014: no datatypes
     foreign = snak("monolingualtext", {"language": "fr", "text": "z"})
-    assert values(*known, foreign, values=ALL)[0] == [Value("string x", "x"), Value("monolingualtext y", "y")]
+    assert values(*known, foreign, values=ALL)[0] == [
+        StatementValue("string x", "x"),
+        StatementValue("monolingualtext y", "y"),
+    ]
 
 
 def test_a_time_is_its_year_whatever_the_dump_calls_it() -> None:
@@ -183,7 +190,9 @@ def dump(path: Path, *lines: bytes) -> str:
 @pytest.mark.parametrize("name", ["dump.json", "dump.json.gz", "dump.json.bz2"])
 def test_a_dump_is_read_whatever_it_is_packed_with(name: str, tmp_path: Path) -> None:
     lines = [json.dumps(item(id=f"Q{n}")).encode() for n in range(3)]
-    assert [found.id for found in entities(dump(tmp_path / name, *lines), Reading()) if isinstance(found, Entity)] == [
+    assert [
+        found.id for found in entities(dump(tmp_path / name, *lines), EntityFields()) if isinstance(found, Entity)
+    ] == [
         "Q0",
         "Q1",
         "Q2",
@@ -193,7 +202,7 @@ def test_a_dump_is_read_whatever_it_is_packed_with(name: str, tmp_path: Path) ->
 def test_bom_carriage_returns_and_missing_commas_are_no_damage(tmp_path: Path) -> None:
     line = json.dumps(item()).encode()
     (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf[\r\n" + line + b",\r\n" + line + b"\n\n " + line + b" , \n]")
-    found = list(entities(str(tmp_path / "a.json"), Reading()))
+    found = list(entities(str(tmp_path / "a.json"), EntityFields()))
     assert [one for one in found if isinstance(one, str)] == []
     assert len(found) == 3
 
@@ -202,7 +211,7 @@ def test_a_dump_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     lines = [json.dumps(item(id=f"Q{n}", note=str(n**9))).encode() for n in range(2000)]
     path = Path(dump(tmp_path / "a.json.gz", *lines))
     path.write_bytes(path.read_bytes()[:-1000])
-    *before, last = entities(str(path), Reading())
+    *before, last = entities(str(path), EntityFields())
     assert last == "broken file"
     assert 1000 < len(before) < 2000 and all(isinstance(one, Entity) for one in before)
 
@@ -210,7 +219,7 @@ def test_a_dump_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
 def test_a_list_without_its_end_is_a_dump_that_breaks_off(tmp_path: Path) -> None:
     line = json.dumps(item()).encode()
     (tmp_path / "a.json").write_bytes(b"[\n" + line + b",\n" + line + b",\n")
-    assert [one if isinstance(one, str) else one.id for one in entities(str(tmp_path / "a.json"), Reading())] == [
+    assert [one if isinstance(one, str) else one.id for one in entities(str(tmp_path / "a.json"), EntityFields())] == [
         "Q1",
         "Q1",
         "broken file",
@@ -221,7 +230,7 @@ def test_a_list_without_its_end_is_a_dump_that_breaks_off(tmp_path: Path) -> Non
 def test_a_file_with_nothing_in_it_is_no_dump(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(data)
     with pytest.raises(InputError, match=r"a\.json is (no dump of Wikidata|damaged): ") as error:
-        list(entities(str(tmp_path / "a.json"), Reading()))
+        list(entities(str(tmp_path / "a.json"), EntityFields()))
     assert "\n" not in str(error.value)
 
 
@@ -230,7 +239,7 @@ def test_a_line_without_an_end_is_counted_and_not_held(tmp_path: Path, monkeypat
     line = json.dumps(item()).encode()
     path = dump(tmp_path / "a.json.bz2", line, b'{"type": "' + b"x" * (32 << 20) + b'"}', line)
     tracemalloc.start()
-    found = Counter(one if isinstance(one, str) else "item" for one in entities(path, Reading()))
+    found = Counter(one if isinstance(one, str) else "item" for one in entities(path, EntityFields()))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found == {"item": 2, "broken JSON line": 1}
@@ -243,19 +252,19 @@ def test_a_file_of_something_else_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(
             InputError, match=rf"a\.json is no dump of Wikidata: none of its {count} lines or pages holds"
         ):
-            list(entities(str(tmp_path / "a.json"), Reading()))
+            list(entities(str(tmp_path / "a.json"), EntityFields()))
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        list(entities(str(tmp_path / "b.json"), Reading()))
+        list(entities(str(tmp_path / "b.json"), EntityFields()))
 
 
 @shared
 def test_real_entities_are_read_whole() -> None:
-    found = list(entities(str(SHARED / "entities-201703.json.gz"), Reading()))
+    found = list(entities(str(SHARED / "entities-201703.json.gz"), EntityFields()))
     items = {one.id: one for one in found if isinstance(one, Entity)}
     assert len(items) == len(found) == 25
     berlin = items["Q64"]
     assert (berlin.label, berlin.title, berlin.aliases) == ("Berlin", "Berlin", ("Berlin, Germany",))
-    assert ("P190", Value("Q84")) in berlin.statements  # a twin of London
+    assert ("P190", StatementValue("Q84")) in berlin.statements  # a twin of London
     assert items["Q139"].title == "Queen (chess)"
     everything = [one.read for one in items.values()]
     assert sum(everything) == 2336
@@ -266,7 +275,7 @@ def test_real_entities_are_read_whole() -> None:
 @shared
 @pytest.mark.parametrize("name", ["sample-dump-20150815.json.gz", "mock-dump-with-bugs.json"])
 def test_old_dumps_without_labels_are_all_counted(name: str) -> None:
-    found = Counter(map(str, entities(str(SHARED / "wdtk" / name), Reading())))
+    found = Counter(map(str, entities(str(SHARED / "wdtk" / name), EntityFields())))
     assert found == {"without label": 55, "property without label": 46}
 
 
@@ -277,7 +286,7 @@ def test_old_dumps_know_items_by_number() -> None:
     raw |= {"labels": item()["labels"], "sitelinks": item()["sitelinks"]}
     found = read(raw)
     assert isinstance(found, Entity)
-    assert ("P31", Value("Q5")) in found.statements
+    assert ("P31", StatementValue("Q5")) in found.statements
 
 
 OLD = {
@@ -300,7 +309,7 @@ def test_entities_as_they_were_written_before_2014() -> None:
         "universe",
         ("cosmos", "Space"),
         "Universe",
-        (("P793", Value("Q323")), ("P571", Value("time 1990", "1990"))),
+        (("P793", StatementValue("Q323")), ("P571", StatementValue("time 1990", "1990"))),
         4,
         {"deprecated": 1, "unknown value": 1},
     )
@@ -352,7 +361,7 @@ def test_nothing_that_stands_in_an_entity_can_break_its_reading(data: st.DataObj
 def test_dumps_of_pages_are_read_too(cut: int | None, tmp_path: Path) -> None:
     data = (SHARED / "wdtk/sample-daily-dump-20140220.xml").read_bytes()
     (tmp_path / "a.xml.bz2").write_bytes(bz2.compress(data[:cut]))
-    found = list(entities(str(tmp_path / "a.xml.bz2"), Reading()))
+    found = list(entities(str(tmp_path / "a.xml.bz2"), EntityFields()))
     items = [one for one in found if isinstance(one, Entity)]
     reasons = Counter(one for one in found if isinstance(one, str))
     assert reasons["broken file"] == (cut is not None)
@@ -362,7 +371,7 @@ def test_dumps_of_pages_are_read_too(cut: int | None, tmp_path: Path) -> None:
 
 @shared
 def test_the_newest_revision_of_a_page_counts() -> None:
-    found = list(entities(str(SHARED / "wdtk/mock-dump-for-testing.xml"), Reading()))
+    found = list(entities(str(SHARED / "wdtk/mock-dump-for-testing.xml"), EntityFields()))
     assert found == [
         Entity("Q1", "Revision 5"),  # the second of four
         "another namespace",

@@ -18,7 +18,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 Forks = Callable[..., list[tuple[int, Any]]]
 REPLAY = {
@@ -136,9 +136,11 @@ def pair(replay: Worlds) -> Trained:
 def test_ranks_together_read_the_rows_of_one_worker(replay: Worlds, world: int) -> None:
     work = chain_work(replay.study, replay.folder / "none")
     for number in range(len(work.rounds)):
-        whole = list(Reader(Feed(work.rounds, work.corpora)).read(number))
+        whole = list(RankReader(LoaderSpec(work.rounds, work.corpora)).read(number))
         assert len(whole) == work.rounds[number].steps
-        parts = [list(Reader(Feed(work.rounds, work.corpora, rank, world)).read(number)) for rank in range(world)]
+        parts = [
+            list(RankReader(LoaderSpec(work.rounds, work.corpora, rank, world)).read(number)) for rank in range(world)
+        ]
         for batch, *mine in zip(whole, *parts, strict=True):
             rows = np.empty_like(batch.columns["tokens"])
             for rank, part in enumerate(mine):

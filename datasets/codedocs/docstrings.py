@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 
-from ticlm.datasets.codedocs.rst import BrokenPage, Page
+from ticlm.datasets.codedocs.rst import BrokenPage, DocPage
 from ticlm.datasets.text.charset import decoded
 
 MOST_BYTES = 8 << 20
@@ -19,7 +19,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 NOT_PYTHON_3 = "not Python 3"
 
 
-def docstring_pages(path: str, data: bytes) -> list[Page]:
+def docstring_pages(path: str, data: bytes) -> list[DocPage]:
     """A page for the module and for each public class, method and function with a docstring, in their order: the dotted
     name, then the signature and the docstring without its indentation. BrokenPage for what Python 3 cannot parse.
 
@@ -39,7 +39,7 @@ def docstring_pages(path: str, data: bytes) -> list[Page]:
     found += reversed(list(_attached(module, tree)))  # a docstring is given once
     pages = {name: "\n\n".join(filter(None, (signature, text))) for name, signature, text in found if text}
     return [  # of several definitions the last
-        Page(f"{path}#{name}", name, re.sub(r"\n{3,}", "\n\n", text)) for name, text in pages.items()
+        DocPage(f"{path}#{name}", name, re.sub(r"\n{3,}", "\n\n", text)) for name, text in pages.items()
     ]
 
 

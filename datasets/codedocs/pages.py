@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ticlm.datasets.codedocs.archives import files
 from ticlm.datasets.codedocs.docstrings import docstring_pages
-from ticlm.datasets.codedocs.rst import BrokenPage, Page, rst_page
+from ticlm.datasets.codedocs.rst import BrokenPage, DocPage, rst_page
 from ticlm.datasets.codedocs.sphinx_html import html_page
 from ticlm.datasets.text.charset import decoded
 from ticlm.platform.core.accounting import Step
@@ -53,14 +53,14 @@ class DocPages(Settings):
     )
     shortest_chars: int = Field(25, ge=1)
 
-    def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[Page]]:
+    def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[DocPage]]:
         """What became of the files of a release and of the pages in them, and the pages that are kept, by name.
 
         Names are paths within the release; those of docstrings end in `#` and the dotted name. Whatever order the files
         lie in, the pages are the same. InputError for a folder or archive that cannot be read whole.
         """
         dropped: Counter[str] = Counter()
-        found: dict[str, list[Page]] = {}
+        found: dict[str, list[DocPage]] = {}
         read = 0
         for path, data in files(tree, partial(_refused, self), sha256):
             read += 1
@@ -92,7 +92,7 @@ def _refused(rules: DocPages, path: str) -> str:
     return "in exclude" if any(fnmatchcase(whole, f"*/{glob}") for glob in rules.exclude) else ""
 
 
-def _pages(path: str, data: bytes, version: str) -> list[Page] | str:
+def _pages(path: str, data: bytes, version: str) -> list[DocPage] | str:
     """The pages in a file, or why it has none."""
     try:
         if path.endswith(".py"):
@@ -104,10 +104,10 @@ def _pages(path: str, data: bytes, version: str) -> list[Page] | str:
         return str(broken)
 
 
-def _worth_reading(pages: Sequence[Page], shortest: int) -> tuple[list[Page], Mapping[str, int]]:
+def _worth_reading(pages: Sequence[DocPage], shortest: int) -> tuple[list[DocPage], Mapping[str, int]]:
     """The pages without those that are next to empty or repeat another; counts of these."""
     left: Counter[str] = Counter()
-    kept: list[Page] = []
+    kept: list[DocPage] = []
     seen: set[tuple[str, str]] = set()
     for page in pages:
         if not page.text:

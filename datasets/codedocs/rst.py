@@ -23,7 +23,7 @@ class BrokenPage(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocPage:
     """A page of documentation: `name` tells it from the others of its release, `text` comes without the title."""
 
     name: str
@@ -31,7 +31,7 @@ class Page:
     text: str
 
 
-def rst_page(name: str, source: str, version: str = "") -> Page:
+def rst_page(name: str, source: str, version: str = "") -> DocPage:
     """A file's text, under the first title in it (under its own name where there is none); `|version|` and `|release|`
     in it are the `version`, unless the page defines them. BrokenPage where docutils fails; errors of the markup leave
     what they are about as it is written."""
@@ -46,7 +46,7 @@ def rst_page(name: str, source: str, version: str = "") -> Page:
             title, text = text_of(publish_doctree(release + source, source_path=name, settings_overrides=_QUIET))
     except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
         raise BrokenPage("broken markup") from None
-    return Page(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
+    return DocPage(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
 
 
 _QUIET = {

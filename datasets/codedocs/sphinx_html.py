@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ticlm.datasets.codedocs.rst import BrokenPage, Page
+from ticlm.datasets.codedocs.rst import BrokenPage, DocPage
 
 MAIN = (
     "article.bd-article",  # pydata: its <main> holds the navigation as well
@@ -41,7 +41,7 @@ SKIPPED = (
 )
 
 
-def html_page(name: str, html: str) -> Page:
+def html_page(name: str, html: str) -> DocPage:
     """The page's main heading, and its text without it; BrokenPage where there is none.
 
     A main-content heuristic is not used: Sphinx says where its content is, and one that guesses leaves headings' link
@@ -62,7 +62,7 @@ def html_page(name: str, html: str) -> Page:
         heading.decompose()
     text = extract_plain_text(main.html, preserve_formatting=True, alt_texts=False).replace("\xa0", " ")
     own = _line(tree.title or "")  # "Title — Project 1.0 documentation"
-    return Page(name, title or re.split(r"\s+[—–|]\s+", own)[0], re.sub(r"\s*\n(\s*\n)+", "\n\n", text).strip())
+    return DocPage(name, title or re.split(r"\s+[—–|]\s+", own)[0], re.sub(r"\s*\n(\s*\n)+", "\n\n", text).strip())
 
 
 def _tidied(tree: Any, main: Any) -> None:

@@ -16,10 +16,10 @@ from typing import TypeVar
 from ticlm.datasets.corpus import build_records, dedup_pass, dedup_plan, staging, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
-from ticlm.datasets.corpus.build_records import BuildRecord, Plan, Unread
+from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Unread
 from ticlm.datasets.corpus.pack import Bundle
-from ticlm.datasets.corpus.parts import Part, parts_of
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group
 from ticlm.datasets.corpus.staging import Scan
 from ticlm.datasets.corpus.tokenize import Sets, Stream
@@ -40,7 +40,7 @@ R = TypeVar("R")
 Progress = Callable[[str], None]
 
 
-def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: None) -> Corpus:
+def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda line: None) -> Corpus:
     """The corpus of a recipe at `<store_root>/corpora/<name>@<version>`, built as far as its inputs go.
 
     Finished periods stay as they are, periods that are new among the inputs are added, and where nothing is new, no
@@ -74,7 +74,7 @@ def build(recipe: Recipe, store_root: str, progress: Progress = lambda line: Non
 class _Build:
     """The steps of a build; each one leaves what it did on the store, and skips what lies there."""
 
-    def __init__(self, recipe: Recipe, store: Store, staged: str, progress: Progress) -> None:
+    def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, progress: Progress) -> None:
         self.recipe, self.store, self.staged, self.progress = recipe, store, staged, progress
         deduplicated = recipe.deduplicate is not None
         self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
@@ -82,18 +82,18 @@ class _Build:
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load
 
-    def unfinished(self) -> Plan | None:
+    def unfinished(self) -> BuildPlan | None:
         """The plan of an interrupted build that had read all its inputs: it is finished first, as it was."""
         path = f"{self.staged}/plan.json"
         if not self.store.exists(path):
             return None
-        plan = Plan.model_validate(self.store.read_json(path))
+        plan = BuildPlan.model_validate(self.store.read_json(path))
         if self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):  # all that was left to do is to tidy up
             self._tidy()
             return None
         return plan
 
-    def scanned(self, unread: Unread) -> Plan | None:
+    def scanned(self, unread: Unread) -> BuildPlan | None:
         """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
         inputs = unread.inputs
         if not inputs:
@@ -114,7 +114,7 @@ class _Build:
             if found.unread is not None:
                 failed[found.piece.input.path] = found.unread
         build_records.check_read(failed, inputs, self.recipe.limits)
-        plan = Plan(
+        plan = BuildPlan(
             number=len(build_records.builds(self.store)),
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
             again=tuple(path for path in unread.again if path not in failed),
@@ -133,7 +133,7 @@ class _Build:
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 
-    def finish(self, plan: Plan | None) -> None:
+    def finish(self, plan: BuildPlan | None) -> None:
         """Build the plan's periods and put the build on record."""
         if plan is None:
             return
@@ -174,7 +174,7 @@ class _Build:
             level += 1
         return groups
 
-    def _deduplicated(self, parts: Mapping[str, Sequence[Part]]) -> None:
+    def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]]) -> None:
         """Verdicts on what repeats in these periods, where the recipe asks for them."""
         if self.recipe.deduplicate is None or not parts:
             return
@@ -232,14 +232,16 @@ class _Build:
                 self.progress(f"{done} {number:,} of {len(items):,} pieces")
             yield outcome
 
-    def _scans(self, plan: Plan) -> list[Scan]:
+    def _scans(self, plan: BuildPlan) -> list[Scan]:
         """Summaries of the plan's scans, in the order of its inputs."""
         return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
 
     def _is_built(self, label: str) -> bool:
         return read_record(self.store, f"periods/{label}") is not None
 
-    def _info(self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[Part]]) -> CorpusInfo:
+    def _info(
+        self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[DocumentSpan]]
+    ) -> CorpusInfo:
         """What the corpus is; at its first build, its tokenizer is trained here."""
         if self.store.exists(INFO):
             return Corpus.open(self.store.uri()).info
@@ -258,7 +260,7 @@ class _Build:
         self.store.create(INFO, info.model_dump_json(indent=1).encode())
         return info
 
-    def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[Part]]) -> TokenizerInfo:
+    def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[DocumentSpan]]) -> TokenizerInfo:
         """A tokenizer that has seen the train split of the first period alone."""
         assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
@@ -266,7 +268,7 @@ class _Build:
         train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
         return next(each(train, [tuple(parts[first])]))
 
-    def _tokenised(self, info: CorpusInfo, parts: Sequence[Part]) -> dict[str, tuple[Stream, ...]]:
+    def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
         """Streams per period, in the order of its parts."""
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
@@ -279,12 +281,12 @@ class _Build:
 
 
 def _train(
-    store: Store, folder: str, sets: Sets, tokenizer: TrainedTokenizer, period: str, parts: Sequence[Part]
+    store: Store, folder: str, sets: Sets, tokenizer: TrainedTokenizer, period: str, parts: Sequence[DocumentSpan]
 ) -> TokenizerInfo:
     return tokenizer.train(tokenize.texts_of(store, folder, sets, parts, "train"), period, store)
 
 
-def _same_recipe(store: Store, recipe: Recipe) -> None:
+def _same_recipe(store: Store, recipe: CorpusRecipe) -> None:
     if not store.exists(INFO):
         return
     info = Corpus.open(store.uri()).info

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from ticlm.datasets.corpus.recipe import Limits, Recipe
-from ticlm.datasets.corpus.staging import OUTSIDE, Scan, Tally
+from ticlm.datasets.corpus.recipe import CorpusRecipe, Limits
+from ticlm.datasets.corpus.staging import OUTSIDE, DocumentCounts, Scan
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.records import BROKEN
 from ticlm.platform.core.errors import InputError, RunError
@@ -29,7 +29,7 @@ AFTER_LATER = "came after a later period was built"
 READ_BEFORE = "read by an earlier build"
 
 
-class Plan(Settings):
+class BuildPlan(Settings):
     """A build whose inputs are all read. What is left to do needs the staged documents, but no input any more."""
 
     number: int
@@ -53,7 +53,7 @@ class BuildRecord(Settings):
     inputs: tuple[Input, ...]
     last: Label | None
     read: int
-    periods: dict[str, Tally]
+    periods: dict[str, DocumentCounts]
     dropped: dict[str, int]
     late: dict[str, int]
     """Documents left out per period, as it was built before they came."""
@@ -81,7 +81,7 @@ class Unread(NamedTuple):
     unopened: dict[str, int]
 
 
-def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> Unread:
+def unread(recipe: CorpusRecipe, done: Sequence[BuildRecord]) -> Unread:
     """The inputs that are new or have changed, and, where the calendar's end has moved, those that hold documents
     outside of it. Those that a finished build had to leave out are not read."""
     calendar = recipe.periods
@@ -106,10 +106,10 @@ def unread(recipe: Recipe, done: Sequence[BuildRecord]) -> Unread:
     return Unread(fresh, again, {reason: count for reason, count in left.items() if count})
 
 
-def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:
+def account(plan: BuildPlan, scans: Sequence[Scan], recipe: CorpusRecipe) -> BuildRecord:
     """Where every document of the plan's inputs goes."""
     calendar = recipe.calendar
-    periods: dict[str, list[Tally]] = {}
+    periods: dict[str, list[DocumentCounts]] = {}
     dropped: Counter[str] = Counter()
     late: Counter[str] = Counter()
     stand = sorted(calendar.period(label).start for label in plan.built)
@@ -129,7 +129,7 @@ def account(plan: Plan, scans: Sequence[Scan], recipe: Recipe) -> BuildRecord:
         inputs=plan.inputs,
         last=plan.last,
         read=sum(t.read for scan in scans for t in (scan.nowhere, *scan.periods.values())),
-        periods={label: Tally.sum(periods[label]) for label in sorted(periods)},
+        periods={label: DocumentCounts.sum(periods[label]) for label in sorted(periods)},
         dropped=dict(sorted(dropped.items())),
         late=dict(sorted(late.items())),
         beyond=tuple(sorted({s.piece.input.path for s in scans if OUTSIDE in s.nowhere.dropped})),

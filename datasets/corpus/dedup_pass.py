@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.datasets.corpus.dedup_plan import Chain, Counted, Leg
-from ticlm.datasets.corpus.parts import Part, Staged, staged
+from ticlm.datasets.corpus.dedup_plan import Counted, DedupChain, DedupSplit
+from ticlm.datasets.corpus.parts import DocumentSpan, Staged, staged
 from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.dedup.bloom import BloomFilter
 from ticlm.datasets.dedup.paragraphs import Bools, Shingled, Verdict, bounds, judge, shingled, surviving, without
@@ -36,7 +36,7 @@ from ticlm.platform.core.store import Store, read_record
 HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 
 
-def shingle(store: Store, folder: str, settings: Deduplicate, part: Part) -> Counted:
+def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan) -> Counted:
     """Write the n-grams of a part's documents; what stands there already is not made again."""
     summary = f"{folder}/shingles/{_name(part.period, part.number)}.json"
     if store.exists(summary):
@@ -52,7 +52,7 @@ def shingle(store: Store, folder: str, settings: Deduplicate, part: Part) -> Cou
     return counted
 
 
-def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: Chain) -> None:
+def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupChain) -> None:
     """Write verdicts on the chain's documents; what has been judged already is not judged again."""
     bloom: BloomFilter | None = None
     for leg in chain.legs:
@@ -69,7 +69,7 @@ def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: Chain) 
         store.write(summary, counts.model_dump_json().encode())
 
 
-def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[Leg]) -> None:
+def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[DedupSplit]) -> None:
     """Write verdicts on the held-out documents of one period against a filter that holds its train split."""
     train, held_out = legs[0], legs[1:]
     if all(store.exists(f"{folder}/overlap/{leg.period}.{leg.split}.json") for leg in held_out):
@@ -107,7 +107,7 @@ def overlaps(store: Store, folder: str, period: str) -> tuple[Overlap, ...]:
     return tuple(Overlap.model_validate(store.read_json(path)) for path in paths if store.exists(path))
 
 
-def kept(store: Store, folder: str, part: Part, split: Split, documents: Staged, clean: bool = False) -> Staged:
+def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents: Staged, clean: bool = False) -> Staged:
     """The documents of a part's split without what repeats; with `clean`, also without what is in the train split."""
     name = _name(part.period, part.number, split)
     left = _apply(documents, *_verdict(store, f"{folder}/verdicts/{name}"))
@@ -135,7 +135,7 @@ def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
                 store.remove(f"dedup/{split}/{window}/{label}")
 
 
-def _filter(store: Store, settings: Deduplicate, chain: Chain, leg: Leg) -> BloomFilter:
+def _filter(store: Store, settings: Deduplicate, chain: DedupChain, leg: DedupSplit) -> BloomFilter:
     """The filter as it stands before a leg."""
     before = [label for label in store.folders(f"dedup/{leg.split}/{chain.window}") if label < leg.period]
     finished = [label for label in before if read_record(store, _saved(leg.split, chain.window, label)) is not None]
@@ -154,7 +154,7 @@ def _filter(store: Store, settings: Deduplicate, chain: Chain, leg: Leg) -> Bloo
     return BloomFilter.sized(max(1, expected), settings.false_positive_rate, settings.seed)
 
 
-def _judged(store: Store, folder: str, settings: Deduplicate, leg: Leg, bloom: BloomFilter) -> Deduplication:
+def _judged(store: Store, folder: str, settings: Deduplicate, leg: DedupSplit, bloom: BloomFilter) -> Deduplication:
     counts = _Counts()
     for number in range(leg.parts):
         name = _name(leg.period, number, leg.split)
@@ -170,7 +170,7 @@ def _judged(store: Store, folder: str, settings: Deduplicate, leg: Leg, bloom: B
     )
 
 
-def _check_rate(settings: Deduplicate, leg: Leg, counts: Deduplication) -> None:
+def _check_rate(settings: Deduplicate, leg: DedupSplit, counts: Deduplication) -> None:
     """RunError where a filter holds so much that it errs twice as often as it may."""
     if counts.expected_rate > 2 * settings.false_positive_rate:
         raise RunError(
@@ -218,7 +218,7 @@ def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
     return left
 
 
-def _surviving(store: Store, folder: str, leg: Leg, number: int) -> Shingled:
+def _surviving(store: Store, folder: str, leg: DedupSplit, number: int) -> Shingled:
     name = _name(leg.period, number, leg.split)
     return surviving(_shingled(store, f"{folder}/shingles/{name}"), *_verdict(store, f"{folder}/verdicts/{name}"))
 

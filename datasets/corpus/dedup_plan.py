@@ -20,7 +20,7 @@ class Counted(Settings):
     ngrams: dict[str, int]
 
 
-class Leg(Settings):
+class DedupSplit(Settings):
     """One split of one period, to be judged: its n-grams, and how many parts it comes in."""
 
     split: Split
@@ -29,18 +29,18 @@ class Leg(Settings):
     ngrams: int
 
 
-class Chain(Settings):
+class DedupChain(Settings):
     """Legs that share a filter, oldest first: one, or those of a window. `begun` says that earlier periods of the
     window stand already, whose filter has to be there."""
 
     window: int
-    legs: tuple[Leg, ...]
+    legs: tuple[DedupSplit, ...]
     begun: bool
 
 
 def chains(
     settings: Deduplicate, counted: Sequence[Counted], position: Callable[[str], int], built: Sequence[str]
-) -> list[Chain]:
+) -> list[DedupChain]:
     """What is to be judged, in stretches that follow one another; `built` are the periods that stand."""
     legs: dict[tuple[int, str], dict[str, list[Counted]]] = {}
     for one in sorted(counted, key=lambda one: (position(one.period), one.number)):
@@ -49,10 +49,12 @@ def chains(
             legs.setdefault((window, split), {}).setdefault(one.period, []).append(one)
     begun = {settings.window_of(position(label)) for label in built}
     return [
-        Chain(
+        DedupChain(
             window=window,
             legs=tuple(
-                Leg(split=split, period=period, parts=len(of), ngrams=sum(part.ngrams.get(split, 0) for part in of))
+                DedupSplit(
+                    split=split, period=period, parts=len(of), ngrams=sum(part.ngrams.get(split, 0) for part in of)
+                )
                 for period, of in mine.items()
             ),
             begun=settings.scope == "window" and window in begun,
@@ -61,16 +63,16 @@ def chains(
     ]
 
 
-def by_period(chains: Sequence[Chain]) -> list[tuple[Leg, ...]]:
+def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:
     """The splits of each period, train first."""
-    found: dict[str, list[Leg]] = {}
+    found: dict[str, list[DedupSplit]] = {}
     for chain in sorted(chains, key=lambda chain: SPLITS.index(chain.legs[0].split)):
         for leg in chain.legs:
             found.setdefault(leg.period, []).append(leg)
     return [tuple(legs) for legs in found.values()]
 
 
-def filter_bytes(settings: Deduplicate, chain: Chain, most: int | None) -> int:
+def filter_bytes(settings: Deduplicate, chain: DedupChain, most: int | None) -> int:
     """What the chain's filter takes; RunError where that is more than `most`."""
     expected = settings.expected_ngrams or max(leg.ngrams for leg in chain.legs)
     needed = size(expected, settings.false_positive_rate)

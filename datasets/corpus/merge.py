@@ -31,7 +31,7 @@ TASK_BYTES = 1 << 30
 """Memory of a merge."""
 
 
-class Batch(Settings):
+class MergeBatch(Settings):
     """Row groups of one period in some of its runs, to become one run."""
 
     period: str
@@ -54,14 +54,16 @@ class Merged(Settings):
     groups: tuple[Group, ...]
 
 
-def batches(groups: Sequence[Group], level: int) -> list[Batch]:
+def batches(groups: Sequence[Group], level: int) -> list[MergeBatch]:
     """What to merge at this level, by period and in the order of the runs' names; nothing once no period has more than
     FAN_IN runs. Each batch has at least two runs, so every level leaves fewer; large runs are not written again."""
     periods: dict[str, dict[str, list[Group]]] = {}
     for group in groups:
         periods.setdefault(group.period, {}).setdefault(group.run, []).append(group)
     return [
-        Batch(period=period, level=level, number=number, groups=tuple(group for run in names for group in runs[run]))
+        MergeBatch(
+            period=period, level=level, number=number, groups=tuple(group for run in names for group in runs[run])
+        )
         for period, runs in sorted(periods.items())
         for number, names in enumerate(_batched({run: sum(g.bytes for g in mine) for run, mine in runs.items()}))
     ]
@@ -88,7 +90,7 @@ def _batched(sizes: Mapping[str, int]) -> Iterator[list[str]]:
         yield batch
 
 
-def merge(store: Store, folder: str, batch: Batch) -> Merged:
+def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
     """Write the batch's documents as one run below `folder`/merged, and a summary last of all; where that of the same
     batch stands, nothing is done again. The bytes follow from the batch alone."""
     path = f"{folder}/merged/{batch.period}-{batch.level}-{batch.number:05d}"

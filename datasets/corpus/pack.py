@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.datasets.corpus.splits import HeldOut
-from ticlm.datasets.corpus.staging import SPLITS, Tally
+from ticlm.datasets.corpus.staging import SPLITS, DocumentCounts
 from ticlm.datasets.corpus.tokenize import Stream
 from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core.accounting import Census, Deduplication, Host, Lineage, Overlap, Step
@@ -46,7 +46,7 @@ class Bundle(Settings):
 
     period: Period
     streams: tuple[Stream, ...]
-    tally: Tally
+    tally: DocumentCounts
     deduplication: tuple[Deduplication, ...] = ()
     overlap: tuple[Overlap, ...] = ()
     lineage: Lineage = Lineage()

@@ -30,7 +30,7 @@ class Span(NamedTuple):
     last: int
 
 
-class Part(Settings):
+class DocumentSpan(Settings):
     """A stretch of one period's documents."""
 
     period: str
@@ -54,7 +54,7 @@ class Staged(NamedTuple):
         return Staged(*([column[i] for i in mine] for column in self))
 
 
-def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[Part]]:
+def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[DocumentSpan]]:
     """Each period's documents in stretches of about PART_BYTES."""
     found: dict[str, list[Group]] = {label: [] for label in labels}
     for group in groups:
@@ -63,7 +63,7 @@ def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[P
     return {label: list(_cut(label, mine)) for label, mine in found.items()}
 
 
-def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
+def _cut(label: str, groups: Sequence[Group]) -> Iterator[DocumentSpan]:
     size = sum(group.bytes for group in groups)
     count = max(1, -(-size // PART_BYTES))
     held: list[list[Group]] = [[] for _ in range(count)]
@@ -72,10 +72,12 @@ def _cut(label: str, groups: Sequence[Group]) -> Iterator[Part]:
         for number in range(bisect_right(bounds, group.low) - 1, bisect_right(bounds, group.high)):
             held[number].append(group)
     for number, (low, high) in enumerate(itertools.pairwise(bounds)):
-        yield Part(period=label, number=number, low=low, high=high, bytes=size // count, spans=_spans(held[number]))
+        yield DocumentSpan(
+            period=label, number=number, low=low, high=high, bytes=size // count, spans=_spans(held[number])
+        )
 
 
-def staged(store: Store, part: Part) -> Iterator[tuple[Split, Staged]]:
+def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
     """The part's documents by split, none for a split without any."""
     table = collect(store, part.spans, part.low, part.high)
     for index, split in enumerate(SPLITS):

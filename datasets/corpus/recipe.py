@@ -28,7 +28,7 @@ FORMAT = 1
 """Part of every recipe's identity; to be raised when the same recipe and documents begin to give other bytes."""
 
 
-class Reader(Protocol):
+class DocumentReader(Protocol):
     """Where documents come from: says what there is to read, cuts it into pieces, reads one piece in one task."""
 
     @property
@@ -93,7 +93,7 @@ def _named_filters(value: object) -> object:
     return tuple(step for entry in entries for step in (REFINEDWEB if entry == "refinedweb" else (entry,)))
 
 
-class Recipe(Settings):
+class CorpusRecipe(Settings):
     """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
 
     With `by_source`, eval and tune rows hold one source each and name it; train rows always pack all sources together.
@@ -114,7 +114,7 @@ class Recipe(Settings):
     limits: Limits = Limits()
 
     @model_validator(mode="after")
-    def _possible(self) -> Recipe:
+    def _possible(self) -> CorpusRecipe:
         windowed = self.deduplicate is not None and self.deduplicate.scope == "window"
         if windowed and self.periods.only is None and self.periods.initial is None:
             raise ValueError("deduplicate.scope window needs periods.initial (or only) to count its windows from")
@@ -133,7 +133,7 @@ class Recipe(Settings):
         return f"{self.name}@{self.version}"
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> DocumentReader:
         match self.documents:
             case SyntheticWorld():
                 return WorldReader(self.documents, self.periods)

@@ -1,6 +1,6 @@
 """Staging: what was read lies on the store in sorted runs, until the periods it belongs to are built.
 
-A document's place among those of its period is a hash (`Recipe.place_in_order`), and every run is sorted by it. So a
+A document's place among those of its period is a hash (`CorpusRecipe.place_in_order`), and every run is sorted by it. So a
 stretch of the order can be collected from all runs with a bounded amount of memory, and what it holds depends neither
 on who read what nor on when.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from ticlm.datasets.corpus.recipe import Recipe
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.datasets.filters.refinedweb import passed
 from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
@@ -34,7 +34,7 @@ FORMAT = 2
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 
 
-class Tally(Settings):
+class DocumentCounts(Settings):
     """Documents read that belong to one period (or to none), and those left out among them, by reason and by step."""
 
     read: int = 0
@@ -42,15 +42,15 @@ class Tally(Settings):
     steps: tuple[Step, ...] = ()
 
     @staticmethod
-    def of(read: int, steps: Sequence[Step]) -> Tally:
+    def of(read: int, steps: Sequence[Step]) -> DocumentCounts:
         dropped: Counter[str] = Counter()
         for step in steps:
             dropped.update(step.dropped)
-        return Tally(read=read, dropped=dict(sorted(dropped.items())), steps=tuple(steps))
+        return DocumentCounts(read=read, dropped=dict(sorted(dropped.items())), steps=tuple(steps))
 
     @staticmethod
-    def sum(tallies: Sequence[Tally]) -> Tally:
-        return Tally.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]))
+    def sum(tallies: Sequence[DocumentCounts]) -> DocumentCounts:
+        return DocumentCounts.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]))
 
 
 class Scan(Settings):
@@ -58,8 +58,8 @@ class Scan(Settings):
     `unread` says why the piece could not be read to its end; such a scan holds nothing else."""
 
     piece: Piece
-    periods: dict[str, Tally]
-    nowhere: Tally
+    periods: dict[str, DocumentCounts]
+    nowhere: DocumentCounts
     bad: dict[str, int]
     first: dict[str, str]
     groups: tuple[Group, ...]
@@ -67,12 +67,12 @@ class Scan(Settings):
     unread: str | None = None
 
 
-def scan_key(recipe: Recipe, piece: Piece) -> str:
+def scan_key(recipe: CorpusRecipe, piece: Piece) -> str:
     """Name of a scan: the same piece of the same input under the same calendar is read once."""
     return fingerprint((piece, recipe.periods.last))[:24]
 
 
-def scan(store: Store, folder: str, recipe: Recipe, piece: Piece) -> Scan:
+def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece) -> Scan:
     """Read a piece, stage its documents below `folder`, and leave a summary there that says so, last of all.
 
     A piece that cannot be read to its end leaves none, so that it is read again.
@@ -83,7 +83,7 @@ def scan(store: Store, folder: str, recipe: Recipe, piece: Piece) -> Scan:
         for outcome in recipe.reader.read(piece):
             reading.take(outcome)
     except Unreachable as error:
-        nothing = Tally()
+        nothing = DocumentCounts()
         return Scan(
             piece=piece, periods={}, nowhere=nothing, bad={}, first={}, groups=(), sources=(), unread=str(error)
         )
@@ -95,7 +95,7 @@ def scan(store: Store, folder: str, recipe: Recipe, piece: Piece) -> Scan:
 class _Reading:
     """What has been read of a piece so far: documents on their way to the store, and counts of everything."""
 
-    def __init__(self, recipe: Recipe, staged: _Runs) -> None:
+    def __init__(self, recipe: CorpusRecipe, staged: _Runs) -> None:
         self.recipe, self.staged = recipe, staged
         self.names = [READ, *(_step_name(recipe, at) for at in range(len(recipe.filters)))]
         self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
@@ -140,7 +140,7 @@ class _Reading:
         tallies = {label: self._tally(label, count) for label, count in self._read.items()}
         return Scan(
             piece=piece,
-            nowhere=tallies.pop(None, Tally()),
+            nowhere=tallies.pop(None, DocumentCounts()),
             periods={label: tally for label, tally in tallies.items() if label is not None},
             bad=dict(self._bad),
             first=self._first,
@@ -148,17 +148,17 @@ class _Reading:
             sources=tuple(sorted(self.staged.sources)),
         )
 
-    def _tally(self, label: str | None, read: int) -> Tally:
+    def _tally(self, label: str | None, read: int) -> DocumentCounts:
         steps, left = [], read
         for at, name in enumerate(self.names):
             dropped = {why: n for (step, why), n in self._dropped.get(label, Counter()).items() if step == at}
             edited = self._edited.get(label, Counter())[at - 1] if at else 0
             steps.append(Step(name=name, read=left, dropped=dict(sorted(dropped.items())), edited=edited))
             left = steps[-1].kept
-        return Tally.of(read, steps)
+        return DocumentCounts.of(read, steps)
 
 
-def _step_name(recipe: Recipe, at: int) -> str:
+def _step_name(recipe: CorpusRecipe, at: int) -> str:
     """A filter's kind, numbered where a recipe has several of a kind."""
     kinds = [step.kind for step in recipe.filters]
     before = kinds[:at].count(kinds[at])

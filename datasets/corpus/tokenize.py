@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from pydantic import Field
 
-from ticlm.datasets.corpus.parts import Part, Staged, staged
+from ticlm.datasets.corpus.parts import DocumentSpan, Staged, staged
 from ticlm.datasets.corpus.splits import HeldOut
-from ticlm.datasets.corpus.tokenizers import Encoder
+from ticlm.datasets.corpus.tokenizers import StreamEncoder
 from ticlm.platform.core.accounting import Host
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.mixture import Split
@@ -50,7 +50,7 @@ class Sets(Settings):
     deduplicated: bool = False
 
 
-def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: Part) -> Stream:
+def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> Stream:
     """The part's tokens, written below `folder`/tokens; what stands there already is not made again."""
     path = stream_path(folder, part)
     if store.exists(f"{path}.json"):
@@ -80,11 +80,11 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: P
     return stream
 
 
-def stream_path(folder: str, part: Part) -> str:
+def stream_path(folder: str, part: DocumentSpan) -> str:
     return f"{folder}/tokens/{part.period}-{part.number:05d}.tokens"
 
 
-def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[Part], split: Split) -> Iterator[str]:
+def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[DocumentSpan], split: Split) -> Iterator[str]:
     """The texts of one split in their order, a part in memory at a time."""
     for part in parts:
         for found, documents in staged(store, part):
@@ -92,7 +92,7 @@ def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[Part], split
                 yield from _left(store, folder, sets, part, split, documents).texts
 
 
-def _sections(store: Store, folder: str, sets: Sets, part: Part) -> Iterator[tuple[Split, str, Staged]]:
+def _sections(store: Store, folder: str, sets: Sets, part: DocumentSpan) -> Iterator[tuple[Split, str, Staged]]:
     for split, everything in staged(store, part):
         documents = _left(store, folder, sets, part, split, everything)
         if split == "train":
@@ -114,7 +114,7 @@ def _held_out(split: Split, documents: Staged, sets: Sets, suffix: str) -> Itera
 
 
 def _left(
-    store: Store, folder: str, sets: Sets, part: Part, split: Split, documents: Staged, clean: bool = False
+    store: Store, folder: str, sets: Sets, part: DocumentSpan, split: Split, documents: Staged, clean: bool = False
 ) -> Staged:
     if not sets.deduplicated:
         return documents
@@ -139,5 +139,5 @@ def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tupl
 
 
 @functools.lru_cache(maxsize=1)  # a Ray worker runs many parts of one corpus
-def _encoder(root: str, info: TokenizerInfo) -> Encoder:
-    return Encoder(Store(root), info)
+def _encoder(root: str, info: TokenizerInfo) -> StreamEncoder:
+    return StreamEncoder(Store(root), info)

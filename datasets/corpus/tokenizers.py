@@ -126,7 +126,7 @@ def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
             return
 
 
-class Encoder:
+class StreamEncoder:
     """Texts into tokens with the end of text after each; only that may put an end of text into a stream, so a text
     that spells `<|endoftext|>` gets the tokens of its letters."""
 

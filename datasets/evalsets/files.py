@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input, moment
@@ -63,7 +63,7 @@ class ExampleFiles(Settings):
         found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
         buckets = site.buckets("read", BUCKETS)
         names = [f"{hash64(entry.model_dump_json()):016x}" for entry in site.inputs]
         read = partial(_read, buckets, self)
@@ -82,7 +82,7 @@ class ExampleFiles(Settings):
             mine = [Example(**_tuples(value)) for key, value in found if key == label]
             start, end = span(label)
             given = tuple(site.inputs[place].path for place in whose)
-            yield Draft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
+            yield PeriodDraft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
 
 
 class _Unusable(Exception):

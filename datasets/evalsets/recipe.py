@@ -13,7 +13,7 @@ from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, taggers
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.lineage import lineage
@@ -35,7 +35,7 @@ FORMAT = 1
 AnyMaker = Annotated[ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")]
 
 
-class Benchmark(Settings):
+class ExampleSetRecipe(Settings):
     """A set of examples to build. `seed` is behind every random choice among them; with `nouns`, the proper nouns of
     every text are marked."""
 
@@ -70,7 +70,7 @@ def builds(store: Store) -> list[ExamplesRecord]:
     return [ExamplesRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
-def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
+def build(benchmark: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
     """The examples of a benchmark at `<root>/examples/<name>@<version>`, built as far as its inputs go.
 
     Finished periods stay as they are; where no input is new or changed, none is opened and Ray is not started.
@@ -100,7 +100,7 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
             store.remove(INFO)
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
-        site = Site(store, staged, benchmark.seed, inputs, built, progress)
+        site = BuildContext(store, staged, benchmark.seed, inputs, built, progress)
         with nullcontext() if benchmark.nouns is None else taggers(benchmark.nouns) as tagging:
             made = [_kept(benchmark, site, draft, tagging) for draft in benchmark.examples.drafts(site)]
         if not made and not built:
@@ -114,7 +114,7 @@ def build(benchmark: Benchmark, root: str, progress: Callable[[str], None] = lam
     return Examples.open(store.uri())
 
 
-def _kept(benchmark: Benchmark, site: Site, draft: Draft, tagging: Taggers | None) -> str:
+def _kept(benchmark: ExampleSetRecipe, site: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
     """Mark and keep a period's examples; its label."""
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
@@ -139,7 +139,7 @@ def _losses(steps: list[Step]) -> str:
     return f"read {read:,}" + "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
 
 
-def _check_recipe(store: Store, benchmark: Benchmark) -> None:
+def _check_recipe(store: Store, benchmark: ExampleSetRecipe) -> None:
     """InputError where periods stand that another recipe made."""
     if not store.exists(INFO):
         return

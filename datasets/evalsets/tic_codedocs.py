@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from ticlm.datasets.codedocs.archives import described
 from ticlm.datasets.codedocs.pages import DocPages
 from ticlm.datasets.codedocs.releases import AnyRelease, Index, Release, with_login
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.accounting import Step
@@ -65,7 +65,7 @@ class CodeDocs(Settings):
         index = Index(self.index, self.project) if on_index else None
         return [self._input(release, index) for release in self.releases]
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
         days: dict[str, list[tuple[date, int]]] = {}
         for number, entry in enumerate(site.inputs):
             day = date.fromisoformat(entry.stamp.split()[0])
@@ -81,7 +81,7 @@ class CodeDocs(Settings):
             same = [self.releases[other].version for other in months[label]]
             yield self._draft(pages, label, site.inputs[number], self.releases[number].version, same)
 
-    def _releases(self, site: Site, months: Mapping[str, Sequence[int]]) -> Step:
+    def _releases(self, site: BuildContext, months: Mapping[str, Sequence[int]]) -> Step:
         """Releases, and those of them that no period holds, nor will when this build is done; it says so of those that
         came too late."""
         periods = Examples.open(site.store.uri()).periods if site.built else {}
@@ -120,7 +120,7 @@ class CodeDocs(Settings):
             raise InputError(f"{what}: when did it come out? Give the release a date, such as {{date: 2017-06}}")
         return entry.model_copy(update={"stamp": f"{day.isoformat()} {entry.stamp}"})
 
-    def _draft(self, pages: Buckets, label: str, entry: Input, version: str, same: Sequence[str]) -> Draft:
+    def _draft(self, pages: Buckets, label: str, entry: Input, version: str, same: Sequence[str]) -> PeriodDraft:
         about = pages.about(_writer(version, entry))
         examples = [
             Example(
@@ -135,7 +135,7 @@ class CodeDocs(Settings):
         statistics = {"documents by release": {version: len(examples)}}
         if earlier := [_followed(other, version) for other in same if other != version]:
             statistics[LEFT_OUT] = dict.fromkeys(earlier, 1)
-        return Draft(
+        return PeriodDraft(
             Period(label=label, start=start, end=end),
             {"all": examples},
             steps=tuple(Step.model_validate(step) for step in about["steps"]),

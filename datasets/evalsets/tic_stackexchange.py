@@ -9,14 +9,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.frames import Frame, frames
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.stackexchange import dumps
-from ticlm.datasets.stackexchange.by_month import Asked
+from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
 from ticlm.datasets.stackexchange.posts import label
-from ticlm.datasets.stackexchange.questions import Asking
+from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
@@ -26,7 +26,7 @@ from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.settings import Settings
 
 
-class TicStackExchange(Asking):
+class TicStackExchange(QuestionRules):
     """One site's dump: its `.7z`, or those of its tables, or `Posts.xml`, `PostHistory.xml` and `Votes.xml` themselves
     (plain, gz, bz2, zst). Frames are of one site, so each is a set of its own.
 
@@ -58,8 +58,8 @@ class TicStackExchange(Asking):
     def inputs(self) -> list[Input]:
         return dumps.inputs(self.paths)
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
-        asked = Asked.of(site, self, self._name(site))
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
+        asked = QuestionsByMonth.of(site, self, self._name(site))
         standing = _standing(site, asked)
         counts = {month: count for month, count in asked.counts.items() if month >= standing}
         taken = {m: min(count, self.month_most or count) for m, count in counts.items() if count >= self.month_least}
@@ -79,7 +79,7 @@ class TicStackExchange(Asking):
                 yield self._draft(site, asked, frame, mine, begin)
             begin = frame.last + 1
 
-    def _name(self, site: Site) -> str:
+    def _name(self, site: BuildContext) -> str:
         """The name of the site; InputError where files tell another than that of the frames that stand."""
         if self.site:
             return self.site
@@ -94,7 +94,9 @@ class TicStackExchange(Asking):
                 )
         return name
 
-    def _draft(self, site: Site, asked: Asked, frame: Frame, counts: Mapping[int, int], begin: int) -> Draft:
+    def _draft(
+        self, site: BuildContext, asked: QuestionsByMonth, frame: Frame, counts: Mapping[int, int], begin: int
+    ) -> PeriodDraft:
         """A frame's examples, and what was counted of all questions since `begin`."""
         found: list[tuple[int, int, Example]] = []
         for month in counts:
@@ -110,10 +112,10 @@ class TicStackExchange(Asking):
         statistics["examples binned by"] = Counter(example.about["binned by"] for example in examples)
         step = _step("sampling", sum(counts.values()), dropped)
         inputs = tuple(entry.path for entry in site.inputs)
-        return Draft(_period(frame), {self.subset: examples}, (step,), statistics, inputs)
+        return PeriodDraft(_period(frame), {self.subset: examples}, (step,), statistics, inputs)
 
 
-def _standing(site: Site, asked: Asked) -> int:
+def _standing(site: BuildContext, asked: QuestionsByMonth) -> int:
     """The month after those frames that stood when this build began, however often it was interrupted since."""
     path = f"{site.folder}/standing-{asked.key}.json"
     site.store.create(path, json.dumps({"periods": sorted(site.built)}).encode())

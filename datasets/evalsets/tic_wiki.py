@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, Comparison, Diff, comparisons
@@ -40,7 +40,7 @@ class TicWiki(WikiDumps):
     def inputs(self) -> list[Input]:
         return self.files()
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
         for comparison in comparisons(site, self, site.inputs):
             samples = site.buckets(f"samples-{comparison.name}", 1)
             sample = partial(_sampled, self, comparison, samples, site.seed)
@@ -49,7 +49,7 @@ class TicWiki(WikiDumps):
             yield self._draft(comparison, samples, writers)
             site.store.remove(samples.folder)
 
-    def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> Draft:
+    def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
         counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", *SUBSETS)}
         for writer in writers:
             for name, found in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
@@ -57,7 +57,7 @@ class TicWiki(WikiDumps):
         pages, left = counts["pages"], counts["left"]
         subsets = {name: self._examples(samples, writers, name) for name in SUBSETS}
         passed = [_step(name, counts[name], len(subsets[name])) for name in SUBSETS]
-        return Draft(
+        return PeriodDraft(
             comparison.period,
             subsets,
             steps=(*comparison.steps(pages.total(), left), *passed),

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 
 from ticlm.datasets.examples.blanks import Blanks
-from ticlm.datasets.examples.context import Draft, Site
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import WikiStep, diffed
@@ -59,7 +59,7 @@ class WikiQuestions(Settings):
     def inputs(self) -> list[Input]:
         return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
         pages = [entry for entry in site.inputs if not entry.group.startswith(GROUP)]
         snapshots = self.wiki.series(pages)[0]
         paired, unpaired = self.pairs(snapshots)
@@ -106,13 +106,13 @@ class WikiQuestions(Settings):
         best = min(able, key=distance, default=None)
         return best if best is not None and distance(best)[0] <= self.within_days else None
 
-    def _draft(self, site: Site, step: WikiStep, older: Statements, newer: Statements) -> Draft:
+    def _draft(self, site: BuildContext, step: WikiStep, older: Statements, newer: Statements) -> PeriodDraft:
         label, key = step.period.label, _key(step, older, newer)
         capped = self.caps != Caps()
         triplets = site.buckets(f"triplets-{key}", step.buckets.count)
         compare = partial(cloze.compare, older, newer, triplets, self.triplets, site.seed)
         compared = sorted(site.each(f"{label}: triplets", compare, _groups(newer.subjects)))
-        asking = cloze.Asking(
+        asking = cloze.ClozeRules(
             triplets=triplets,
             writers=tuple(compared),
             articles=step,
@@ -134,7 +134,7 @@ class WikiQuestions(Settings):
         for writer in compared:
             categories.update(triplets.about(writer)["categories"])
         files = [entry.path for snapshot in (step.old, step.new) for entry in snapshot.inputs]
-        return Draft(
+        return PeriodDraft(
             period=step.period,
             subsets=chosen.examples,
             steps=steps,

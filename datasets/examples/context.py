@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Draft:
+class PeriodDraft:
     """A period's examples before they are kept: `steps` and `statistics` as in PeriodExamples, and the `inputs` that
     gave something to it."""
 
@@ -35,8 +35,8 @@ class Draft:
 
 
 @dataclass
-class Site:
-    """Handed to a Maker. What it puts below `folder` stays until the build is done, so that one that was killed can go
+class BuildContext:
+    """Handed to a ExampleSetBuilder. What it puts below `folder` stays until the build is done, so that one that was killed can go
     on with it; what is in there was made with the same settings, though perhaps of fewer inputs."""
 
     store: Store
@@ -47,7 +47,7 @@ class Site:
     """Periods that stand already, and need no draft."""
     progress: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
-    """What the whole build read, and what of it came into no period: for the Maker to fill."""
+    """What the whole build read, and what of it came into no period: for the ExampleSetBuilder to fill."""
 
     def buckets(self, name: str, count: int) -> Buckets:
         return Buckets(self.store, f"{self.folder}/{name}", count)
@@ -64,7 +64,7 @@ class Site:
             yield outcome
 
 
-class Maker(Protocol):
+class ExampleSetBuilder(Protocol):
     """Makes examples of raw data: dumps of a wiki, of a site of questions, releases of documentation."""
 
     @property
@@ -74,7 +74,7 @@ class Maker(Protocol):
     def inputs(self) -> list[Input]:
         """Every file there is to read; InputError where one that was named is not there."""
 
-    def drafts(self, site: Site) -> Iterator[Draft]:
+    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
         """Each period that the inputs give and that is not built yet, oldest first.
 
         The examples follow from settings, seed and inputs alone: not from the number of workers, the order of their

@@ -19,7 +19,7 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings)]
 """Paths, globs and folders as a user gives them: one may stand without its list."""
 
 
-class Found(NamedTuple):
+class ListedFile(NamedTuple):
     """A file: its path or URI, its bytes, and what changes when it does (a checksum or a time; "" where unknown)."""
 
     path: str
@@ -27,14 +27,14 @@ class Found(NamedTuple):
     stamp: str
 
 
-def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[Found]:
+def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[ListedFile]:
     """Every file once, in the order of their paths: of a folder those with one of the suffixes; InputError for a
     pattern without any, and for a file of another format that was named; it names the `setting` that holds them."""
     found = {entry.path: entry for pattern in patterns for entry in _matches(pattern, suffixes, setting)}
     return [found[path] for path in sorted(found)]
 
 
-def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[Found]:
+def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[ListedFile]:
     import fsspec
 
     known = ", ".join(suffixes)
@@ -55,7 +55,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[Foun
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
     return [
-        Found(
+        ListedFile(
             path=entry["name"] if local else fs.unstrip_protocol(entry["name"]),
             size=int(entry["size"] or 0),
             stamp=_stamp(entry),

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from ticlm.datasets.examples.context import Site
+from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.stackexchange import dumps
 from ticlm.datasets.stackexchange.dumps import Table
 from ticlm.datasets.stackexchange.posts import label
-from ticlm.datasets.stackexchange.questions import Asking
+from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.datasets.stackexchange.threads import ask, example_of, join, no_questions, read, writer
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionsByMonth:
     """What came of the tables: `counts` are examples by month (year × 12 + month − 1), `latest` is the month of the
     latest post, `key` stands for the inputs."""
 
@@ -43,7 +43,7 @@ class Asked:
     writers: Sequence[str]
 
     @staticmethod
-    def of(site: Site, asking: Asking, name: str) -> Asked:
+    def of(site: BuildContext, asking: QuestionRules, name: str) -> QuestionsByMonth:
         """Read the tables, join them, ask; what was staged before stays. InputError where a table is missing, or there
         twice."""
         told = {entry.path: dumps.told(entry.path) for entry in site.inputs}
@@ -65,7 +65,7 @@ class Asked:
         counts: Counter[int] = Counter()
         for one in asked:
             counts.update({int(month): count for month, count in one["months"].items()})
-        return Asked(
+        return QuestionsByMonth(
             key=key,
             counts=dict(sorted(counts.items())),
             latest=max(one.get("latest", 0) for one in about),
@@ -93,7 +93,7 @@ class Asked:
         return found
 
 
-def _run(site: Site, done: str, function: Callable[[T], None], items: Sequence[T]) -> None:
+def _run(site: BuildContext, done: str, function: Callable[[T], None], items: Sequence[T]) -> None:
     for _ in site.each(done, function, items):
         pass
 
@@ -104,7 +104,7 @@ def _count(inputs: Sequence[Input]) -> int:
     return min(max(size // BUCKET_BYTES, FEWEST), MOST)
 
 
-def _check(tables: Iterable[tuple[str, Table]], asking: Asking) -> None:
+def _check(tables: Iterable[tuple[str, Table]], asking: QuestionRules) -> None:
     """InputError unless each table that is needed is there, and comes from one file."""
     paths: dict[Table, set[str]] = {}
     for path, table in tables:

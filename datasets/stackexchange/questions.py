@@ -13,7 +13,7 @@ from ticlm.platform.core.settings import Settings
 UNKNOWN, EMPTY = "text of the time is not known", "without text"
 
 
-class Asking(Settings):
+class QuestionRules(Settings):
     """Which questions are asked, and what stands in them.
 
     A question belongs to the month in which its answer was accepted (`bin_by: acceptance`), or in which the answer that

@@ -15,7 +15,7 @@ from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Piece
 from ticlm.datasets.stackexchange.dumps import TABLES, Table, rows
 from ticlm.datasets.stackexchange.posts import Post, joined, label, month_of, record
-from ticlm.datasets.stackexchange.questions import Asking
+from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.hashing import hash64
@@ -73,7 +73,9 @@ def join(staged: Buckets, threads: Buckets, writers: Sequence[str], number: int)
         ]
 
 
-def ask(threads: Buckets, months: Buckets, writers: Sequence[str], asking: Asking, site: str, number: int) -> None:
+def ask(
+    threads: Buckets, months: Buckets, writers: Sequence[str], asking: QuestionRules, site: str, number: int
+) -> None:
     """Make a bucket of posts examples, and put these by month. `about`: Steps of answers and questions, how many
     examples a month has, and what was counted of the questions by the month they were asked in."""
     if months.is_written(f"{number:05d}"):

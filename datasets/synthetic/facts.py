@@ -28,7 +28,7 @@ RETURNS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class NewsEntity:
     """Something with a name, in the news from `start` up to `end` (None: still there)."""
 
     name: str
@@ -104,7 +104,7 @@ class History:
     def __init__(self, seed: int, epoch: date, sizes: Mapping[str, int], changing: float, turnover: float) -> None:
         self.seed, self.epoch, self.sizes, self.changing, self.turnover = seed, epoch, sizes, changing, turnover
         self.months = 0
-        self._entities: dict[str, Entity] = {}
+        self._entities: dict[str, NewsEntity] = {}
         self._slots: dict[tuple[str, str], list[Fact]] = {}
         self._changes: dict[int, list[Fact]] = {}
         self._idle: list[str] = []
@@ -124,7 +124,7 @@ class History:
             self._live(self.months)
             self.months += 1
 
-    def cast(self, kind: str, month: int) -> list[Entity]:
+    def cast(self, kind: str, month: int) -> list[NewsEntity]:
         """The entities of a kind that are there in a month."""
         self.extend(month)
         day = self.first_day(month)
@@ -178,7 +178,7 @@ class History:
             there[entity.kind] = there.get(entity.kind, 0) + (entity.end is None or entity.end > day)
         return {kind: size - there.get(kind, 0) for kind, size in self.sizes.items()}
 
-    def _enter(self, kind: str, day: date, rng: Random) -> Entity:
+    def _enter(self, kind: str, day: date, rng: Random) -> NewsEntity:
         topic, end = TOPICS[0], None
         if kind == "story":
             topic = rng.choice(TOPICS)
@@ -187,7 +187,7 @@ class History:
             name = self._coin(kind, topic, attempt // 20, rng)
             if name not in self._entities:
                 break
-        entity = self._entities[name] = Entity(name, kind, day, end, topic.name if end else "")
+        entity = self._entities[name] = NewsEntity(name, kind, day, end, topic.name if end else "")
         return entity
 
     def _coin(self, kind: str, topic: Topic, extra: int, rng: Random) -> str:
@@ -208,12 +208,12 @@ class History:
                 return f"{onset}{''.join(middles[1:])}{rng.choice(NAMES['story'])} {rng.choice(topic.stories)}"
         return f"{stem} {rng.choice(NAMES['firm'])}"
 
-    def _leave(self, entity: Entity, day: date, rng: Random) -> None:
+    def _leave(self, entity: NewsEntity, day: date, rng: Random) -> None:
         self._entities[entity.name] = replace(entity, end=day)
         for relation in BY_KIND[entity.kind]:
             self._close(entity.name, relation.name, day, rng)
 
-    def _open_all(self, entity: Entity, day: date, rng: Random) -> None:
+    def _open_all(self, entity: NewsEntity, day: date, rng: Random) -> None:
         for relation in BY_KIND[entity.kind]:
             found = self._object(entity.name, relation.name, day, rng)
             assert found is not None, f"nothing to be the {relation.name} of {entity.name}"

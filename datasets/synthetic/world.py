@@ -17,7 +17,7 @@ from pydantic import Field, field_validator
 
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.synthetic.facts import History, KnownFact, ground_truth
-from ticlm.datasets.synthetic.writing import Newsroom, Page
+from ticlm.datasets.synthetic.writing import Newsroom, SyntheticPage
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Period, Timeline
 from ticlm.platform.core.settings import Settings
@@ -118,15 +118,15 @@ class SyntheticWorld(Settings):
             text, facts = room.write(page, moment, rng)
             yield Document(text, url, moment, page.paper.name, {"topic": page.topic.name, "facts": facts})
 
-    def _pages(self, month: int) -> Iterator[tuple[Page, bool]]:
+    def _pages(self, month: int) -> Iterator[tuple[SyntheticPage, bool]]:
         """Each page of a month once, and whether it is an older one, written anew: those come last."""
         older = self._older(month)
         yield from ((self._room(month).plan(index), False) for index in range(self._size(month) - len(older)))
         yield from ((page, True) for page in older)
 
-    def _older(self, month: int) -> list[Page]:
+    def _older(self, month: int) -> list[SyntheticPage]:
         """Pages first published in earlier months, mostly recent ones, whose subjects are still there."""
-        rng, found = Random(f"{self.seed}/older/{month}"), dict[str, Page]()
+        rng, found = Random(f"{self.seed}/older/{month}"), dict[str, SyntheticPage]()
         quota = self._quota(month)
         for _ in range(10 * quota):
             if len(found) == quota:

@@ -39,7 +39,7 @@ SCORES = ("1-0", "2-1", "3-1", "2-0", "3-2", "4-0")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SyntheticPage:
     """What a url stands for, however often it is written anew."""
 
     url: str
@@ -62,7 +62,7 @@ class Newsroom:
         self.changes = [*(history.changes(month - 1) if month else ()), *history.changes(month)]
         self._tides: dict[str, list[float]] = {}
 
-    def plan(self, index: int) -> Page:
+    def plan(self, index: int) -> SyntheticPage:
         """The `index`-th new page of the month."""
         rng = Random(f"{self.seed}/page/{self.month}/{index}")
         moment = self.moment(rng)
@@ -72,7 +72,9 @@ class Newsroom:
         changed = [f.subject for f in self.changes if _recent(f, moment.date()) and f.subject in cast]
         lately = changed and rng.random() < ON_CHANGES
         subject = rng.choice(changed) if lately else self.choose(topic.subject, cast, rng)
-        return Page(f"https://{paper.host}/{moment:%Y/%m}/{topic.name}/{index:05d}", moment, paper, topic, subject)
+        return SyntheticPage(
+            f"https://{paper.host}/{moment:%Y/%m}/{topic.name}/{index:05d}", moment, paper, topic, subject
+        )
 
     def moment(self, rng: Random) -> datetime:
         """Some minute of the month."""
@@ -80,11 +82,11 @@ class Newsroom:
         start = datetime(self.first_day.year, self.first_day.month, 1, tzinfo=UTC)
         return start + timedelta(minutes=rng.randrange(minutes))
 
-    def covers(self, page: Page) -> bool:
+    def covers(self, page: SyntheticPage) -> bool:
         """Whether the subject of a page is still there."""
         return page.subject in self.casts[page.topic.subject]
 
-    def write(self, page: Page, moment: datetime, rng: Random) -> tuple[str, list[str]]:
+    def write(self, page: SyntheticPage, moment: datetime, rng: Random) -> tuple[str, list[str]]:
         """The text of a page at a moment of the month, and the ids of the facts that its sentences state."""
         return _Report(self, page, moment, rng).write()
 
@@ -103,7 +105,7 @@ class Newsroom:
 class _Report:
     """One text in the making: its cast, the facts at hand, and those that it has stated."""
 
-    def __init__(self, room: Newsroom, page: Page, moment: datetime, rng: Random) -> None:
+    def __init__(self, room: Newsroom, page: SyntheticPage, moment: datetime, rng: Random) -> None:
         self.room, self.page, self.moment, self.rng = room, page, moment, rng
         self.story = self._story()
         self.cast = self._cast()

@@ -14,7 +14,7 @@ from pydantic import model_validator
 from ticlm.datasets.io import fetching, listing
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
 from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
-from ticlm.datasets.web.warc import Page, PageRules, pages
+from ticlm.datasets.web.warc import PageRules, PageText, pages
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Timeline
 from ticlm.platform.core.settings import Settings
@@ -91,7 +91,7 @@ class CrawlDocuments(Settings):
             raise fetching.Unreachable(f"{path} cannot be read: {error.strerror or error}") from None
 
     def _outcome(
-        self, outcome: Page | Bad | Skipped, path: str, crawled: datetime | None, group: str
+        self, outcome: PageText | Bad | Skipped, path: str, crawled: datetime | None, group: str
     ) -> Document | Bad | Skipped:
         if isinstance(outcome, Skipped):
             return outcome if crawled is None else replace(outcome, timestamp=crawled)
@@ -114,7 +114,7 @@ class CrawlDocuments(Settings):
         found = {entry.path: entry for entry in listing.files(self.paths, SUFFIXES)}
         for listed in self.lists:
             for path in self._named(listed):
-                found.setdefault(path, listing.Found(path, 0, ""))
+                found.setdefault(path, listing.ListedFile(path, 0, ""))
         return [
             Input(path=path, size=size, stamp=stamp, group=_stem(path) if together else "")
             for path, size, stamp in sorted(found.values())

@@ -13,7 +13,7 @@ from pydantic import Field
 from ticlm.datasets.io.documents import Bad, Skipped, moment
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
-from ticlm.datasets.web.warc_records import Damage, Record, records
+from ticlm.datasets.web.warc_records import Damage, WarcRecord, records
 from ticlm.platform.core.settings import Settings
 
 HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
@@ -26,7 +26,7 @@ NO_PAGE = "cannot be extracted"
 HEADER_CHARS = 1000  # of a header field that are looked at
 
 
-class Page(NamedTuple):
+class PageText(NamedTuple):
     """The text of a record. `when` is its own date in UTC, None where that is missing or absurd."""
 
     url: str
@@ -47,7 +47,7 @@ class PageRules(Settings):
     years: tuple[int, int] = (1990, 2099)
 
 
-def pages(stream: BinaryIO, rules: PageRules) -> Iterator[Page | Bad | Skipped]:
+def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipped]:
     """For every record of a WARC, WAT or WET file one of the three, in order; errors of the stream pass through.
 
     Responses and resources give their text by Resiliparse's extraction (as DCLM and TiC-LM, with `main_content`),
@@ -72,7 +72,7 @@ class _NoPage(Exception):
     """Why a record was never meant to be a page."""
 
 
-def _page(record: Record, when: datetime | None, rules: PageRules) -> Page | Bad:
+def _page(record: WarcRecord, when: datetime | None, rules: PageRules) -> PageText | Bad:
     kind = record.header.get("warc-type", "").lower()
     if kind not in ("response", "resource", "conversion"):
         raise _NoPage(f"record of type {kind}" if kind in OTHER_TYPES else "record of unknown type")
@@ -84,7 +84,7 @@ def _page(record: Record, when: datetime | None, rules: PageRules) -> Page | Bad
     if not text.strip():
         raise _NoPage(WITHOUT_TEXT)
     url = record.header.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
-    return Page(url, when, text, record.where) if url else Bad("without URL", record.where, when)
+    return PageText(url, when, text, record.where) if url else Bad("without URL", record.where, when)
 
 
 def _response_text(header: Mapping[str, str], block: bytes, rules: PageRules) -> str | Bad:
@@ -105,7 +105,7 @@ def _response_text(header: Mapping[str, str], block: bytes, rules: PageRules) ->
     return _text(body, mime, _charset(found), rules)
 
 
-def _block_text(record: Record, rules: PageRules) -> str | Bad:
+def _block_text(record: WarcRecord, rules: PageRules) -> str | Bad:
     said = record.header.get("content-type", "")
     declared = _parameter(said)
     if record.header.get("warc-type") == "conversion":

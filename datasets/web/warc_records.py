@@ -26,7 +26,7 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WarcRecord:
     """A record: its header by lower-case names, and its block, None where that is larger than was asked for."""
 
     header: Mapping[str, str]
@@ -42,7 +42,7 @@ class Damage:
     where: str
 
 
-def records(stream: BinaryIO, most_bytes: int) -> Iterator[Record | Damage]:
+def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
     """Every record of the file in order; blocks of more than `most_bytes` are passed over in small pieces.
 
     `where` is the offset of the record's member in the file, and its own within the member, if that is not 0. A record
@@ -53,12 +53,12 @@ def records(stream: BinaryIO, most_bytes: int) -> Iterator[Record | Damage]:
         header = _header(one.head, one.size)
         if header is None:
             break
-        yield Record(header, one.block, f"byte {start}")
+        yield WarcRecord(header, one.block, f"byte {start}")
         start = one.end
     yield from carefully(stream, most_bytes, start)
 
 
-def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[Record | Damage]:
+def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[WarcRecord | Damage]:
     """The same from `start` on, the end of a gzip member or 0; framed here and slower, whatever the file holds."""
     for member in members(stream, start):
         if isinstance(member, Gap):
@@ -170,8 +170,8 @@ class _Window:
                 return
 
 
-def _in_member(window: _Window, most_bytes: int) -> Iterator[Record | Damage]:
-    outcome: Record | Damage | None = None
+def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | Damage]:
+    outcome: WarcRecord | Damage | None = None
     while window.trim():
         outcome = _record(window, most_bytes, alone=outcome is None)
         yield outcome
@@ -183,7 +183,7 @@ def _in_member(window: _Window, most_bytes: int) -> Iterator[Record | Damage]:
         yield Damage(window.torn, window.where)
 
 
-def _record(window: _Window, most_bytes: int, alone: bool) -> Record | Damage:
+def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | Damage:
     """The record that begins here, passed over; after a Damage the window stands within what is damaged."""
     where = window.where
     head, whole = window.head()
@@ -204,16 +204,16 @@ def _record(window: _Window, most_bytes: int, alone: bool) -> Record | Damage:
         with memoryview(window.held) as held:
             block = bytes(held[len(head) : total])
         window.drop(total)
-        return Record(header, block, where)
+        return WarcRecord(header, block, where)
     window.drop(len(head) - 1)
     return Damage(window.torn or (BROKEN if complete else window.cut), where)
 
 
-def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> Record | Damage:
+def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> WarcRecord | Damage:
     """A record that is passed over; where its length proves wrong, none of its size is believed any more."""
     start = window.offset
     if window.trusting and window.skip(head + size) and window.at_a_border(0) and not window.torn:
-        return Record(header, None, where)
+        return WarcRecord(header, None, where)
     if window.trusting:
         window.trusting = False
         window.back_to(start + head - 1)

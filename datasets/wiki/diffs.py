@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from ticlm.datasets.examples.context import Site
+from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.text.diffs import Passage, TooRepetitive, passages
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
-from ticlm.datasets.wiki.staging import Article, Told, WikiStage
+from ticlm.datasets.wiki.staging import Article, SnapshotInfo, WikiStage
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Period
@@ -52,7 +52,7 @@ class Comparison:
     old: Snapshot
     new: Snapshot
     stage: WikiStage
-    told: tuple[Told, Told]
+    told: tuple[SnapshotInfo, SnapshotInfo]
     """What the older and the newer one say of themselves."""
 
     @property
@@ -116,7 +116,7 @@ def _passages(old: Article | None, new: Article) -> tuple[Passage, ...]:
     return tuple(passages(() if old is None else old.paragraphs, new.paragraphs))
 
 
-def comparisons(site: Site, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
+def comparisons(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
     """Each step from a snapshot to the next whose period is not in `site.built`, oldest first; `inputs` are those of
     `wiki.files()`. What is staged for a step stays until the next one is asked for; of dumps, no more than a few are
     staged at a time. InputError where there is nothing to compare."""
@@ -164,7 +164,7 @@ class WikiStep:
         return self.new.period
 
 
-def diffed(site: Site, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[WikiStep]:
+def diffed(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[WikiStep]:
     """All diffs of each step whose period is not in `site.built`, oldest first, keyed by title; `inputs` are those of
     `wiki.files()`. What a step's buckets hold stays until the next one is asked for."""
     for comparison in comparisons(site, wiki, inputs):

@@ -39,7 +39,7 @@ class Article:
 
 
 @dataclass(frozen=True)
-class Told:
+class SnapshotInfo:
     """What the files of a snapshot say of themselves, and what was read of them for it. In `broken` ones, pages that
     are not found may have been there."""
 
@@ -74,21 +74,21 @@ class WikiStage:
     def clean(self, snapshot: Snapshot) -> Buckets:
         return Buckets(self.store, f"{self.folder}/clean-{snapshot.key}", self.count)
 
-    def unread(self, snapshots: Sequence[Snapshot]) -> list[Reading]:
+    def unread(self, snapshots: Sequence[Snapshot]) -> list[DumpFile]:
         """What is still to be read for these, a file each."""
-        found: dict[str, Reading] = {}
+        found: dict[str, DumpFile] = {}
         for snapshot in snapshots:
             if not self._is_clean(snapshot):
                 found |= {one.writer: one for one in self.readings(snapshot) if not self.raw.is_written(one.writer)}
         return list(found.values())
 
-    def readings(self, snapshot: Snapshot) -> list[Reading]:
+    def readings(self, snapshot: Snapshot) -> list[DumpFile]:
         days = self.wiki.days() if snapshot.of_history else (snapshot.day,)
         return [
-            Reading(entry, tuple(f"{day:%Y%m%d}" for day in days), snapshot.of_history) for entry in snapshot.inputs
+            DumpFile(entry, tuple(f"{day:%Y%m%d}" for day in days), snapshot.of_history) for entry in snapshot.inputs
         ]
 
-    def read(self, reading: Reading) -> None:
+    def read(self, reading: DumpFile) -> None:
         """Stage the pages of one file; of those without an article, count why."""
         about, counts = Wiki(), {stamp: Counter[str]() for stamp in reading.stamps}
         with self.raw.writing(reading.writer) as into:
@@ -105,7 +105,7 @@ class WikiStage:
             told = {"hidden": about.hidden, "base": about.base, "counts": counts}
             self.store.write(self._told(reading.writer), json.dumps(told).encode())
 
-    def told(self, snapshot: Snapshot) -> Told:
+    def told(self, snapshot: Snapshot) -> SnapshotInfo:
         """Of all files of a snapshot that was read."""
         every = [self.store.read_json(self._told(reading.writer)) for reading in self.readings(snapshot)]
         counts: Counter[str] = Counter()
@@ -113,7 +113,7 @@ class WikiStage:
             counts.update(one["counts"][snapshot.stamp])
         dropped = {why: count for why, count in sorted(counts.items()) if why}
         hidden = tuple(sorted({name for one in every for name in one["hidden"]}))
-        return Told(counts.total(), dropped, hidden, every[0]["base"], BROKEN in dropped)
+        return SnapshotInfo(counts.total(), dropped, hidden, every[0]["base"], BROKEN in dropped)
 
     def tidy(self, snapshot: Snapshot, number: int, hidden: Sequence[str], earlier: Snapshot | None = None) -> None:
         """Clean the pages of a bucket, where that is not done; texts that stood in an `earlier` snapshot are taken from
@@ -153,7 +153,7 @@ class WikiStage:
         for key, value in self.clean(snapshot).read(number, [_name(number)]):
             yield Article(int(key), value["title"], value["digest"], tuple(value["paragraphs"]), value.get("lost", ""))
 
-    def step(self, name: str, snapshot: Snapshot, told: Told) -> Step:
+    def step(self, name: str, snapshot: Snapshot, told: SnapshotInfo) -> Step:
         """What was read of a snapshot and what fell away, once all its buckets are clean."""
         dropped = Counter(told.dropped)
         for number in range(self.count):
@@ -183,7 +183,7 @@ class WikiStage:
 
 
 @dataclass(frozen=True)
-class Reading:
+class DumpFile:
     """A file that is read for the days with these stamps."""
 
     input: Input
@@ -199,7 +199,7 @@ def _name(number: int) -> str:
     return f"{number:05d}"
 
 
-def _pages(reading: Reading, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
+def _pages(reading: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
     """The pages of all members of a file; InputError where it is none of a MediaWiki."""
     path = reading.input.path
     moments = [end_of(span(stamp)[0]) for stamp in reading.stamps] if reading.of_history else None

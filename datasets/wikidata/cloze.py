@@ -71,7 +71,7 @@ def _subject(
 
 
 @dataclass(frozen=True)
-class Asking:
+class ClozeRules:
     """How questions are made for one period: `salt` is behind their order, and at most `most` of a subset are kept
     (None: all are)."""
 
@@ -83,7 +83,7 @@ class Asking:
     most: int | None
 
 
-def ask(asking: Asking, into: Buckets, work: Work) -> str:
+def ask(asking: ClozeRules, into: Buckets, work: Work) -> str:
     """The questions of some buckets of titles, subset by subset in their random order."""
     name, numbers = work
     if into.is_written(name):

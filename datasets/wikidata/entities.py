@@ -40,7 +40,7 @@ _WRITTEN_AS: Mapping[str, ValueKind] = {
 _ITEM, _PROPERTY = re.compile(r"Q[0-9]+"), re.compile(r"P[0-9]+")
 
 
-class Reading(Settings):
+class EntityFields(Settings):
     """What of an entity is read: labels and aliases in one `language` (where it has none, those for `mul`, all
     languages), the title of its article on the wiki `site`, and statements with these kinds of `values`. Strings are
     texts, not the identifiers, addresses and files that are stored as such; of a time its year stays."""
@@ -51,7 +51,7 @@ class Reading(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StatementValue:
     """What a statement says: another item, whose label stands with its own entity, or a literal in words.
 
     `key` is the id of an item, and kind and text of a literal.
@@ -71,7 +71,7 @@ class Entity:
     label: str
     aliases: tuple[str, ...] = ()
     title: str | None = None
-    statements: tuple[tuple[str, Value], ...] = ()
+    statements: tuple[tuple[str, StatementValue], ...] = ()
     read: int = 0
     dropped: Mapping[str, int] | None = None
 
@@ -84,7 +84,7 @@ class Property:
     label: str
 
 
-def entities(path: str, reading: Reading) -> Iterator[Entity | Property | str]:
+def entities(path: str, reading: EntityFields) -> Iterator[Entity | Property | str]:
     """Every entity of a dump, plain or packed; instead of one that cannot serve, the reason.
 
     A file that breaks off, also behind a whole line, ends with the reason `broken file`. InputError for one that cannot
@@ -134,7 +134,7 @@ def _lines(stream: Any) -> Iterator[bytes | str]:
         yield BROKEN
 
 
-def entity(line: bytes, reading: Reading) -> Entity | Property | str:
+def entity(line: bytes, reading: EntityFields) -> Entity | Property | str:
     """The entity on a line of a dump, or why it is of no use."""
     try:
         raw = json.loads(line)
@@ -159,13 +159,13 @@ def entity(line: bytes, reading: Reading) -> Entity | Property | str:
     return NO_ENTITY
 
 
-def _item(name: str, label: str, raw: Mapping[str, Any], reading: Reading) -> Entity:
+def _item(name: str, label: str, raw: Mapping[str, Any], reading: EntityFields) -> Entity:
     aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), reading) if alias != label))
     link = _mapping(raw.get("sitelinks")).get(reading.site)
     title = _words(_mapping(link).get("title"))
     if title is None:
         return Entity(name, label, aliases)
-    statements: list[tuple[str, Value]] = []
+    statements: list[tuple[str, StatementValue]] = []
     dropped: Counter[str] = Counter()
     read = 0
     for property_, several in _mapping(raw.get("claims")).items():
@@ -186,7 +186,7 @@ def canonical(title: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _said(statement: Mapping[str, Any], reading: Reading) -> Value | str:
+def _said(statement: Mapping[str, Any], reading: EntityFields) -> StatementValue | str:
     """What a statement says, or why that does not count."""
     if statement.get("rank") == "deprecated":
         return "deprecated"
@@ -205,7 +205,7 @@ def _said(statement: Mapping[str, Any], reading: Reading) -> Value | str:
     return _value(kind, data.get("value"), reading)
 
 
-def _value(kind: ValueKind, value: object, reading: Reading) -> Value | str:
+def _value(kind: ValueKind, value: object, reading: EntityFields) -> StatementValue | str:
     match kind:
         case "item":
             return _item_value(_mapping(value))
@@ -219,18 +219,20 @@ def _value(kind: ValueKind, value: object, reading: Reading) -> Value | str:
             return _quantity(_mapping(value).get("amount"))
         case "time":
             return _year(_mapping(value))
-    return "unreadable value" if text is None else Value(f"{kind} {text}", text)
+    return "unreadable value" if text is None else StatementValue(f"{kind} {text}", text)
 
 
-def _item_value(value: Mapping[str, Any]) -> Value | str:
+def _item_value(value: Mapping[str, Any]) -> StatementValue | str:
     number = value.get("numeric-id")
     if value.get("entity-type", "item") != "item":
         return "another kind of value"
     name = value.get("id") or f"Q{number}"
-    return Value(name.upper()) if isinstance(name, str) and _ITEM.fullmatch(name.upper()) else "unreadable value"
+    return (
+        StatementValue(name.upper()) if isinstance(name, str) and _ITEM.fullmatch(name.upper()) else "unreadable value"
+    )
 
 
-def _quantity(amount: object) -> Value | str:
+def _quantity(amount: object) -> StatementValue | str:
     """A number with a comma at every thousand, as an article would write it; plain as an alias."""
     try:
         number = Decimal(str(amount))
@@ -239,10 +241,10 @@ def _quantity(amount: object) -> Value | str:
     if not number.is_finite() or abs(number.adjusted()) > 30:
         return "unreadable value"
     text, plain = f"{number:,f}", f"{number:f}"
-    return Value(f"quantity {plain}", text, (plain,) if plain != text else ())
+    return StatementValue(f"quantity {plain}", text, (plain,) if plain != text else ())
 
 
-def _year(value: Mapping[str, Any]) -> Value | str:
+def _year(value: Mapping[str, Any]) -> StatementValue | str:
     """The year of `+1952-03-11T00:00:00Z`, or of `-00000000044-03-15T00:00:00Z`."""
     moment, precision = value.get("time"), value.get("precision", YEAR)
     if not isinstance(moment, str) or not isinstance(precision, int):
@@ -253,15 +255,15 @@ def _year(value: Mapping[str, Any]) -> Value | str:
     if moment[:1] not in ("+", "-") or not re.fullmatch("[0-9]{1,16}", digits) or not int(digits):
         return "unreadable value"
     text = f"{int(digits)}" + (" BC" if moment[0] == "-" else "")
-    return Value(f"time {text}", text)
+    return StatementValue(f"time {text}", text)
 
 
-def _in_language(labels: object, reading: Reading) -> str | None:
+def _in_language(labels: object, reading: EntityFields) -> str | None:
     held = _mapping(labels)
     return _words(_mapping(held.get(reading.language)).get("value")) or _words(_mapping(held.get("mul")).get("value"))
 
 
-def _aliases(aliases: object, reading: Reading) -> Iterator[str]:
+def _aliases(aliases: object, reading: EntityFields) -> Iterator[str]:
     held = _mapping(aliases)
     for language in (reading.language, "mul"):
         several = held.get(language)

@@ -18,13 +18,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ticlm.datasets.examples.context import Site
+from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.records import BROKEN
-from ticlm.datasets.wikidata.entities import UNREADABLE, Entity, Property, Reading, entities
+from ticlm.datasets.wikidata.entities import UNREADABLE, Entity, EntityFields, Property, entities
 from ticlm.datasets.wikidata.triplets import Triplet
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -75,7 +75,7 @@ class WikidataDump(Settings):
         return f"{GROUP}{self.date}"
 
 
-class Wikidata(Reading):
+class Wikidata(EntityFields):
     """Dumps of Wikidata by their date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`. Labels of properties stand
     in the dumps; `property_labels`, a JSON file of `{"P6": "head of government"}`, is for those that lack them."""
 
@@ -167,7 +167,7 @@ class Statements:
         return found
 
 
-def staged(site: Site, wikidata: Wikidata, dump: WikidataDump) -> Statements:
+def staged(site: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statements:
     """The statements of a dump, read and joined as far as that has not been done."""
     sizes = [sum(entry.size for entry in site.inputs if entry.group == one.group) for one in wikidata.dumps]
     count = buckets_for(sizes)
@@ -178,7 +178,7 @@ def staged(site: Site, wikidata: Wikidata, dump: WikidataDump) -> Statements:
     groups = [(f"{name}-{first:02d}", tuple(range(first, count, GROUPS))) for first in range(min(GROUPS, count))]
     told = f"{subjects.folder}/{name}.json"
     if not site.store.exists(told):
-        reading = Reading(language=wikidata.language, site=wikidata.site, values=wikidata.values)
+        reading = EntityFields(language=wikidata.language, site=wikidata.site, values=wikidata.values)
         work = list(zip(read, entries))
         list(site.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, reading), work))
         list(site.each(f"Wikidata of {dump.date}: joins", partial(_join, objects, subjects, read), groups))
@@ -204,7 +204,7 @@ def buckets_for(sizes: Sequence[int]) -> int:
     return min(512, max(8, 1 << (max(sizes, default=0) // BUCKET_BYTES).bit_length()))
 
 
-def _read(objects: Buckets, subjects: Buckets, reading: Reading, work: tuple[str, Input]) -> None:
+def _read(objects: Buckets, subjects: Buckets, reading: EntityFields, work: tuple[str, Input]) -> None:
     """Stage the entities of one file."""
     name, entry = work
     if objects.is_written(name):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ticlm.platform.analysis.published_oracles import LAST, ORACLE, SEED
-from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _saying(study: StudyResult, why: str) -> StudyResult:
 
 
 def _check_metric(
-    name: str, own: Sequence[Metric], new: str, results: Sequence[StudyResult], others: Sequence[StudyResult]
+    name: str, own: Sequence[TaskMetric], new: str, results: Sequence[StudyResult], others: Sequence[StudyResult]
 ) -> None:
     there = [study.metric(new) for study in (*results, *others) if (study.cells["task"] == new).any()]
     if len(found := dict.fromkeys([*own, *there])) > 1:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import OracleSeries
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, PeriodText, StudyResult
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
@@ -60,7 +60,7 @@ def study_result(plan: Plan) -> StudyResult:
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.elsewhere is not None},
         splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in tasks},
-        metrics={t.id: Metric(t.metric, t.higher_is_better) for t in tasks},
+        metrics={t.id: TaskMetric(t.metric, t.higher_is_better) for t in tasks},
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
         static=static,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.results import MethodResult, Metric, StudyResult
+from ticlm.platform.analysis.results import MethodResult, StudyResult, TaskMetric
 from ticlm.platform.analysis.transfer import Cells, Matrix, carry_forward, regret
 from ticlm.platform.core.periods import Period, Timeline, span
 
@@ -70,7 +70,7 @@ class View:
         return f"{self.task} · {self.source}" if self.source else self.task
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> TaskMetric:
         return self.study.metric(self.task)
 
     def relative(self, values: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticlm.platform.analysis.results import Metric
+from ticlm.platform.analysis.results import TaskMetric
 
 NAMES = {"nll": "log-perplexity", "bits-per-byte": "bits per byte"}
 SHARES = ("accuracy", "exact-match", "f1", "core")
@@ -37,7 +37,7 @@ class Quantity:
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
 
-def quantity(metric: Metric) -> Quantity:
+def quantity(metric: TaskMetric) -> Quantity:
     name = NAMES.get(metric.name, metric.name)
     if metric.name.startswith(SHARES) or metric.name.endswith(SHARES):
         return Quantity(name, 100.0, "%", "points", False, metric.higher_is_better)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 HEADINGS = {"backward": "Bwd.", "in_distribution": "ID", "forward": "Fwd."}
 
 
-class Score(NamedTuple):
+class TableColumn(NamedTuple):
     """A task and a source of text (empty: all): three columns of the table."""
 
     task: str

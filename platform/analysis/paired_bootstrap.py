@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +69,10 @@ def told(found: pd.DataFrame, most: int = 6) -> list[str]:
 
 
 def _told(row: dict[Any, Any]) -> str:
-    from ticlm.platform.analysis.numbers import HEADINGS, Score, signed
+    from ticlm.platform.analysis.numbers import HEADINGS, signed
 
-    what = f"{row['study']}, {Score(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
-    counted = quantity(Metric(row["metric"]))
+    what = f"{row['study']}, {TableColumn(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
+    counted = quantity(TaskMetric(row["metric"]))
     apart, low, high = (signed(counted.scale * row[name], counted.digits) for name in ("difference", "low", "high"))
     unit = f" {counted.difference}" if counted.difference and not counted.is_log else ""
     return f"{what} {row['method_a']} − {row['method_b']}: {apart}{unit} (95 %: {low} to {high})"

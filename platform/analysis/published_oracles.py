@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.published import STATIC, Published, PublishedValue
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, Metric, StudyResult
+from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, span
@@ -26,7 +26,7 @@ INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
 sizes."""
 CORE_TASKS = 22
 ORACLE, SEED = "oracle", 0
-ACCURACY = Metric("accuracy", higher_is_better=True)
+ACCURACY = TaskMetric("accuracy", higher_is_better=True)
 ORDER = ("tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unchanged", "stackexchange", "codedocs")
 
 

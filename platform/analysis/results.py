@@ -51,7 +51,7 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
-class Metric:
+class TaskMetric:
     """What a task's cells are compared by."""
 
     name: str = "nll"
@@ -103,7 +103,7 @@ class StudyResult:
     """Nominal tokens of a continual run, initial round included."""
     is_raw: bool = False
     """Whether the study's settings ask for raw values, so that nobody else's model is its reference either."""
-    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    metrics: Mapping[str, TaskMetric] = field(default_factory=dict)
     """By task (`name@version`); a log-loss, of which less is better, for those that are not named."""
     outside: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, with its as_of."""
@@ -123,5 +123,5 @@ class StudyResult:
     `core@1`; every other source is a part of it, metrics `accuracy` and `centered`. Values are shares, more is
     better; the mean is there only once all parts are."""
 
-    def metric(self, task: str) -> Metric:
-        return self.metrics.get(task, Metric())
+    def metric(self, task: str) -> TaskMetric:
+        return self.metrics.get(task, TaskMetric())

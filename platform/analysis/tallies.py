@@ -36,7 +36,7 @@ class CountedExamples:
 
 
 @dataclass(frozen=True)
-class Tally:
+class CountTable:
     """One count: `classes` × `periods`."""
 
     name: str
@@ -70,7 +70,7 @@ class Tally:
         known = self.total[self.total > 0]
         return not self.is_ordered and len(known) > 0 and bool(known.max() > 100 * known.min())
 
-    def at_most(self, most: int) -> Tally:
+    def at_most(self, most: int) -> CountTable:
         """The same with the rarest classes as one, where there are more than `most`; their order stays."""
         if len(self.classes) <= most:
             return self
@@ -78,7 +78,7 @@ class Tally:
         rest = np.setdiff1d(np.arange(len(self.classes)), kept)
         counts = np.vstack([self.counts[kept], self.counts[rest].sum(axis=0)])
         classes = (*(self.classes[i] for i in kept), f"{OTHER} ({len(rest)})")
-        return Tally(self.name, classes, self.is_ordered, self.periods, counts)
+        return CountTable(self.name, classes, self.is_ordered, self.periods, counts)
 
 
 def counted(examples: Examples) -> CountedExamples:
@@ -92,7 +92,7 @@ def counted(examples: Examples) -> CountedExamples:
     )
 
 
-def tallies(found: CountedExamples) -> list[Tally]:
+def tallies(found: CountedExamples) -> list[CountTable]:
     """The examples of each subset, then everything that was counted."""
     names = dict.fromkeys(name for counts in found.statistics.values() for name in counts)
     by_name = {name: {label: one[name] for label, one in found.statistics.items() if name in one} for name in names}
@@ -100,7 +100,7 @@ def tallies(found: CountedExamples) -> list[Tally]:
     return every + [_tally(name, found.periods, counts) for name, counts in by_name.items()]
 
 
-def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, int]]) -> Tally:
+def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, int]]) -> CountTable:
     total: Counter[str] = Counter()
     for one in counts.values():
         total.update(one)
@@ -108,7 +108,7 @@ def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, 
     key = (lambda kind: (_number(kind), kind)) if is_ordered else (lambda kind: (-total[kind], kind))
     classes = tuple(sorted(total, key=key))
     table = [[counts.get(period, {}).get(kind, 0) for period in periods] for kind in classes]
-    return Tally(name, classes, is_ordered, tuple(periods), np.array(table, np.int64).reshape(-1, len(periods)))
+    return CountTable(name, classes, is_ordered, tuple(periods), np.array(table, np.int64).reshape(-1, len(periods)))
 
 
 def _number(kind: str) -> tuple[int, ...] | None:

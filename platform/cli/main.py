@@ -15,7 +15,7 @@ from ticlm.platform.core.errors import InputError
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.examples import Examples
-    from ticlm.platform.eval.cells import Unit
+    from ticlm.platform.eval.cells import CheckpointWork
     from ticlm.platform.study.plan import Plan
 
 app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
@@ -385,18 +385,18 @@ def _missing_recipe(made: Plan) -> str | None:
 
 def _build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Examples:
     from ticlm.datasets.corpus import build
-    from ticlm.datasets.corpus.recipe import FOLDER, Recipe
+    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
     from ticlm.datasets.evalsets import recipe as benchmark
-    from ticlm.datasets.evalsets.recipe import Benchmark
+    from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
     from ticlm.platform.cli.console import say
     from ticlm.platform.core import settings
 
     if settings.names(recipe, FOLDER, "examples"):
-        return benchmark.build(settings.load(Benchmark, recipe, FOLDER, sets or ()), _root(root), say)
-    return build.build(settings.load(Recipe, recipe, FOLDER, sets or ()), _root(root), say)
+        return benchmark.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), _root(root), say)
+    return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), _root(root), say)
 
 
-def _units(made: Plan) -> list[Unit]:
+def _units(made: Plan) -> list[CheckpointWork]:
     from ticlm.platform.eval import cells
 
     return cells.units(made) if made.corpus is not None else []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ticlm.platform.tuning import selection, table
-from ticlm.platform.tuning.outcome import Found
+from ticlm.platform.tuning.outcome import SearchOutcome
 
 
-def tell(found: Found) -> None:
+def tell(found: SearchOutcome) -> None:
     """Print the table, the choice, and how to go on."""
     from ticlm.platform.cli.console import console, say
 

@@ -17,7 +17,7 @@ from ticlm.platform.core.errors import TiclmWarning
 from ticlm.platform.study.work import ChainWork
 
 
-class Metric(NamedTuple):
+class RayMetric(NamedTuple):
     """`field` is its name in a progress event, where it is shown as it is."""
 
     kind: Literal["gauge", "counter"]
@@ -27,17 +27,19 @@ class Metric(NamedTuple):
 
 
 METRICS = {
-    "ticlm_loss": Metric("gauge", "Loss of the newest step, in nats per token", "loss"),
-    "ticlm_learning_rate": Metric("gauge", "Learning rate of the newest step", "rate"),
-    "ticlm_gradient_norm": Metric("gauge", "Norm of the gradient before clipping", "gradient_norm"),
-    "ticlm_tokens_per_second": Metric("gauge", "Tokens per second since the workers began the period", "tokens_per_s"),
-    "ticlm_step": Metric("gauge", "Steps done, over all periods of the chain", "step"),
-    "ticlm_workers": Metric("gauge", "Workers that train the chain"),
-    "ticlm_period": Metric(
+    "ticlm_loss": RayMetric("gauge", "Loss of the newest step, in nats per token", "loss"),
+    "ticlm_learning_rate": RayMetric("gauge", "Learning rate of the newest step", "rate"),
+    "ticlm_gradient_norm": RayMetric("gauge", "Norm of the gradient before clipping", "gradient_norm"),
+    "ticlm_tokens_per_second": RayMetric(
+        "gauge", "Tokens per second since the workers began the period", "tokens_per_s"
+    ),
+    "ticlm_step": RayMetric("gauge", "Steps done, over all periods of the chain", "step"),
+    "ticlm_workers": RayMetric("gauge", "Workers that train the chain"),
+    "ticlm_period": RayMetric(
         "gauge", "1 for the period being trained, 0 for those before it", tags=("study", "chain", "period")
     ),
-    "ticlm_tokens_total": Metric("counter", "Tokens trained on; what a restart repeats is counted again"),
-    "ticlm_restarts_total": Metric("counter", "Times the chain's workers were started again after a failure"),
+    "ticlm_tokens_total": RayMetric("counter", "Tokens trained on; what a restart repeats is counted again"),
+    "ticlm_restarts_total": RayMetric("counter", "Times the chain's workers were started again after a failure"),
 }
 
 

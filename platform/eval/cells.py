@@ -50,7 +50,7 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
 
 
 @dataclass(frozen=True)
-class Job:
+class TaskCells:
     """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs. Of data later than the
     period `until`, where it is given, nothing may be opened."""
 
@@ -61,7 +61,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Unit:
+class CheckpointWork:
     """One checkpoint, which is loaded once, and all that it is still to be asked."""
 
     root: str
@@ -69,7 +69,7 @@ class Unit:
     folder: str
     """Of the model: relative to the root, or a path or URI of its own."""
     objective: AnyObjective
-    jobs: tuple[Job, ...]
+    jobs: tuple[TaskCells, ...]
     rows: int
     threads: int
     device: str
@@ -129,7 +129,7 @@ def _has_rows(plan: Plan, task: Task, label: str) -> bool:
     return rows > 0
 
 
-def units(plan: Plan) -> list[Unit]:
+def units(plan: Plan) -> list[CheckpointWork]:
     """What is left to score, a unit per checkpoint."""
     assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
@@ -143,11 +143,11 @@ def units(plan: Plan) -> list[Unit]:
     resources = plan.study.resources
     found = []
     for weights, by_task in wanted.items():
-        asked = [Job(tasks[id], places[id], tuple(c.items()), plan.study.until) for id, c in by_task.items()]
+        asked = [TaskCells(tasks[id], places[id], tuple(c.items()), plan.study.until) for id, c in by_task.items()]
         jobs = left(plan.store, weights, asked)
         if jobs:
             found.append(
-                Unit(
+                CheckpointWork(
                     root=plan.store.root,
                     weights=weights,
                     folder=folders[weights],
@@ -161,7 +161,7 @@ def units(plan: Plan) -> list[Unit]:
     return found
 
 
-def left(store: Store, weights: str, jobs: list[Job]) -> tuple[Job, ...]:
+def left(store: Store, weights: str, jobs: list[TaskCells]) -> tuple[TaskCells, ...]:
     """What of these jobs has no value yet. InputError where it needs something that is not installed."""
     have = {cell.key for cell in read_cells(store, weights)}
     missing = [replace(job, cells=tuple((label, key) for label, key in job.cells if key not in have)) for job in jobs]
@@ -170,12 +170,12 @@ def left(store: Store, weights: str, jobs: list[Job]) -> tuple[Job, ...]:
     return tuple(job for job in missing if job.cells)
 
 
-def score(unit: Unit) -> int:
+def score(unit: CheckpointWork) -> int:
     """Load the checkpoint and score its cells; how many there were."""
     return sum(1 for _ in progress(unit))
 
 
-def progress(unit: Unit) -> Iterator[None]:
+def progress(unit: CheckpointWork) -> Iterator[None]:
     """Load the checkpoint, score its cells and keep them, with one item for each.
 
     Cells that someone else has kept meanwhile (or this one, before it was killed) are not scored again.
@@ -197,7 +197,7 @@ def progress(unit: Unit) -> Iterator[None]:
             yield from _progress(answerer, store, unit, job)
 
 
-def _progress(answerer: Checkpoint, store: Store, unit: Unit, job: Job) -> Iterator[None]:
+def _progress(answerer: Checkpoint, store: Store, unit: CheckpointWork, job: TaskCells) -> Iterator[None]:
     kept, cells = time.monotonic(), list[Cell]()
     data = _opened(job)
     for through, (label, key) in enumerate(job.cells, 1):
@@ -208,14 +208,14 @@ def _progress(answerer: Checkpoint, store: Store, unit: Unit, job: Job) -> Itera
         yield
 
 
-def _opened(job: Job) -> Any:
+def _opened(job: TaskCells) -> Any:
     if isinstance(job.task, Static):
         return None
     kind = Examples if job.task.on_examples else Corpus
     return kind.open(job.data, job.until)
 
 
-def _cells(answerer: Checkpoint, unit: Unit, job: Job, data: Any, label: str, key: str) -> list[Cell]:
+def _cells(answerer: Checkpoint, unit: CheckpointWork, job: TaskCells, data: Any, label: str, key: str) -> list[Cell]:
     return [
         Cell(
             weights=unit.weights,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, Reading
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, TokenLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,11 +72,11 @@ class Checkpoint:
 
     @cached_property
     def _encoder(self) -> Any:
-        from ticlm.platform.eval.tokenization import Encoder
+        from ticlm.platform.eval.tokenization import TextEncoder
 
         embeddings = self.module.get_input_embeddings()
         vocabulary = getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size
-        return Encoder(self.tokenizer, int(vocabulary), str(self.folder))
+        return TextEncoder(self.tokenizer, int(vocabulary), str(self.folder))
 
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         import numpy as np
@@ -84,7 +84,7 @@ class Checkpoint:
         readings = self.read(texts, Cut())
         return [(-float(one.losses.sum(dtype=np.float64)), len(one.losses)) for one in readings]
 
-    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
         from ticlm.platform.eval.likelihood import token_losses
         from ticlm.platform.eval.tokenization import excerpt
 
@@ -94,7 +94,7 @@ class Checkpoint:
         parts = [excerpt(text, one, cut) for text, one in zip(texts, self._encoder.encode(texts), strict=True)]
         before = [end if part.before is None else part.before for part in parts]
         losses = token_losses(self.module, [part.ids for part in parts], self.window, before, stride=cut.stride)
-        return [Reading(values, part.offsets, part.bytes) for values, part in zip(losses, parts, strict=True)]
+        return [TokenLosses(values, part.offsets, part.bytes) for values, part in zip(losses, parts, strict=True)]
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         import numpy as np

@@ -9,20 +9,20 @@ from typing import Any
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.progress import Show
 from ticlm.platform.eval import cells
-from ticlm.platform.eval.cells import Unit
+from ticlm.platform.eval.cells import CheckpointWork
 
 RESTARTS = 3
 """Of an evaluator that dies, or whose node is lost; what it had kept stays."""
 
 
-def here(units: Sequence[Unit], through: Callable[[], None]) -> None:
+def here(units: Sequence[CheckpointWork], through: Callable[[], None]) -> None:
     """Score units one after another in this process; `through` is called after every cell."""
     for unit in units:
         for _ in cells.progress(unit):
             through()
 
 
-def on_ray(units: Sequence[Unit], evaluators: int, gpus: float | None, through: Callable[[], None]) -> None:
+def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None, through: Callable[[], None]) -> None:
     """Score units on at most so many actors; each takes the next one when it is through with one.
 
     An actor reserves a CPU and the share `gpus` of a GPU, by default a whole one where the cluster has any. Those there
@@ -49,7 +49,7 @@ def on_ray(units: Sequence[Unit], evaluators: int, gpus: float | None, through: 
             ray.kill(actor)
 
 
-def _share_out(waiting: list[Unit], pool: Sequence[Any], through: Callable[[], None]) -> None:
+def _share_out(waiting: list[CheckpointWork], pool: Sequence[Any], through: Callable[[], None]) -> None:
     """Give every unit to the first actor that is free, until all are scored."""
     import ray
 
@@ -72,7 +72,7 @@ def _share_out(waiting: list[Unit], pool: Sequence[Any], through: Callable[[], N
                 ray.kill(actor)
 
 
-def share_of_gpu(wanted: float | None, units: Sequence[Unit], there: float) -> float:
+def share_of_gpu(wanted: float | None, units: Sequence[CheckpointWork], there: float) -> float:
     """What an evaluator reserves of a GPU; InputError where no GPU of the cluster can give it."""
     if wanted is None:
         return 1.0 if there >= 1 and any(unit.device != "cpu" for unit in units) else 0.0
@@ -84,14 +84,14 @@ def share_of_gpu(wanted: float | None, units: Sequence[Unit], there: float) -> f
 class _Evaluator:
     """A Ray actor: one checkpoint at a time."""
 
-    def score(self, unit: Unit | None) -> Iterator[None]:
+    def score(self, unit: CheckpointWork | None) -> Iterator[None]:
         """One item for every cell that is through; the same number again where it starts anew."""
         if unit is not None:
             yield from cells.progress(unit)
 
 
 @contextmanager
-def counted(units: Sequence[cells.Unit], show: Show) -> Iterator[Callable[[], None]]:
+def counted(units: Sequence[cells.CheckpointWork], show: Show) -> Iterator[Callable[[], None]]:
     """Progress for the time of the block: what it gives is called after every cell of the units."""
     done = 0
     show.begin("evaluation", sum(unit.cells for unit in units), "cells")

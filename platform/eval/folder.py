@@ -16,7 +16,7 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, model_folder
 from ticlm.platform.eval.cell_store import read_cells
-from ticlm.platform.eval.cells import Job, Unit, cell_key
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
 from ticlm.platform.tasks.base import Measurement, Task
@@ -54,7 +54,7 @@ class Scoring(Settings):
 
 
 @dataclass(frozen=True)
-class Score:
+class FolderScore:
     """One number: of a task, and of the period that it is about (empty where it has none)."""
 
     task: str
@@ -62,7 +62,7 @@ class Score:
     found: Measurement
 
 
-def unit(store: Store, name: str, scoring: Scoring) -> Unit:
+def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
     """All that a model is to be asked; `name` is a folder, a URI, or how a round's id in the root begins.
 
     InputError where it is no causal model, where the data of a task are not there, or not for this model.
@@ -74,8 +74,8 @@ def unit(store: Store, name: str, scoring: Scoring) -> Unit:
     for task in scoring.evaluations:
         hashes, place = _data(task, store, folder)
         cells = ((label, cell_key(weights, task, label, data, Causal())) for label, data in hashes.items())
-        jobs.append(Job(task, place, tuple(cells)))
-    return Unit(
+        jobs.append(TaskCells(task, place, tuple(cells)))
+    return CheckpointWork(
         root=store.root,
         weights=weights,
         folder=folder,
@@ -87,25 +87,25 @@ def unit(store: Store, name: str, scoring: Scoring) -> Unit:
     )
 
 
-def run(asked: Unit, show: Show = SILENT) -> None:
+def run(asked: CheckpointWork, show: Show = SILENT) -> None:
     """Score what has no value yet, in this process."""
     if evaluation.left(Store(asked.root), asked.weights, list(asked.jobs)):
         with counted([asked], show) as through:
             fanout.here([asked], through)
 
 
-def scores(asked: Unit) -> list[Score]:
+def scores(asked: CheckpointWork) -> list[FolderScore]:
     """What was found, in the order of the tasks."""
     found: dict[str, list[Cell]] = {}
     for cell in read_cells(Store(asked.root), asked.weights):
         found.setdefault(cell.key, []).append(cell)
-    rows: list[Score] = []
+    rows: list[FolderScore] = []
     for job in asked.jobs:
         mine = [cell for _, key in job.cells for cell in found.get(key, [])]
         if isinstance(job.task, Static):
-            rows += [Score(job.task.id, "", one) for one in job.task.rows(mine)]
+            rows += [FolderScore(job.task.id, "", one) for one in job.task.rows(mine)]
         else:
-            rows += [Score(job.task.id, cell.evaluated, _measurement(cell)) for cell in mine]
+            rows += [FolderScore(job.task.id, cell.evaluated, _measurement(cell)) for cell in mine]
     return rows
 
 
@@ -156,7 +156,7 @@ def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
     return corpus
 
 
-def table(rows: list[Score]) -> Table:
+def table(rows: list[FolderScore]) -> Table:
     """The scores for a person to read."""
     from rich.table import Table
 
@@ -172,7 +172,7 @@ def table(rows: list[Score]) -> Table:
     return made
 
 
-def as_json(asked: Unit, rows: list[Score]) -> str:
+def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:
     """The model, and the scores with everything that is known of them."""
     found = [{"task": row.task, "period": row.period, **asdict(row.found)} for row in rows]
     return json.dumps({"model": asked.folder, "weights": asked.weights, "scores": found}, indent=1)

@@ -90,7 +90,7 @@ class Window(NamedTuple):
     scored: int
 
 
-class Scores(NamedTuple):
+class LabelScores(NamedTuple):
     """Of each label: −ln P, and how far its logit is below the highest, 0 where it is what the model would say."""
 
     losses: NDArray[np.float32]
@@ -104,13 +104,13 @@ def window_losses(
     return [scores.losses for scores in window_scores(module, windows, batch_tokens)]
 
 
-def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None) -> list[Scores]:
+def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None) -> list[LabelScores]:
     """What came of each window's scored labels, in the order given.
 
     The model sees the longest first, in batches of at most `batch_tokens` inputs (a longer window goes alone); by
     default as many as suit the device.
     """
-    scores = [Scores(*np.zeros((2, 0), np.float32))] * len(windows)
+    scores = [LabelScores(*np.zeros((2, 0), np.float32))] * len(windows)
     wanted = [i for i, window in enumerate(windows) if window.scored]
     if not wanted:
         return scores
@@ -122,7 +122,7 @@ def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: in
     order = [i for batch in batches for i in batch]
     ends = np.cumsum([windows[i].scored for i in order])[:-1]
     for i, values in zip(order, np.split(found.cpu().numpy(), ends, axis=1)):
-        scores[i] = Scores(*values)
+        scores[i] = LabelScores(*values)
     return scores
 
 

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ticlm.platform.eval.likelihood import Scores, Window, batch_size, batched, window_losses, window_scores
+from ticlm.platform.eval.likelihood import LabelScores, Window, batch_size, batched, window_losses, window_scores
 from ticlm.platform.eval.logits import Head, scoring
 
 LONGEST = 1 << 13
@@ -31,7 +31,7 @@ class Branches(NamedTuple):
 
 def branch_scores(
     module: nn.Module, questions: Sequence[Branches], batch_tokens: int | None = None
-) -> list[list[Scores]]:
+) -> list[list[LabelScores]]:
     """What came of every token of every continuation after its context, in the order given.
 
     The same numbers as of a window for each continuation (1e-4 in float32), which is how a model is asked that cannot
@@ -42,7 +42,7 @@ def branch_scores(
         several = set()
     alone = [(i, k) for i, q in enumerate(questions) if i not in several for k in range(len(q.continuations))]
     cut = [_window(questions[i], k) for i, k in alone]
-    found: dict[tuple[int, int], Scores] = dict(zip(alone, window_scores(module, cut, batch_tokens)))
+    found: dict[tuple[int, int], LabelScores] = dict(zip(alone, window_scores(module, cut, batch_tokens)))
     if several:
         rows = {i: _row(questions[i]) for i in several}
         with scoring(module) as head:
@@ -50,7 +50,7 @@ def branch_scores(
             scores = torch.cat([_batch_scores(head, [rows[i] for i in batch]) for batch in batches], 1)
         places = [(i, k) for batch in batches for i in batch for k in range(len(questions[i].continuations))]
         ends = np.cumsum([len(questions[i].continuations[k]) for i, k in places])
-        found.update(zip(places, (Scores(*part) for part in np.split(scores.cpu().numpy(), ends[:-1], axis=1))))
+        found.update(zip(places, (LabelScores(*part) for part in np.split(scores.cpu().numpy(), ends[:-1], axis=1))))
     return [[found[i, k] for k in range(len(q.continuations))] for i, q in enumerate(questions)]
 
 

@@ -23,7 +23,7 @@ class Encoded(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Encoder:
+class TextEncoder:
     """A tokenizer whose tokens a model knows, without the tokens that it would add to a text. `where` is named in
     errors."""
 

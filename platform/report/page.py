@@ -19,8 +19,8 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.missing import missing
-from ticlm.platform.analysis.numbers import HEADINGS, Score, count, power
-from ticlm.platform.analysis.results import Metric, StudyResult
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.report import palette
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.page_tables import Block, blocks, parts_table, tables
@@ -121,7 +121,7 @@ def _plural(things: Sequence[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _standouts(rows: Sequence[Line], main: Score) -> list[dict[str, object]]:
+def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object]]:
     """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was.
 
     Where some of a block's runs have regret and others raw values, or another metric, each kind has its own best."""
@@ -163,7 +163,7 @@ def _directions(summary: pd.DataFrame) -> dict[str, str]:
     some studies report regret and others raw values."""
     found: dict[str, dict[str, None]] = {}
     for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
-        what = quantity(Metric(name, higher))
+        what = quantity(TaskMetric(name, higher))
         counted = what.difference if relative else what.unit or what.name
         arrow = "↑" if higher and not relative else "↓"
         found.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None

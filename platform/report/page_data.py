@@ -12,7 +12,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import places
 from ticlm.platform.analysis.matrix import View, period
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, Tally, tallies
+from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 from ticlm.platform.report import palette
 from ticlm.platform.report.figures.text import subsets_of
 from ticlm.platform.report.scales import thin
@@ -126,7 +126,7 @@ def _examples(found: CountedExamples) -> dict[str, object]:
     return {"id": found.id, "tallies": [_tally(tally) for tally in tallies(found) if tally.total.any()]}
 
 
-def _tally(tally: Tally) -> dict[str, object]:
+def _tally(tally: CountTable) -> dict[str, object]:
     stacked = tally.at_most(STACKED)
     listed = tally if tally.is_ordered else tally.at_most(LISTED)
     return {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.numbers import Score, count, signed
+from ticlm.platform.analysis.numbers import TableColumn, count, signed
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report.table_rows import Line, lines
 
@@ -34,7 +34,7 @@ class PageTable:
     """One table; `costs`: whether what the runs cost stands in it, `static`: columns of tasks without periods."""
 
     name: str
-    scores: tuple[Score, ...]
+    scores: tuple[TableColumn, ...]
     blocks: tuple[Block, ...]
     costs: bool = False
     static: tuple[StaticColumn, ...] = ()
@@ -58,7 +58,7 @@ class StaticColumn:
 
 
 def tables(
-    results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[Score], only_scores: bool = False
+    results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[TableColumn], only_scores: bool = False
 ) -> list[PageTable]:
     """`columns` in tables: evaluations on (most of) the studies' periods, then those with a calendar of their own.
 
@@ -126,7 +126,7 @@ def _is_apart(study: StudyResult, task: str) -> bool:
     return 2 * len(mine & whole) <= len(mine | whole)
 
 
-def _parts(name: str, columns: Sequence[Score]) -> Iterator[tuple[str, tuple[Score, ...]]]:
+def _parts(name: str, columns: Sequence[TableColumn]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
     """At most WIDE columns at a time, about as many in each; the first part has the name."""
     if columns:
         number = math.ceil(len(columns) / WIDE)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import HEADINGS, Score, signed
-from ticlm.platform.analysis.results import Metric
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.results import TaskMetric
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class Value:
+class TableValue:
     """A mean as it is shown. `mark`: ★ it keeps up with the Oracle series as the task's convention has it (see the
     legend), † cells are missing. `beats`: it is better than that series, whatever the convention."""
 
@@ -28,7 +28,7 @@ class Value:
     cells: int
     missing: int
     beats: bool = False
-    metric: Metric | None = None
+    metric: TaskMetric | None = None
     is_regret: bool = False
 
     @property
@@ -53,16 +53,16 @@ class Line:
     nominal: float
     """Tokens of the budget, or what an Oracle series took in all."""
     parameters: int
-    values: tuple[Value, ...]
+    values: tuple[TableValue, ...]
     costs: Mapping[str, float]
     oracle_ratio: float
-    core: Value
+    core: TableValue
     """In percent; the last column of Table 3."""
 
 
-def scores(summary: pd.DataFrame) -> list[Score]:
+def scores(summary: pd.DataFrame) -> list[TableColumn]:
     rows = dated(summary)
-    return list(dict.fromkeys(Score(*pair) for pair in zip(rows["task"], rows["source"])))
+    return list(dict.fromkeys(TableColumn(*pair) for pair in zip(rows["task"], rows["source"])))
 
 
 def dated(summary: pd.DataFrame) -> pd.DataFrame:
@@ -70,12 +70,12 @@ def dated(summary: pd.DataFrame) -> pd.DataFrame:
     return summary[summary["task"] != ""]
 
 
-def lines(summary: pd.DataFrame, columns: Sequence[Score] | None = None) -> list[Line]:
+def lines(summary: pd.DataFrame, columns: Sequence[TableColumn] | None = None) -> list[Line]:
     """One line per method of each study that has any of `columns`, its values in their order; of every study, without
     values, where no columns are given."""
-    by_line: dict[tuple[str, str], dict[Score, dict[str, Any]]] = {}
+    by_line: dict[tuple[str, str], dict[TableColumn, dict[str, Any]]] = {}
     for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
-        score = Score(record["task"], record["source"])
+        score = TableColumn(record["task"], record["source"])
         by_line.setdefault((record["study"], record["method"]), {})[score] = record
     shared = len({method for _, method in by_line}) < len(by_line)
     if columns is None:
@@ -124,7 +124,7 @@ def _direction(summary: pd.DataFrame) -> str:
     return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
 
 
-def _line(found: Mapping[Score, Mapping[str, Any]], columns: Sequence[Score], shared: bool) -> Line:
+def _line(found: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[TableColumn], shared: bool) -> Line:
     row = next(iter(found.values()))
     return Line(
         block=row["block"],
@@ -143,13 +143,13 @@ def _line(found: Mapping[Score, Mapping[str, Any]], columns: Sequence[Score], sh
     )
 
 
-def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
+def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
     if row is None:
-        return Value(math.nan, "–", "", "", False, 0, 0)
+        return TableValue(math.nan, "–", "", "", False, 0, 0)
     std, missing = row[f"{mean}_std"], row[f"{mean}_missing"]
-    metric = Metric(row["metric"], row["higher_is_better"])
+    metric = TaskMetric(row["metric"], row["higher_is_better"])
     what = quantity(metric)
-    return Value(
+    return TableValue(
         exact=row[mean],
         text=signed(what.scale * row[mean], what.digits),
         std=signed(what.scale * std, what.digits) if math.isfinite(std) else "",
@@ -163,7 +163,7 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> Value:
     )
 
 
-def _core(row: Mapping[str, Any]) -> Value:
+def _core(row: Mapping[str, Any]) -> TableValue:
     value, std = 100 * row["core"], 100 * row["core_std"]
     deviation = signed(std, 1) if math.isfinite(std) else ""
-    return Value(value, signed(value, 1), deviation, "", row["core_best"], int(math.isfinite(value)), 0)
+    return TableValue(value, signed(value, 1), deviation, "", row["core_best"], int(math.isfinite(value)), 0)

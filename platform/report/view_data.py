@@ -16,7 +16,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import nearest, peaks, places, told
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
-from ticlm.platform.analysis.numbers import HEADINGS, Score, signed
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
 from ticlm.platform.report.scales import limit, spread
 from ticlm.platform.report.table_rows import lines
 
@@ -94,7 +94,9 @@ def _encode(values: Array, low: float, step: float) -> str:
 def _means(view: View, summary: pd.DataFrame, what: Quantity) -> list[str]:
     """The three means of each method in one line."""
     mine = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task)]
-    found = {line.method: line for line in lines(mine[mine["source"] == view.source], [Score(view.task, view.source)])}
+    found = {
+        line.method: line for line in lines(mine[mine["source"] == view.source], [TableColumn(view.task, view.source)])
+    }
     return [
         " · ".join(
             f"{name}\u00a0{signed(what.scale * value.exact, what.digits)}"

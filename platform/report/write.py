@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-    from ticlm.platform.analysis.numbers import Score
+    from ticlm.platform.analysis.numbers import TableColumn
     from ticlm.platform.report.page_tables import StaticColumn
-    from ticlm.platform.report.table_rows import Value
+    from ticlm.platform.report.table_rows import TableValue
 
 TASKS_WIDE = 2
 """Tasks in one table of the terminal."""
@@ -44,7 +44,9 @@ def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyR
     return Group(*tables)
 
 
-def _table(summary: pd.DataFrame, columns: Sequence[Score], costs: bool, static: Sequence[StaticColumn] = ()) -> Table:
+def _table(
+    summary: pd.DataFrame, columns: Sequence[TableColumn], costs: bool, static: Sequence[StaticColumn] = ()
+) -> Table:
     from rich.box import HORIZONTALS
     from rich.table import Table
     from rich.text import Text
@@ -139,7 +141,7 @@ def _records(frame: pd.DataFrame) -> list[Row]:
     return [dict(zip(frame.columns, row)) for row in rows]
 
 
-def _cell(value: Value) -> str:
+def _cell(value: TableValue) -> str:
     """A mean above its deviation, digits in line whether marked or not."""
     std = f"\n({value.std})" if value.std else ""
     return f"{value.text}{value.mark or ' '}{std}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ticlm.methods.seams import Imported, Place
+from ticlm.methods.seams import Imported, RoundPosition
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import Recipe, Round
+from ticlm.platform.study.round import Round, RoundRecipe
 from ticlm.platform.study.tree import Tree
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Identity(Settings):
     stretches: tuple[tuple[tuple[Data, ...], int], ...]
     drawn: tuple[tuple[str, int, int, tuple[int, int] | None], ...]
     reads: tuple[str | None, ...]
-    recipe: Recipe
-    place: Place
+    recipe: RoundRecipe
+    place: RoundPosition
     tokenizer: str
     vocab_size: int
 
@@ -61,7 +61,7 @@ def identities(tree: Tree, corpus: Corpus) -> dict[str, str]:
 
 
 def _identity(
-    spec: Round, recipe: Recipe, ids: Mapping[str, str], hashes: Mapping[tuple[str, str], str], corpus: Corpus
+    spec: Round, recipe: RoundRecipe, ids: Mapping[str, str], hashes: Mapping[tuple[str, str], str], corpus: Corpus
 ) -> Identity:
     return Identity(
         version=IDENTITY,
@@ -86,7 +86,7 @@ def _identity(
     )
 
 
-def _resolved(recipe: Recipe, contents: dict[str, str]) -> Recipe:
+def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
     """A recipe whose imported models are named by what their folders hold; `contents` remembers what was hashed."""
 
     def named(imported: Imported) -> Imported:

@@ -6,21 +6,21 @@ from pydantic import InstanceOf
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
-from ticlm.methods.seams import Adapter, Penalty, Place
+from ticlm.methods.seams import Adapter, Penalty, RoundPosition
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import Model, Precision
 from ticlm.platform.study.settings import Loss
 
 
-class Stretch(Settings):
+class Segment(Settings):
     """Steps in a row under one mixture; a round usually has one."""
 
     mixture: Mixture
     steps: int
 
 
-class Drawn(Settings):
+class SourceCursor(Settings):
     """Rows of a source that the chain drew before this round, in the order of the round that first drew from it.
 
     `window` (first, rows): only so many rows of that order are still there, all of one epoch; `rows` counts from its
@@ -34,7 +34,7 @@ class Drawn(Settings):
     window: tuple[int, int] | None = None
 
 
-class Recipe(Settings):
+class RoundRecipe(Settings):
     """Everything but data and starting weights that reaches a round's weights."""
 
     model: Model
@@ -56,10 +56,10 @@ class Round(Settings):
 
     parent: str | None
     period: str
-    stretches: tuple[Stretch, ...]
-    recipe: Recipe
-    place: Place
-    drawn: tuple[Drawn, ...]
+    stretches: tuple[Segment, ...]
+    recipe: RoundRecipe
+    place: RoundPosition
+    drawn: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
 
     @property

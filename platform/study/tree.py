@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
-from ticlm.methods.seams import Horizon, Leg, Place
+from ticlm.methods.seams import MethodTimeline, RoundPosition, RoundRequest
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import Drawn, Recipe, Round, Stretch
+from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.settings import Epochs, Steps, Study
 from ticlm.platform.tasks.base import Prepare
 
@@ -61,7 +61,7 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     return tree
 
 
-def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
+def _horizon(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     labels, whole = study.timeline.labels, study.periods.timeline().labels
     corpus = corpus_id(study.corpus)
     initial = _initial_tokens(study, labels[0], sizes)
@@ -72,7 +72,7 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
         skipped = 1 if start in whole else 0
     continual, rounds = labels[skipped:], len(whole) - skipped  # first_periods leaves each round's budget as it is
     later = labels[labels.index(start) + 1 :] if start in labels else labels
-    return Horizon(
+    return MethodTimeline(
         sources={label: Source(corpus=corpus, period=label) for label in labels},
         start=start,
         initial=initial,
@@ -85,12 +85,12 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> Horizon:
     )
 
 
-def _run(study: Study, method: Method, seed: int, horizon: Horizon, sizes: Mapping[str, int], tree: Tree) -> Run:
+def _run(study: Study, method: Method, seed: int, horizon: MethodTimeline, sizes: Mapping[str, int], tree: Tree) -> Run:
     if isinstance(method, Joint) and not horizon.later:
         raise InputError(f"methods.{method.name}: no period is left after {horizon.start}")
     ends: dict[str, str] = {}
     previous: str | None = None
-    cursor: dict[Source, Drawn] = {}
+    cursor: dict[Source, SourceCursor] = {}
     for leg in method.legs(horizon):
         if leg.start == "scratch":
             previous, cursor = None, {}
@@ -103,7 +103,7 @@ def _run(study: Study, method: Method, seed: int, horizon: Horizon, sizes: Mappi
     return Run(method=method, seed=seed, rounds=ends)
 
 
-def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
+def _recipe(study: Study, method: Method, leg: RoundRequest, seed: int) -> RoundRecipe:
     common = {
         "model": study.model,
         "objective": study.objective,
@@ -114,8 +114,8 @@ def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
     }
     if leg.initial or isinstance(method, OracleSeries):
         start = study.initial
-        return Recipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
-    return Recipe(
+        return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
+    return RoundRecipe(
         **common,
         schedule=method.schedule,
         optimizer=method.optimizer,
@@ -126,11 +126,11 @@ def _recipe(study: Study, method: Method, leg: Leg, seed: int) -> Recipe:
 
 
 def _round(
-    leg: Leg,
-    recipe: Recipe,
+    leg: RoundRequest,
+    recipe: RoundRecipe,
     parent: str | None,
-    cursor: Mapping[Source, Drawn],
-    horizon: Horizon,
+    cursor: Mapping[Source, SourceCursor],
+    horizon: MethodTimeline,
     sizes: Mapping[str, int],
 ) -> Round:
     order = {label: number for number, label in enumerate(horizon.labels)}
@@ -145,13 +145,13 @@ def _round(
             f"the budget of period {leg.period} is {leg.mixture.tokens:,} tokens, too small for one step of "
             f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
         )
-    place = Place(index=leg.index, steps=steps, steps_before=leg.index * steps)
+    place = RoundPosition(index=leg.index, steps=steps, steps_before=leg.index * steps)
     if steps:
         _check_schedule(recipe, place, f"the round at period {leg.period}")
     return Round(
         parent=parent,
         period=leg.period,
-        stretches=(Stretch(mixture=leg.mixture.within({}), steps=steps),) if steps else (),  # `drawn` has windows
+        stretches=(Segment(mixture=leg.mixture.within({}), steps=steps),) if steps else (),  # `drawn` has windows
         recipe=recipe,
         place=place,
         drawn=tuple(_drawn(leg.mixture, recipe, cursor, sizes)),
@@ -159,7 +159,7 @@ def _round(
     )
 
 
-def _reads(leg: Leg, recipe: Recipe, horizon: Horizon) -> tuple[Source | None, ...]:
+def _reads(leg: RoundRequest, recipe: RoundRecipe, horizon: MethodTimeline) -> tuple[Source | None, ...]:
     if not recipe.penalties:
         return ()
     if leg.previous is None or leg.previous not in horizon.sources:
@@ -173,19 +173,19 @@ def _reads(leg: Leg, recipe: Recipe, horizon: Horizon) -> tuple[Source | None, .
 
 
 def _drawn(
-    mixture: Mixture, recipe: Recipe, cursor: Mapping[Source, Drawn], sizes: Mapping[str, int]
-) -> Iterator[Drawn]:
+    mixture: Mixture, recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
+) -> Iterator[SourceCursor]:
     """How far the chain has come in each source of a mixture, and the window to which a buffer has cut it by now."""
     for share in mixture.shares:
         before = cursor.get(share.source)
         if share.kept is not None:
-            before = before or Drawn(source=share.source, seed=recipe.seed, rows=0)
+            before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
             yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
         elif before is not None:
             yield before
 
 
-def _cut(before: Drawn, kept: int, length: int, size: int | None) -> Drawn:
+def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> SourceCursor:
     """`before` with no more than `kept` tokens of its source, of `size` rows, still there."""
     source, seed, rows = before.source, before.seed, kept // length
     if rows == 0:
@@ -194,46 +194,48 @@ def _cut(before: Drawn, kept: int, length: int, size: int | None) -> Drawn:
         first, had = before.window
         rows = min(rows, had)
         lost = had - rows
-        return Drawn(source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows))
+        return SourceCursor(
+            source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows)
+        )
     first = before.rows
     if size:
         rows = min(rows, size)
         first = min(first, (first // size + 1) * size - rows)
-    return Drawn(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
+    return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
 
 
-def _check_schedule(recipe: Recipe, place: Place, of: str) -> None:
+def _check_schedule(recipe: RoundRecipe, place: RoundPosition, of: str) -> None:
     try:
         recipe.schedule.check(place)
     except ValueError as error:
         raise InputError(f"schedule of {of}: {error}") from None
 
 
-def _advance(round_: Round) -> Iterator[tuple[Source, Drawn]]:
+def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
     """How far the chain has come in each source at the end of a round."""
     before = {drawn.source: drawn for drawn in round_.drawn}
     for source, rows in round_.draws().items():
         old = before.get(source)
         if old is None:
-            yield source, Drawn(source=source, seed=round_.recipe.seed, rows=rows)
+            yield source, SourceCursor(source=source, seed=round_.recipe.seed, rows=rows)
         else:
-            yield source, Drawn(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
+            yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
 
 
 def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
     parent = tree.rounds[key]
     source = Source(corpus=corpus, period=parent.period, split=prepare.split)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
-    recipe = Recipe(
-        **{name: getattr(parent.recipe, name) for name in Recipe.model_fields}
+    recipe = RoundRecipe(
+        **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
         | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
     )
-    place = Place(index=parent.place.index, steps=prepare.steps, steps_before=0)
+    place = RoundPosition(index=parent.place.index, steps=prepare.steps, steps_before=0)
     _check_schedule(recipe, place, f"what prepares for a task at period {parent.period}")
     leaf = Round(
         parent=key,
         period=parent.period,
-        stretches=(Stretch(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
+        stretches=(Segment(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
         recipe=recipe,
         place=place,
         drawn=(),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Reading(NamedTuple):
+class TokenLosses(NamedTuple):
     """What reading a text came to, token by token: −ln P, and the characters [start, end) that the token stands for;
     and the UTF-8 bytes of the text that was scored."""
 
@@ -60,7 +60,7 @@ class Answerer(Protocol):
         """Of each whole document: log P, every token scored once, the first after end-of-text; and its tokens."""
         ...
 
-    def read(self, texts: Sequence[str], cut: Cut) -> list[Reading]:
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
         """Of each text: the loss of every token that is scored, long texts in windows, and where it stands."""
         ...
 

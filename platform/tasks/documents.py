@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Subset
-from ticlm.platform.tasks.answerer import Cut, Reading
+from ticlm.platform.tasks.answerer import Cut, TokenLosses
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class ReadingTask(ExamplesTask):
     """By how many tokens the windows over a long text move on; by default by their length, so that they are disjoint.
     Smaller ones give its tokens more context, and cost as much more."""
 
-    def readings(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[tuple[Example, Reading]]:
+    def readings(
+        self, answerer: Answerer, data: Examples, period: str, rows: int
+    ) -> Iterator[tuple[Example, TokenLosses]]:
         """What came of each text."""
         cut = Cut(self.first_tokens, self.last_tokens, self.first_token, self.stride)
         for block in blocks(data, period, self.split, rows):

@@ -1,6 +1,6 @@
 """Rows to batches: one stream over the rounds of a chain, by a thread of this process or by Ray Data reader actors.
 
-Both carriers call `Reader.read`, so both give the same rows; each stream starts at any round and step without reading
+Both carriers call `RankReader.read`, so both give the same rows; each stream starts at any round and step without reading
 what came before.
 """
 
@@ -19,7 +19,7 @@ from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.token_rows import RowReader, Tokens
 from ticlm.platform.study.round import Round
-from ticlm.platform.train.order import Draws, StretchOrder, batches
+from ticlm.platform.train.order import Draws, SegmentOrder, batches
 
 PREFETCH = 4
 
@@ -34,7 +34,7 @@ class RankBatch:
 
 
 @dataclass(frozen=True)
-class Feed:
+class LoaderSpec:
     """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they
     are views that end with the period `until`, where it is given."""
 
@@ -45,10 +45,10 @@ class Feed:
     until: str | None = None
 
 
-class Reader:
+class RankReader:
     """Reads the rows of (round, step) for one rank. Keeps the two newest row groups of every source."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: LoaderSpec) -> None:
         self.feed = feed
         self._corpora = {name: Corpus.open(uri, feed.until) for name, uri in feed.corpora.items()}
         self._readers: dict[Source, RowReader] = {}
@@ -76,13 +76,13 @@ class Reader:
         for number, which, positions in batches(stretches, spec.recipe.seed, _salt(spec.period), start):
             yield spec.stretches[number].mixture.sources, which, positions
 
-    def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> StretchOrder:
+    def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> SegmentOrder:
         drawn = {d.source: d for d in spec.drawn}
         earlier: dict[Source, int] = {}
         for stretch in spec.stretches[:number]:
             for source, count in stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows).items():
                 earlier[source] = earlier.get(source, 0) + count
-        return StretchOrder(
+        return SegmentOrder(
             sources=tuple(self._draws(s, drawn[s].seed if s in drawn else spec.recipe.seed) for s in rows),
             before=tuple((drawn[s].rows if s in drawn else 0) + earlier.get(s, 0) for s in rows),
             rows=tuple(rows.values()),
@@ -115,19 +115,19 @@ def _salt(period: str) -> int:
     return int.from_bytes(period.encode()[-8:], "big")
 
 
-def stream(feed: Feed, start: tuple[int, int], carrier: Literal["process", "ray-data"]) -> Iterator[RankBatch]:
+def stream(feed: LoaderSpec, start: tuple[int, int], carrier: Literal["process", "ray-data"]) -> Iterator[RankBatch]:
     """This rank's batches from (round, step) `start` to the end of the last round."""
     yield from _from_thread(feed, start) if carrier == "process" else _from_ray_data(feed, start)
 
 
-def _all(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
-    reader = Reader(feed)
+def _all(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
+    reader = RankReader(feed)
     first, step = start
     for number in range(first, len(feed.rounds)):
         yield from reader.read(number, step if number == first else 0)
 
 
-def _from_thread(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
+def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
     """A thread reads ahead; its errors are raised here, and it ends when this generator is closed."""
     ready: queue.Queue[RankBatch | BaseException | None] = queue.Queue(PREFETCH)
     stop = threading.Event()
@@ -162,8 +162,8 @@ def _from_thread(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
 class _Actor:
     """A Ray Data map worker: goes through the steps of a block in order, mixing the replayed periods itself."""
 
-    def __init__(self, feed: Feed) -> None:
-        self.reader = Reader(feed)
+    def __init__(self, feed: LoaderSpec) -> None:
+        self.reader = RankReader(feed)
         self._at: tuple[int, int] | None = None
         self._batches: Iterator[RankBatch] = iter(())
 
@@ -177,7 +177,7 @@ class _Actor:
             yield {"round": np.array([number]), "step": np.array([step]), **rows}
 
 
-def _from_ray_data(feed: Feed, start: tuple[int, int]) -> Iterator[RankBatch]:
+def _from_ray_data(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
     import ray.data
 
     context = ray.data.DataContext.get_current()

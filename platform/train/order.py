@@ -92,7 +92,7 @@ def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class StretchOrder:
+class SegmentOrder:
     """One stretch: for each source its draws, the rows its chain drew before, and the rows this stretch takes.
 
     `windows`, where not None, are the (first, rows) draws to which a source has been cut: they are gone through round
@@ -112,7 +112,7 @@ class StretchOrder:
 
 
 def batches(
-    stretches: Sequence[StretchOrder], seed: int, salt: int, start: int = 0
+    stretches: Sequence[SegmentOrder], seed: int, salt: int, start: int = 0
 ) -> Iterator[tuple[int, Ints, Ints]]:
     """For each step from `start`: the number of its stretch, and for each row of the batch the number of its source in
     that stretch and its position there.
@@ -128,7 +128,7 @@ def batches(
         first += stretch.steps
 
 
-def _stretch(stretch: StretchOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
+def _stretch(stretch: SegmentOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
     taken = np.asarray(stretch.before, dtype=np.int64)
     begin = skip if len(stretch.rows) == 1 else 0
     taken += begin * sum(stretch.rows) // stretch.steps

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from ticlm.methods.seams import Context, Imported, PenaltyState, Place
+from ticlm.methods.seams import Context, Imported, PenaltyState, RoundPosition
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.seeds import keyed
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.round import Round, Stretch
-from ticlm.platform.train.loader import Feed, Reader
+from ticlm.platform.study.round import Round, Segment
+from ticlm.platform.train.loader import LoaderSpec, RankReader
 from ticlm.platform.train.step import backward, tensors
 
 
@@ -46,7 +46,7 @@ class RunningRound:
 
 
 def start(
-    spec: Round, module: nn.Module, workers: Workers, feed: Feed, micro_rows: int | None, resuming: bool
+    spec: Round, module: nn.Module, workers: Workers, feed: LoaderSpec, micro_rows: int | None, resuming: bool
 ) -> RunningRound:
     """A round at its first step: a fresh optimizer, and the states of its penalties made from its starting weights.
     `resuming`: a checkpoint is loaded into them next."""
@@ -84,23 +84,23 @@ def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Importe
 
 
 def _batches(
-    spec: Round, feed: Feed, workers: Workers, source: Source | None, n: int
+    spec: Round, feed: LoaderSpec, workers: Workers, source: Source | None, n: int
 ) -> Iterator[Mapping[str, Tensor]]:
     if source is None:
         raise TypeError("a penalty that draws batches must name their source: Penalty.reads")
     alone = spec.model_copy(
         update={
-            "stretches": (Stretch(mixture=Mixture.of({source: 1}), steps=n),),
+            "stretches": (Segment(mixture=Mixture.of({source: 1}), steps=n),),
             # of what a buffer keeps of it, from the first row; of a source that is whole, from the very first
             "drawn": tuple(
                 drawn.model_copy(update={"rows": 0})
                 for drawn in spec.drawn
                 if drawn.source == source and drawn.window is not None
             ),
-            "place": Place(index=spec.place.index, steps=n, steps_before=0),
+            "place": RoundPosition(index=spec.place.index, steps=n, steps_before=0),
         }
     )
-    for batch in Reader(replace(feed, rounds=(alone,))).read(0):
+    for batch in RankReader(replace(feed, rounds=(alone,))).read(0):
         yield tensors(batch.columns, workers)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ticlm.methods.seams import Batch, PenaltyState
 from ticlm.platform.core.token_rows import Tokens
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.round import Recipe
+from ticlm.platform.study.round import RoundRecipe
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def train_step(
     module: nn.Module,
     optimizer: torch.optim.Optimizer,
     penalties: Sequence[PenaltyState],
-    recipe: Recipe,
+    recipe: RoundRecipe,
     columns: Mapping[str, Tokens],
     workers: Workers,
     micro_rows: int | None,
@@ -58,7 +58,7 @@ def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor
 
 def backward(
     module: nn.Module,
-    recipe: Recipe,
+    recipe: RoundRecipe,
     rows: Mapping[str, Tensor],
     workers: Workers,
     micro_rows: int | None,
@@ -84,7 +84,7 @@ def backward(
 
 def losses(
     module: nn.Module,
-    recipe: Recipe,
+    recipe: RoundRecipe,
     penalties: Sequence[PenaltyState],
     rows: Mapping[str, Tensor],
     z_loss: bool = True,
@@ -135,7 +135,7 @@ def is_finite(result: StepResult) -> bool:
 
 
 def _micro_batches(
-    rows: Mapping[str, Tensor], recipe: Recipe, workers: Workers, micro_rows: int | None
+    rows: Mapping[str, Tensor], recipe: RoundRecipe, workers: Workers, micro_rows: int | None
 ) -> list[tuple[dict[str, Tensor], bool]]:
     """This rank's rows in as many micro-batches as the rank with most rows needs; a rank short of rows takes part in
     the collectives with a row that does not count (never all padding: attention to nothing is no number)."""

@@ -20,7 +20,7 @@ from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.work import ChainWork, folder_of, published
 from ticlm.platform.train.checkpoint import Writer, newest, restore
-from ticlm.platform.train.loader import Feed, RankBatch, Reader, stream
+from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import StepResult, is_finite, train_step
@@ -70,7 +70,7 @@ class _Chain:
     def run(self, first: int, resume: str | None) -> None:
         """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
         work, workers = self.work, self.workers
-        feed = Feed(work.rounds, work.corpora, workers.rank, workers.world, work.until)
+        feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.until)
         batches: Iterator[RankBatch] | None = None
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
@@ -164,7 +164,7 @@ class _Chain:
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
         """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
         period = self.work.rounds[number].period
-        rows = Reader(Feed(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
+        rows = RankReader(LoaderSpec(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
         path = f"{attempt.path}/no-number.json"
         if self.workers.rank == 0:
             named = {str(source): positions for source, positions in rows.items()}

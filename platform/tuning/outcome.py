@@ -18,20 +18,20 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning import ray_tune, selection, table
 from ticlm.platform.tuning.search import Tuning
-from ticlm.platform.tuning.selection import Trial
+from ticlm.platform.tuning.selection import TrialScores
 from ticlm.platform.tuning.trial import complete, scores
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """A search that is through. `folder` is where its files are."""
 
     tuning: Tuning
-    trials: tuple[Trial, ...]
+    trials: tuple[TrialScores, ...]
     folder: str
 
 
-def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashboard: str = "") -> Found:
+def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashboard: str = "") -> SearchOutcome:
     """Search, choose, keep the choice, then try on all periods what is to be tried. What is done already is only read.
 
     InputError where the corpus ends before the study does; the choice is kept by then. A driver.connected must be
@@ -40,32 +40,32 @@ def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashb
     show.say(f"{wanted.trials} trials, {wanted.at_once} at a time{f'; dashboard: {dashboard}' if dashboard else ''}")
     folder, tried = ray_tune.search(wanted, root, show)
     points = {wanted.space.label(one.point): one.point for one in tried}
-    found = Found(wanted, tuple(_trials(wanted, tried, root)), Store(root).uri(folder))
+    found = SearchOutcome(wanted, tuple(_trials(wanted, tried, root)), Store(root).uri(folder))
     _keep(found, points, root, folder)
     found = replace(found, trials=tuple(_on_all(found, points, root, show)))
     _keep(found, points, root, folder)
     return found
 
 
-def as_json(found: Found) -> str:
+def as_json(found: SearchOutcome) -> str:
     """Trials, front and choice, and where the files are."""
     about = {"study": found.tuning.study.name, "space": found.tuning.space.name, "periods": found.tuning.told}
     return json.dumps({**about, **table.as_json(found.trials), "folder": found.folder}, indent=1)
 
 
-def _trials(wanted: Tuning, tried: Sequence[ray_tune.Tried], root: str) -> list[Trial]:
+def _trials(wanted: Tuning, tried: Sequence[ray_tune.TuneTrial], root: str) -> list[TrialScores]:
     """Every setting that was tried, once, with the scores of those that went through all of tuning's periods."""
     by_name = {wanted.space.label(one.point): one for one in reversed(tried)}
     named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(one.point) for one in tried)}
     methods = [wanted.method(one.point) for one in named.values() if not one.refused]
     found = _scores(wanted.seen(methods), root) if methods else {}
     return [
-        Trial(name, wanted.space.told(one.point), found.get(name), note="" if name in found else one.note)
+        TrialScores(name, wanted.space.told(one.point), found.get(name), note="" if name in found else one.note)
         for name, one in named.items()
     ]
 
 
-def _on_all(found: Found, points: Mapping[str, Any], root: str, show: progress.Show) -> list[Trial]:
+def _on_all(found: SearchOutcome, points: Mapping[str, Any], root: str, show: progress.Show) -> list[TrialScores]:
     """The trials with their scores on all periods, where they have been tried on them, now or before. Where none is to
     be tried, not even a record of a later period is opened."""
     if found.tuning.search.all_periods == "none":
@@ -85,11 +85,11 @@ def _on_all(found: Found, points: Mapping[str, Any], root: str, show: progress.S
     return [replace(trial, whole=whole.get(trial.name)) for trial in found.trials]
 
 
-def _whole(wanted: Tuning, of: Sequence[Trial], points: Mapping[str, Any]) -> Study:
+def _whole(wanted: Tuning, of: Sequence[TrialScores], points: Mapping[str, Any]) -> Study:
     return wanted.whole([wanted.method(points[trial.name]) for trial in of])
 
 
-def _scores(study: Study, root: str) -> dict[str, selection.Scores]:
+def _scores(study: Study, root: str) -> dict[str, selection.PeriodScores]:
     """Of the methods of a study that have been trained and scored to the end, as what they are measured against has."""
     made = plan.make(study, root)
     done = set(complete(made))
@@ -97,7 +97,7 @@ def _scores(study: Study, root: str) -> dict[str, selection.Scores]:
     return {name: one for name, one in found.items() if name in done and one.comparable}
 
 
-def _keep(found: Found, points: Mapping[str, Any], root: str, folder: str) -> None:
+def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: str) -> None:
     wanted, store = found.tuning, Store(root)
     through = [trial.name for trial in found.trials if trial.scores is not None]
     chosen = wanted.chosen(points[selection.choose(found.trials).name])

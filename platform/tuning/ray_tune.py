@@ -38,7 +38,7 @@ REDUCTION = 2
 
 
 @dataclass(frozen=True)
-class Tried:
+class TuneTrial:
     """A trial as Tune left it: its settings, and why it has no scores, where that is so."""
 
     point: Mapping[str, Any]
@@ -60,7 +60,7 @@ def prepare(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) ->
     return made
 
 
-def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> tuple[str, list[Tried]]:
+def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> tuple[str, list[TuneTrial]]:
     """Run the search, or what is left of it: its folder in the root, and what was tried, in the order of the trials. A
     driver.connected must be around it. Raises Stopped where it was interrupted, RunError where every trial failed."""
     import ray
@@ -287,8 +287,8 @@ def _quiet() -> Iterator[Callable[[], bool]]:
             signal.signal(signal.SIGINT, ours)
 
 
-def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[Tried]:
-    tried, failed = list[Tried](), list[str]()
+def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[TuneTrial]:
+    tried, failed = list[TuneTrial](), list[str]()
     for result in results:
         metrics = result.metrics or {}
         point = (result.config or {}).get("settings", {})
@@ -303,7 +303,7 @@ def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[Tried]:
             raise Stopped
         elif "period" in metrics and metrics["training_iteration"] < rounds:
             note = f"stopped after {metrics['period']} (asha)"
-        tried.append(Tried(point, note, refused))
+        tried.append(TuneTrial(point, note, refused))
     if len(tried) < tuning.trials:
         raise Stopped
     tried.sort(key=lambda one: _place(tuning, one.point))

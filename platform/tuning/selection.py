@@ -13,7 +13,7 @@ from ticlm.platform.core.errors import RunError
 RULE = "lowest mean of backward, in-distribution and forward; the first on ties"
 
 
-class Scores(NamedTuple):
+class PeriodScores(NamedTuple):
     """Losses or regrets; lower is better."""
 
     backward: float
@@ -35,41 +35,41 @@ class Scores(NamedTuple):
         """Whether all three are finite numbers."""
         return all(map(math.isfinite, self))
 
-    def dominates(self, other: Scores) -> bool:
+    def dominates(self, other: PeriodScores) -> bool:
         """No worse in all three and better in one."""
         return all(a <= b for a, b in zip(self, other)) and self != other
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialScores:
     """One setting. `scores`: on the periods that tuning may see; None where it stopped early or failed, which `note`
     says. `whole`: on all periods, where it was run on them."""
 
     name: str
     setting: str
-    scores: Scores | None
-    whole: Scores | None = None
+    scores: PeriodScores | None
+    whole: PeriodScores | None = None
     note: str = ""
 
 
-Of = Callable[[Trial], Scores | None]
+Of = Callable[[TrialScores], PeriodScores | None]
 
 
-def on_tuning(trial: Trial) -> Scores | None:
+def on_tuning(trial: TrialScores) -> PeriodScores | None:
     return trial.scores
 
 
-def on_all(trial: Trial) -> Scores | None:
+def on_all(trial: TrialScores) -> PeriodScores | None:
     return trial.whole
 
 
-def compared(trials: Iterable[Trial], of: Of = on_tuning) -> list[tuple[Trial, Scores]]:
+def compared(trials: Iterable[TrialScores], of: Of = on_tuning) -> list[tuple[TrialScores, PeriodScores]]:
     """Those that have three finite scores, with them."""
     found = [(trial, of(trial)) for trial in trials]
     return [(trial, scores) for trial, scores in found if scores is not None and scores.comparable]
 
 
-def choose(trials: Sequence[Trial], of: Of = on_tuning) -> Trial:
+def choose(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
     """The trial that RULE picks; RunError where none has scores."""
     having = compared(trials, of)
     if not having:
@@ -78,19 +78,19 @@ def choose(trials: Sequence[Trial], of: Of = on_tuning) -> Trial:
     return min(having, key=lambda pair: pair[1].total)[0]
 
 
-def worst(trials: Sequence[Trial], of: Of = on_tuning) -> Trial:
+def worst(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
     """The trial with the highest mean, the last on ties; RunError where none has scores."""
     choose(trials, of)
     return max(reversed(compared(trials, of)), key=lambda pair: pair[1].total)[0]
 
 
-def front(trials: Sequence[Trial], of: Of = on_tuning) -> tuple[Trial, ...]:
+def front(trials: Sequence[TrialScores], of: Of = on_tuning) -> tuple[TrialScores, ...]:
     """The Pareto front in the order of the trials: those that no other is as good as in all three and better in one."""
     having = compared(trials, of)
     return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
 
 
-def told(trials: Sequence[Trial]) -> list[str]:
+def told(trials: Sequence[TrialScores]) -> list[str]:
     """For people: the rule and what it picks, the front, what could not be compared, and what all periods say where two
     or more trials were run on them. RunError where nothing can be chosen."""
     chosen = choose(trials)
@@ -109,7 +109,7 @@ def decimals(values: Iterable[float], least: int = 4, most: int = 8) -> int:
     return next(enough, most)
 
 
-def _in_hindsight(trials: Sequence[Trial], chosen: Trial) -> list[str]:
+def _in_hindsight(trials: Sequence[TrialScores], chosen: TrialScores) -> list[str]:
     best, means = choose(trials, on_all), _means(trials, on_all)
     where = f"on all periods ({len(means)} of {len(trials)} settings were run on them)"
     where = "on all periods" if len(means) == len(trials) else where
@@ -126,7 +126,7 @@ def _in_hindsight(trials: Sequence[Trial], chosen: Trial) -> list[str]:
     return [line, f"on the Pareto front of all periods: {_listed(front(trials, on_all))}"]
 
 
-def _picked(trials: Sequence[Trial], chosen: Trial, of: Of) -> str:
+def _picked(trials: Sequence[TrialScores], chosen: TrialScores, of: Of) -> str:
     """Its setting, mean, and what ties with it."""
     having = compared(trials, of)
     mine = next(scores for trial, scores in having if trial is chosen)
@@ -135,19 +135,19 @@ def _picked(trials: Sequence[Trial], chosen: Trial, of: Of) -> str:
     return f"{chosen.setting} (mean {_mean(mine, _means(trials, of))}{tied})"
 
 
-def _means(trials: Sequence[Trial], of: Of) -> list[float]:
+def _means(trials: Sequence[TrialScores], of: Of) -> list[float]:
     return [scores.mean for _, scores in compared(trials, of)]
 
 
-def _mean(scores: Scores, among: Sequence[float]) -> str:
+def _mean(scores: PeriodScores, among: Sequence[float]) -> str:
     return f"{scores.mean:.{decimals(among, least=5)}f}"
 
 
-def _missing(trial: Trial, of: Of) -> str:
+def _missing(trial: TrialScores, of: Of) -> str:
     scores = of(trial)
     said = "no scores" if scores is None else f"scores that are no finite numbers: {', '.join(map(str, scores))}"
     return f"{said}; {trial.note}" if trial.note and scores is not None else trial.note or said
 
 
-def _listed(trials: Sequence[Trial]) -> str:
+def _listed(trials: Sequence[TrialScores]) -> str:
     return "; ".join(trial.setting for trial in trials)

@@ -9,19 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.tuning.selection import RULE, Scores, Trial, choose, compared, decimals, front, on_all, on_tuning
+from ticlm.platform.tuning.selection import (
+    RULE,
+    PeriodScores,
+    TrialScores,
+    choose,
+    compared,
+    decimals,
+    front,
+    on_all,
+    on_tuning,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-TUNING = Scores._fields
+TUNING = PeriodScores._fields
 WHOLE = tuple(f"all_{name}" for name in TUNING)
 COLUMNS = ("setting", *TUNING, *WHOLE, "note")
 NEEDED = ("setting", *TUNING)
 
 
 def table(
-    trials: Sequence[Trial],
+    trials: Sequence[TrialScores],
     title: str,
     tuning: str = "first 10 periods (201305 … 201412)",
     whole: str = "all 114 periods",
@@ -47,7 +57,7 @@ def table(
     return out
 
 
-def as_json(trials: Sequence[Trial]) -> dict[str, Any]:
+def as_json(trials: Sequence[TrialScores]) -> dict[str, Any]:
     """The rule, the name it picks, the names on the front (None and empty where no trial has scores), the same under
     `all` where any was run on all periods, and every trial with its scores. Numbers that are not finite are text."""
     out: dict[str, Any] = {"rule": RULE, **_verdict(trials, whole=False)}
@@ -66,7 +76,7 @@ def as_json(trials: Sequence[Trial]) -> dict[str, Any]:
     return out
 
 
-def write(trials: Sequence[Trial]) -> str:
+def write(trials: Sequence[TrialScores]) -> str:
     """CSV with the columns of COLUMNS; numbers as they are, blank where there are none."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
@@ -77,7 +87,7 @@ def write(trials: Sequence[Trial]) -> str:
     return out.getvalue()
 
 
-def read(path: str | Path) -> list[Trial]:
+def read(path: str | Path) -> list[TrialScores]:
     """Trials from a CSV as `write` makes it; columns for all periods and the note may be left out. InputError with the
     line of what is wrong."""
     try:
@@ -85,7 +95,7 @@ def read(path: str | Path) -> list[Trial]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     rows = csv.reader(io.StringIO(text), strict=True)
-    trials: list[Trial] = []
+    trials: list[TrialScores] = []
     try:
         header = _header(next(rows, []), path)
         for row in rows:
@@ -113,7 +123,7 @@ def _header(row: Sequence[str], path: str | Path) -> list[str]:
     return header
 
 
-def _trial(header: Sequence[str], row: Sequence[str], where: str, before: Sequence[Trial]) -> Trial:
+def _trial(header: Sequence[str], row: Sequence[str], where: str, before: Sequence[TrialScores]) -> TrialScores:
     if len(row) != len(header):
         raise InputError(f"{where}: {len(row)} values for {len(header)} columns ({','.join(header)})")
     values = {name: value.strip() for name, value in zip(header, row)}
@@ -123,10 +133,10 @@ def _trial(header: Sequence[str], row: Sequence[str], where: str, before: Sequen
     if any(trial.setting == setting for trial in before):
         raise InputError(f"{where}: the setting {setting!r} is there twice; give each its own line")
     scores, whole = _scores(values, TUNING, where), _scores(values, WHOLE, where)
-    return Trial(setting, setting, scores, whole, values.get("note", ""))
+    return TrialScores(setting, setting, scores, whole, values.get("note", ""))
 
 
-def _scores(values: dict[str, str], names: Sequence[str], where: str) -> Scores | None:
+def _scores(values: dict[str, str], names: Sequence[str], where: str) -> PeriodScores | None:
     given = [name for name in names if values.get(name)]
     if not given:
         return None
@@ -139,10 +149,10 @@ def _scores(values: dict[str, str], names: Sequence[str], where: str) -> Scores 
             found.append(float(values[name]))
         except ValueError:
             raise InputError(f"{where}: {name} must be a number, got {values[name]!r}") from None
-    return Scores(*found)
+    return PeriodScores(*found)
 
 
-def _cells(trials: Sequence[Trial], both: bool) -> Iterator[list[str]]:
+def _cells(trials: Sequence[TrialScores], both: bool) -> Iterator[list[str]]:
     """The numbers of each row; as many decimals in a column as tell its values apart."""
     rows = [[*_four(trial.scores), *(_four(trial.whole) if both else ())] for trial in trials]
     places = [decimals([n for n in column if n is not None]) for column in zip(*rows)]
@@ -150,7 +160,7 @@ def _cells(trials: Sequence[Trial], both: bool) -> Iterator[list[str]]:
         yield ["–" if n is None else f"{n:.{place}f}" for n, place in zip(row, places)]
 
 
-def _marks(trials: Sequence[Trial], trial: Trial) -> Iterator[str]:
+def _marks(trials: Sequence[TrialScores], trial: TrialScores) -> Iterator[str]:
     for of, where in ((on_tuning, ""), (on_all, " of all")):
         if len(compared(trials, of)) > (1 if where else 0):  # alone on all periods, a trial is best of nothing
             if choose(trials, of) is trial:
@@ -161,21 +171,21 @@ def _marks(trials: Sequence[Trial], trial: Trial) -> Iterator[str]:
         yield trial.note
 
 
-def _verdict(trials: Sequence[Trial], whole: bool) -> dict[str, Any]:
+def _verdict(trials: Sequence[TrialScores], whole: bool) -> dict[str, Any]:
     of = on_all if whole else on_tuning
     chosen = choose(trials, of).name if compared(trials, of) else None
     return {"chosen": chosen, "front": [trial.name for trial in front(trials, of)]}
 
 
-def _three(scores: Scores | None) -> tuple[float | None, ...]:
+def _three(scores: PeriodScores | None) -> tuple[float | None, ...]:
     return (None,) * 3 if scores is None else tuple(scores)
 
 
-def _four(scores: Scores | None) -> tuple[float | None, ...]:
+def _four(scores: PeriodScores | None) -> tuple[float | None, ...]:
     return (None,) * 4 if scores is None else (*scores, scores.mean)
 
 
-def _json(scores: Scores | None) -> dict[str, Any] | None:
+def _json(scores: PeriodScores | None) -> dict[str, Any] | None:
     if scores is None:
         return None
     found = scores._asdict() | {"mean": scores.mean}

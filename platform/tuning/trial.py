@@ -18,7 +18,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import folder_of
-from ticlm.platform.tuning.selection import Scores
+from ticlm.platform.tuning.selection import PeriodScores
 
 POLL_S = 0.3
 Device = Literal["auto", "cpu", "cuda"]
@@ -40,7 +40,7 @@ class Trial:
         self._thread = Thread(target=self._train, args=(study, root), daemon=True)
         self._thread.start()
 
-    def next(self) -> tuple[str, Scores]:
+    def next(self) -> tuple[str, PeriodScores]:
         """Wait for the next continual period's checkpoint and score it: its label, and the means so far over all the
         periods that are seen. Raises what ended the training."""
         while True:
@@ -85,12 +85,12 @@ class Trial:
                 time.sleep(POLL_S)
 
 
-def scores(made: Plan) -> dict[str, Scores]:
+def scores(made: Plan) -> dict[str, PeriodScores]:
     """Backward, in-distribution and forward means of every continual method of a study, over the cells it has."""
     summary = summarize([collect.study_result(made)], conventions.named())
     rows = summary[(summary["source"] == "") & ~summary["is_oracle"]]
     columns = ("method", "backward", "in_distribution", "forward")
-    return {name: Scores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
+    return {name: PeriodScores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
 
 
 def complete(made: Plan) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ticlm.platform.analysis.numbers import count
-from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, Tally, counted, tallies
+from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, counted, tallies
 from ticlm.platform.report.figures.save import STYLE, save, slug
 from ticlm.platform.report.palette import APART
 from ticlm.platform.report.scales import ticks
@@ -37,7 +37,7 @@ def example_figures(found: CountedExamples) -> Iterator[tuple[str, Figure]]:
             yield f"examples-{slug(found.id, tally.name)}", _figure(found.id, tally)
 
 
-def _figure(of: str, tally: Tally) -> Figure:
+def _figure(of: str, tally: CountTable) -> Figure:
     """Counts by period, a bar's parts being classes, and beside it the classes over all periods."""
     from matplotlib.figure import Figure
 
@@ -50,7 +50,7 @@ def _figure(of: str, tally: Tally) -> Figure:
     return figure
 
 
-def _over_time(axes: Axes, whole: Tally) -> None:
+def _over_time(axes: Axes, whole: CountTable) -> None:
     tally = whole.at_most(STACKED)
     below = np.zeros(len(tally.periods))
     for place, (kind, counts) in enumerate(zip(tally.classes, tally.counts)):
@@ -63,7 +63,7 @@ def _over_time(axes: Axes, whole: Tally) -> None:
         axes.legend(fontsize=6, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
 
 
-def _distribution(axes: Axes, whole: Tally) -> None:
+def _distribution(axes: Axes, whole: CountTable) -> None:
     tally = whole if whole.is_ordered else whole.at_most(LISTED)
     total = tally.total
     axes.bar(range(len(total)), total, 0.85, color=APART[0])

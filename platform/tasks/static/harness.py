@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.static import files as taskfile
-from ticlm.platform.tasks.static.harness_model import NO_NUMBER, Asked
+from ticlm.platform.tasks.static.harness_model import NO_NUMBER, HarnessModel
 from ticlm.platform.tasks.static.harness_task import Judge, config
 from ticlm.platform.tasks.static.part import Part
 
@@ -31,7 +31,7 @@ logging.getLogger("lm_eval").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)
-class Found:
+class PartResult:
     """What came of one part: the share of right answers of `n`, its standard error, what a blind choice would get, and
     how many questions were left out, by reason."""
 
@@ -44,9 +44,9 @@ class Found:
     """Questions that lost their beginning because they do not fit the model's window."""
 
 
-def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) -> Found:
+def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) -> PartResult:
     """Ask a part's questions. InputError where its file or its name is wrong."""
-    model = Asked(answerer)
+    model = HarnessModel(answerer)
     if part.file is None:
         return _named(part, model, max_examples)
     file = taskfile.read(part, files)
@@ -54,9 +54,9 @@ def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) 
     task = lm_eval_task.ConfigurableTask(config=config(part, file, judged))
     results = _evaluated({part.name: task}, part, model, max_examples)["results"][part.name]
     if judged.left_out[f"an answer {NO_NUMBER}"] or model.lost == NO_NUMBER:
-        return Found(0.0, None, 0.0, 0, {NOT_A_NUMBER: len(judged.right) + judged.left_out.total()})
+        return PartResult(0.0, None, 0.0, 0, {NOT_A_NUMBER: len(judged.right) + judged.left_out.total()})
     right = np.array(judged.right, np.float64)
-    return Found(
+    return PartResult(
         accuracy=float(right.mean()) if len(right) else 0.0,
         stderr=_stderr(results.get("acc_stderr,none")),
         chance=float(np.mean(judged.chance)) if judged.chance else 0.0,
@@ -66,7 +66,7 @@ def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) 
     )
 
 
-def _named(part: Part, model: Asked, max_examples: int | None) -> Found:
+def _named(part: Part, model: HarnessModel, max_examples: int | None) -> PartResult:
     """A task, or a group of tasks with a mean of its own, by its name in the harness."""
     try:
         loaded = known().load([part.harness])
@@ -83,7 +83,7 @@ def _named(part: Part, model: Asked, max_examples: int | None) -> Found:
         raise InputError(f"task {part.name}: {part.harness} has an answer {model.lost}, which it cannot leave out")
     sizes = {name: whole["n-samples"][name]["effective"] for name in loaded["tasks"]}
     chances = [_chance(task, max_examples) for task in loaded["tasks"].values()]
-    return Found(
+    return PartResult(
         accuracy=float(values[key]),
         stderr=_stderr(values.get(f"{part.metric}_stderr,{key.partition(',')[2]}")),
         chance=float(np.average(chances, weights=list(sizes.values()))),
@@ -101,7 +101,7 @@ def known() -> TaskManager:
 def _evaluated(
     tasks: Mapping[str, Any],
     part: Part,
-    model: Asked,
+    model: HarnessModel,
     max_examples: int | None,
     groups: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Said(tuple[float, bool]):
         return said
 
 
-class Asked(LM):  # type: ignore[misc]
+class HarnessModel(LM):  # type: ignore[misc]
     """An Answerer as a model of the harness."""
 
     def __init__(self, answerer: Answerer) -> None:
