@@ -76,7 +76,7 @@ def compare(units: Sequence[CheckpointWork], runs: int, on_ray: bool) -> None:
             expected = len(units) if side is sides["a load per checkpoint"] else len(apart)
             assert len(loads) == expected, f"{name}: {len(loads)} loads, expected {expected}"
         assert values[0] == values[1], "both sides must come to the same numbers"
-    told(took, len(apart), "CPU")
+    describe(took, len(apart), "CPU")
     print(f"model loads: {len(units)} = checkpoints; on the other side {len(apart)} = cells")
     if on_ray:
         _on_ray(units, runs, len(apart))
@@ -90,7 +90,7 @@ def _on_ray(units: Sequence[CheckpointWork], runs: int, cells: int) -> None:
     for _ in range(runs):
         for count in (1, 2):
             took.setdefault(f"Ray, {count} evaluator(s), first cell to last", []).append(_span_on_ray(units, count))
-    told(took, cells - 1, "wall")
+    describe(took, cells - 1, "wall")
     ray.shutdown()
 
 
@@ -101,7 +101,7 @@ def _span_on_ray(units: Sequence[CheckpointWork], count: int) -> float:
     return moments[-1] - moments[0]
 
 
-def told(took: dict[str, list[float]], cells: int, clock: str) -> None:
+def describe(took: dict[str, list[float]], cells: int, clock: str) -> None:
     base = median(next(iter(took.values())))
     for name, seconds in took.items():
         print(

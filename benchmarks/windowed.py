@@ -146,7 +146,7 @@ def compare(root: Path) -> None:
     for variant in VARIANTS:
         periods = Corpus.open(str(root / f"corpora/posts-{variant}@1")).periods.values()
         tokens = sum(period.splits["train"].tokens for period in periods)
-        lost = [d for period in periods for d in period.census.deduplication if d.split == "train"]
+        lost = [d for period in periods for d in period.accounting.deduplication if d.split == "train"]
         gone = sum(d.documents_dropped for d in lost)
         print(f"{variant}: {tokens:,} train tokens; {gone} of {sum(d.documents for d in lost)} documents repeat others")
     tables = {v: pd.read_csv(root / f"reports/posts-{v}/summary.csv", keep_default_na=False) for v in VARIANTS}

@@ -64,23 +64,23 @@ class Continual(Settings):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         return self
 
-    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
-        yield horizon.first()
-        previous = horizon.start
-        for label in horizon.later:
-            self._check_reads(previous, label, horizon)
+    def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
+        yield timeline.first()
+        previous = timeline.start
+        for label in timeline.later:
+            self._check_reads(previous, label, timeline)
             yield RoundRequest(
                 period=label,
                 start="previous",
-                mixture=self.replay.draw(horizon.seen(label), horizon.budget(None)),
-                index=horizon.continual.index(label),
+                mixture=self.replay.draw(timeline.seen(label), timeline.budget(None)),
+                index=timeline.continual.index(label),
                 previous=previous,
             )
             previous = label
 
-    def _check_reads(self, previous: str, label: str, horizon: MethodTimeline) -> None:
+    def _check_reads(self, previous: str, label: str, timeline: MethodTimeline) -> None:
         if previous in self.replay.expired:
-            before, now = horizon.sources[previous], horizon.sources[label]
+            before, now = timeline.sources[previous], timeline.sources[label]
             if any(penalty.reads(before, now) == before for penalty in self.penalties):
                 where = f"methods.{self.name}: a penalty of the round at {label}"
                 raise InputError(f"{where} reads {previous}, which replay.expired names as no longer there")
@@ -99,12 +99,12 @@ class Joint(Continual):
             raise ValueError(f"{self.name}: replay has no meaning in a joint round, which draws all periods at once")
         return self
 
-    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
-        yield horizon.first()
-        last = horizon.later[-1]
-        tokens = horizon.budget(None) * len(horizon.later)
-        mixture = Mixture.of(allot(tokens, {horizon.sources[label]: 1 for label in horizon.later}))
-        yield RoundRequest(period=last, start="previous", mixture=mixture, previous=horizon.start)
+    def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
+        yield timeline.first()
+        last = timeline.later[-1]
+        tokens = timeline.budget(None) * len(timeline.later)
+        mixture = Mixture.of(allot(tokens, {timeline.sources[label]: 1 for label in timeline.later}))
+        yield RoundRequest(period=last, start="previous", mixture=mixture, previous=timeline.start)
 
 
 class OracleSeries(Settings):
@@ -124,10 +124,10 @@ class OracleSeries(Settings):
             raise ValueError("an Oracle series needs cutoffs: the periods at which to train from scratch")
         return self
 
-    def legs(self, horizon: MethodTimeline) -> Iterator[RoundRequest]:
-        for cutoff in sorted(self.cutoffs, key=horizon.labels.index):
-            tokens = horizon.initial + horizon.budget_upto(cutoff, self.continual_tokens)
-            mixture = Mixture.of(allot(tokens, dict.fromkeys(horizon.seen(cutoff), 1)))
+    def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
+        for cutoff in sorted(self.cutoffs, key=timeline.labels.index):
+            tokens = timeline.initial + timeline.budget_upto(cutoff, self.continual_tokens)
+            mixture = Mixture.of(allot(tokens, dict.fromkeys(timeline.seen(cutoff), 1)))
             yield RoundRequest(period=cutoff, start="scratch", mixture=mixture, initial=True)
 
 

@@ -16,21 +16,23 @@ class Warmup(Schedule):
     max_rate: float = Field(1e-4, gt=0)
     warmup_steps: int = Field(50, ge=0)
 
-    def peak(self, place: RoundPosition) -> float:
-        """The rate that the warm-up of the round at `place` leads to."""
+    def peak(self, position: RoundPosition) -> float:
+        """The rate that the warm-up of the round at `position` leads to."""
         return self.max_rate
 
-    def rate(self, step: int, place: RoundPosition) -> float:
+    def rate(self, step: int, position: RoundPosition) -> float:
         if step < self.warmup_steps:
-            return self.peak(place) * (step + 1) / self.warmup_steps
-        return self.after_warmup(step, place)
+            return self.peak(position) * (step + 1) / self.warmup_steps
+        return self.after_warmup(step, position)
 
-    def after_warmup(self, step: int, place: RoundPosition) -> float:
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
         raise NotImplementedError
 
-    def check(self, place: RoundPosition) -> None:
-        if self.warmup_steps >= place.steps:
-            raise ValueError(f"warmup_steps must be below the {place.steps} steps of a round, got {self.warmup_steps}")
+    def check(self, position: RoundPosition) -> None:
+        if self.warmup_steps >= position.steps:
+            raise ValueError(
+                f"warmup_steps must be below the {position.steps} steps of a round, got {self.warmup_steps}"
+            )
 
 
 class Constant(Warmup):
@@ -38,7 +40,7 @@ class Constant(Warmup):
 
     kind: Literal["constant"] = "constant"
 
-    def after_warmup(self, step: int, place: RoundPosition) -> float:
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
         return self.max_rate
 
 
@@ -48,8 +50,8 @@ class Linear(Warmup):
     kind: Literal["linear"] = "linear"
     end_rate: float = Field(3e-5, ge=0)
 
-    def after_warmup(self, step: int, place: RoundPosition) -> float:
-        progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
+        progress = (step - self.warmup_steps) / (position.steps - self.warmup_steps)
         return self.max_rate + progress * (self.end_rate - self.max_rate)
 
 
@@ -59,9 +61,9 @@ class WarmupCosine(Warmup):
     kind: Literal["cosine"] = "cosine"
     end_rate: float = Field(3e-5, ge=0)
 
-    def after_warmup(self, step: int, place: RoundPosition) -> float:
-        progress = (step - self.warmup_steps) / (place.steps - self.warmup_steps)
-        return self.end_rate + 0.5 * (1 + math.cos(math.pi * progress)) * (self.peak(place) - self.end_rate)
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
+        progress = (step - self.warmup_steps) / (position.steps - self.warmup_steps)
+        return self.end_rate + 0.5 * (1 + math.cos(math.pi * progress)) * (self.peak(position) - self.end_rate)
 
 
 class AutoregressiveCosine(WarmupCosine):
@@ -72,8 +74,8 @@ class AutoregressiveCosine(WarmupCosine):
     kind: Literal["autoregressive-cosine"] = "autoregressive-cosine"  # type: ignore[assignment]
     max_rate: float = Field(3e-4, gt=0)
 
-    def peak(self, place: RoundPosition) -> float:
-        i = place.index
+    def peak(self, position: RoundPosition) -> float:
+        i = position.index
         return self.end_rate + 0.5 * (1 + math.cos(math.pi * i / (i + 1))) * (self.max_rate - self.end_rate)
 
 
@@ -90,22 +92,22 @@ class CyclicRsqrt(Warmup):
         """The rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""
         return self.end_rate + (self.max_rate - self.end_rate) * math.sqrt(self.warmup_steps / step)
 
-    def before(self, place: RoundPosition) -> int:
-        """Steps of the trajectory before the round at `place`."""
+    def before(self, position: RoundPosition) -> int:
+        """Steps of the trajectory before the round at `position`."""
         return 0
 
-    def after_warmup(self, step: int, place: RoundPosition) -> float:
-        before = self.before(place)
-        cooldown = place.steps - self.cooldown_steps
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
+        before = self.before(position)
+        cooldown = position.steps - self.cooldown_steps
         if step < cooldown:
             return self.trajectory(before + step)
-        left = (place.steps - step) / self.cooldown_steps
+        left = (position.steps - step) / self.cooldown_steps
         return self.end_rate + left * (self.trajectory(before + cooldown) - self.end_rate)
 
-    def check(self, place: RoundPosition) -> None:
-        if self.warmup_steps + self.cooldown_steps >= place.steps:
+    def check(self, position: RoundPosition) -> None:
+        if self.warmup_steps + self.cooldown_steps >= position.steps:
             raise ValueError(
-                f"warmup_steps and cooldown_steps must be below the {place.steps} steps of a round together, "
+                f"warmup_steps and cooldown_steps must be below the {position.steps} steps of a round together, "
                 f"got {self.warmup_steps} and {self.cooldown_steps}"
             )
 
@@ -116,11 +118,11 @@ class Rsqrt(CyclicRsqrt):
 
     kind: Literal["rsqrt"] = "rsqrt"  # type: ignore[assignment]
 
-    def before(self, place: RoundPosition) -> int:
-        return place.steps_before
+    def before(self, position: RoundPosition) -> int:
+        return position.steps_before
 
-    def rate(self, step: int, place: RoundPosition) -> float:
-        if step >= self.warmup_steps or place.steps_before == 0:
-            return super().rate(step, place)
-        target = self.trajectory(place.steps_before + self.warmup_steps)
+    def rate(self, step: int, position: RoundPosition) -> float:
+        if step >= self.warmup_steps or position.steps_before == 0:
+            return super().rate(step, position)
+        target = self.trajectory(position.steps_before + self.warmup_steps)
         return self.end_rate + (target - self.end_rate) * (step + 1) / self.warmup_steps

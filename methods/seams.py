@@ -27,11 +27,11 @@ class RoundPosition(Settings):
 
 
 class Schedule(Settings):
-    def rate(self, step: int, place: RoundPosition) -> float:
-        """Learning rate of optimizer step `step` (from 0) of the round at `place`."""
+    def rate(self, step: int, position: RoundPosition) -> float:
+        """Learning rate of optimizer step `step` (from 0) of the round at `position`."""
         raise NotImplementedError
 
-    def check(self, place: RoundPosition) -> None:
+    def check(self, position: RoundPosition) -> None:
         """Raise ValueError where a round of this length makes no sense for the schedule."""
 
 
@@ -87,14 +87,15 @@ class Context:
     teacher: Callable[[Imported | None], nn.Module]
     batches: Callable[[int], Iterator[Mapping[str, Tensor]]]
     backward: Callable[[Mapping[str, Tensor], bool], None]
-    place: RoundPosition
+    position: RoundPosition
     rank: int
     world: int
     resuming: bool = False
 
 
 class Imported(Settings):
-    """A model from outside, in a Hugging Face folder; `as_of` names the last period it has seen, or says `outside` when
+    """A model from outside, in a Hugging Face folder; `as_of` names the last period it has seen, or says
+    `external_inputs` when
     that is not known. `sha256` is filled in by the plan: the path is no identity."""
 
     path: str

@@ -228,8 +228,8 @@ def forks(
     own that has loaded everything already; says how each ended (exit code, or minus a signal) and what it returned."""
     import cloudpickle
 
-    script = Path(__file__).with_name("forks.py")
-    tests = str(script.parent)
+    script = Path(__file__).parent / "support/forks.py"
+    tests = str(Path(__file__).parent)
     quiet = {
         "OMP_NUM_THREADS": "1",
         "OMP_WAIT_POLICY": "PASSIVE",

@@ -53,7 +53,9 @@ class Space:
                 raise InputError(f"the space {self.name}: point {number} changes nothing; give a setting and its value")
             if point in self.points[: number - 1]:
                 first = self.points.index(point) + 1
-                raise InputError(f"the space {self.name}: points {first} and {number} are the same: {self.told(point)}")
+                raise InputError(
+                    f"the space {self.name}: points {first} and {number} are the same: {self.describe(point)}"
+                )
         changes.check_paths(self.domains, f"the space {self.name}: domains")
         _ = self.identity  # refuses what has none
 
@@ -87,9 +89,9 @@ class Space:
         text, exact = self._text(point)
         return text if exact and self._texts[text] <= 1 else f"{text}-{fingerprint(changes.canonical(point))[:6]}"
 
-    def told(self, point: Mapping[str, Any]) -> str:
+    def describe(self, point: Mapping[str, Any]) -> str:
         """The point for people: `max_rate 1e-4, weight_decay 0.01`."""
-        return ", ".join(wording.told(name, value) for name, value in self._named(point))
+        return ", ".join(wording.describe(name, value) for name, value in self._named(point))
 
     @property
     def identity(self) -> str:

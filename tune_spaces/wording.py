@@ -43,11 +43,11 @@ def labelled(name: str, value: Any) -> tuple[str, bool]:
     return f"{_plain(name)}-{text}", exact
 
 
-def told(name: str, value: Any) -> str:
+def describe(name: str, value: Any) -> str:
     """`max_rate 1e-4`; a mapping's kind, and what else it says in brackets."""
     if not isinstance(value, Mapping):
         return f"{name} {_told(value)}"
-    others = ", ".join(told(key, item) for key, item in value.items() if key != "kind")
+    others = ", ".join(describe(key, item) for key, item in value.items() if key != "kind")
     kind = [str(value["kind"])] if "kind" in value else []
     return " ".join([name, *kind, *([f"({others})"] if others else [])])
 
@@ -84,7 +84,7 @@ def _told(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(_told, value))}]"
         case Mapping():
-            return "{" + ", ".join(told(key, item) for key, item in value.items()) + "}"
+            return "{" + ", ".join(describe(key, item) for key, item in value.items()) + "}"
     return str(value)
 
 

@@ -254,7 +254,7 @@ class _Build:
             calendar=self.recipe.calendar,
             tokenizer=tokenizer,
             recipe=self.recipe.identity,
-            outside=self.recipe.outside,
+            external_inputs=self.recipe.external_inputs,
             sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
         )
         self.store.create(INFO, info.model_dump_json(indent=1).encode())

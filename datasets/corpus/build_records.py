@@ -100,7 +100,7 @@ def unread(recipe: CorpusRecipe, done: Sequence[BuildRecord]) -> Unread:
             fresh.append(entry)
             again.append(entry.path)
     left = {
-        "of months outside the calendar": recipe.reader.outside(calendar),
+        "of months outside the calendar": recipe.reader.count_outside(calendar),
         "of global shards that are not used": unused,
     }
     return Unread(fresh, again, {reason: count for reason, count in left.items() if count})

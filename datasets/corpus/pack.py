@@ -21,7 +21,7 @@ from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.staging import SPLITS, DocumentCounts
 from ticlm.datasets.corpus.tokenize import Stream
 from ticlm.datasets.dedup.settings import DUPLICATE
-from ticlm.platform.core.accounting import Census, Deduplication, Host, Lineage, Overlap, Step
+from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, ShardFile, SplitManifest
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.mixture import Split
@@ -76,7 +76,7 @@ def pack(store: Store, info: CorpusInfo, seed: int, held_out: HeldOut, bundle: B
             documents=sum(s.documents for s in sections),
             bytes=sum(s.bytes for s in sections),
         )
-    census = _census(bundle)
+    accounting = _accounting(bundle)
     dropped = Counter(bundle.tally.dropped)
     dropped.update({DUPLICATE: sum(d.documents_dropped for d in bundle.deduplication), TAIL: tails, BEYOND: beyond})
     manifest = PeriodManifest(
@@ -84,14 +84,14 @@ def pack(store: Store, info: CorpusInfo, seed: int, held_out: HeldOut, bundle: B
         splits=splits,
         dropped={reason: count for reason, count in sorted(dropped.items()) if count},
         read=bundle.tally.read,
-        census=census,
+        accounting=accounting,
         lineage=bundle.lineage,
     )
     attempt.publish(manifest.model_dump(mode="json"))
     return manifest
 
 
-def _census(bundle: Bundle) -> Census:
+def _accounting(bundle: Bundle) -> Accounting:
     steps = bundle.tally.steps
     if found := bundle.deduplication:
         dropped = sum(split.documents_dropped for split in found)
@@ -113,7 +113,7 @@ def _census(bundle: Bundle) -> Census:
         Host(name=name, documents=sum(h.documents for h in same), tokens=sum(h.tokens for h in same))
         for name, same in hosts.items()
     ]
-    return Census(
+    return Accounting(
         steps=steps,
         tokens=sum(section.tokens for section in train),
         subsets=dict(sorted(subsets.items())),

@@ -36,7 +36,7 @@ class DocumentReader(Protocol):
 
     def inputs(self, calendar: Calendar) -> list[Input]: ...
 
-    def outside(self, calendar: Calendar) -> int:
+    def count_outside(self, calendar: Calendar) -> int:
         """How many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
 
     def pieces(self, entry: Input) -> list[Piece]: ...
@@ -61,7 +61,7 @@ class WorldReader:
     def inputs(self, calendar: Calendar) -> list[Input]:
         return [Input(path=f"synthetic/{label}", size=0, stamp="") for label in calendar.timeline().labels]
 
-    def outside(self, calendar: Calendar) -> int:
+    def count_outside(self, calendar: Calendar) -> int:
         return 0
 
     def pieces(self, entry: Input) -> list[Piece]:
@@ -154,9 +154,11 @@ class CorpusRecipe(Settings):
         return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))
 
     @property
-    def outside(self) -> tuple[str, ...]:
+    def external_inputs(self) -> tuple[str, ...]:
         """One line for each thing from outside the timeline that chooses text."""
-        return tuple(line for line in (getattr(step, "outside", None) for step in self.filters) if line is not None)
+        return tuple(
+            line for line in (getattr(step, "external_inputs", None) for step in self.filters) if line is not None
+        )
 
     def position(self, label: str) -> int:
         """The position of a period in the timeline, wherever that ends; where it has no start, that of its month."""

@@ -121,7 +121,7 @@ def _about(info: CorpusInfo) -> list[str]:
         f"tokenizer: {info.tokenizer.name}, {info.tokenizer.vocab_size:,} tokens, {origin}",
         f"rows: {', '.join(f'{column.name} of {column.length}' for column in info.columns)}",
     ]
-    lines += [f"from outside: {line}" for line in info.outside]
+    lines += [f"from outside: {line}" for line in info.external_inputs]
     if info.sources:
         lines.append(f"sources: {', '.join(source or '(none)' for source in info.sources)}")
     return lines

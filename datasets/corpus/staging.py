@@ -1,6 +1,7 @@
 """Staging: what was read lies on the store in sorted runs, until the periods it belongs to are built.
 
-A document's place among those of its period is a hash (`CorpusRecipe.place_in_order`), and every run is sorted by it. So a
+A document's place among those of its period is a hash (`CorpusRecipe.place_in_order`), and every run is sorted by
+it. So a
 stretch of the order can be collected from all runs with a bounded amount of memory, and what it holds depends neither
 on who read what nor on when.
 """

@@ -65,7 +65,7 @@ class Totals(Settings):
         dropped = _sum([manifest.dropped for manifest in manifests])
         tokens_left = {reason: dropped.pop(reason) for reason in TOKEN_REASONS if reason in dropped}
         splits = _splits(manifests)
-        census = [manifest.census for manifest in manifests]
+        accounting = [manifest.accounting for manifest in manifests]
         return Totals(
             periods=len(manifests),
             read=sum(manifest.read for manifest in manifests),
@@ -73,13 +73,13 @@ class Totals(Settings):
             dropped=dict(sorted(dropped.items())),
             tokens_left=tokens_left,
             splits=splits,
-            steps=Step.sum([one.steps for one in census]),
-            through_steps=_through([one.steps for one in census if one.steps]),
-            tokens=sum(one.tokens for one in census),
-            subsets=_sum([one.subsets for one in census]),
-            hosts=_hosts([host for one in census for host in one.hosts]),
-            deduplication=_deduplication([found for one in census for found in one.deduplication]),
-            overlap=_overlap([found for one in census for found in one.overlap]),
+            steps=Step.sum([one.steps for one in accounting]),
+            through_steps=_through([one.steps for one in accounting if one.steps]),
+            tokens=sum(one.tokens for one in accounting),
+            subsets=_sum([one.subsets for one in accounting]),
+            hosts=_hosts([host for one in accounting for host in one.hosts]),
+            deduplication=_deduplication([found for one in accounting for found in one.deduplication]),
+            overlap=_overlap([found for one in accounting for found in one.overlap]),
         )
 
 

@@ -94,7 +94,7 @@ def build(benchmark: ExampleSetRecipe, root: str, progress: Callable[[str], None
             name=benchmark.name,
             version=benchmark.version,
             recipe=benchmark.identity,
-            outside=() if benchmark.nouns is None else (benchmark.nouns.outside,),
+            external_inputs=() if benchmark.nouns is None else (benchmark.nouns.external_inputs,),
         )
         if not Examples(store, info).periods:  # of a first build that came to nothing
             store.remove(INFO)

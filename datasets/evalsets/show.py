@@ -24,7 +24,7 @@ def overview(examples: Examples, period: str | None = None) -> Group:
     out; it fits 100 columns."""
     manifests = _chosen(examples, period)
     parts = [titled(examples.info.id, _periods(manifests)), *_statistics(manifests)]
-    lines = [f"{line}, from outside the timeline" for line in examples.info.outside]
+    lines = [f"{line}, from outside the timeline" for line in examples.info.external_inputs]
     steps = Step.sum([manifest.steps for manifest in manifests.values()])
     if period is None:
         steps = (*(step for record in builds(examples.store)[-1:] for step in record.steps), *steps)

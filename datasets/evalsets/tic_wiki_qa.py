@@ -145,7 +145,7 @@ class WikiQuestions(Settings):
 
 def _key(step: WikiStep, older: Statements, newer: Statements) -> str:
     """Names what is staged of a period, so that nothing is taken of other dumps, or of other buckets."""
-    return f"{step.period.label}-{hash64(' '.join((step.buckets.folder, older.told, newer.told))):016x}"
+    return f"{step.period.label}-{hash64(' '.join((step.buckets.folder, older.info_path, newer.info_path))):016x}"
 
 
 def _groups(buckets: Buckets) -> list[cloze.Work]:

@@ -36,7 +36,8 @@ class PeriodDraft:
 
 @dataclass
 class BuildContext:
-    """Handed to a ExampleSetBuilder. What it puts below `folder` stays until the build is done, so that one that was killed can go
+    """Handed to a ExampleSetBuilder. What it puts below `folder` stays until the build is done, so that one that
+    was killed can go
     on with it; what is in there was made with the same settings, though perhaps of fewer inputs."""
 
     store: Store

@@ -53,7 +53,7 @@ class ProperNouns(Settings):
         return self._digest, self.tags
 
     @property
-    def outside(self) -> str:
+    def external_inputs(self) -> str:
         meta = json.loads((self._folder / "meta.json").read_text())
         return f"proper nouns by {meta.get('lang', '')}_{meta.get('name', '')} {meta.get('version', '')}"
 

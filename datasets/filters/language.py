@@ -43,7 +43,7 @@ class Language(Settings):
         return self.model_copy(update={"model": None, "as_of": None}), _digest(self.model)
 
     @property
-    def outside(self) -> str:
+    def external_inputs(self) -> str:
         """The model comes from outside the timeline."""
         known = self.as_of or (BUNDLED_AS_OF if self.model is None else "an unknown time")
         return f"language model {self.model or BUNDLED}, as of {known}"

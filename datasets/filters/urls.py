@@ -42,7 +42,7 @@ class BannedHosts(Settings):
         return self.model_copy(update={"hosts": "", "as_of": None}), digest(self.hosts)
 
     @property
-    def outside(self) -> str:
+    def external_inputs(self) -> str:
         return f"list of hosts {self.hosts}, as of {self.as_of or 'an unknown time'}"
 
     def __call__(self, document: Document) -> Document | str:
@@ -70,7 +70,7 @@ class UrlWords(Settings):
         return self.model_copy(update={"words": "", "as_of": None}), digest(self.words)
 
     @property
-    def outside(self) -> str:
+    def external_inputs(self) -> str:
         return f"list of words {self.words}, as of {self.as_of or 'an unknown time'}"
 
     def __call__(self, document: Document) -> Document | str:

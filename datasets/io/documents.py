@@ -124,7 +124,7 @@ class FileDocuments(Settings):
         found = listing.files(self.paths, records.SUFFIXES)
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
-    def outside(self, calendar: Calendar) -> int:
+    def count_outside(self, calendar: Calendar) -> int:
         """What time an input holds is not known before it is read."""
         return 0
 

@@ -39,7 +39,7 @@ class HubDocuments(Settings):
         where = "/".join(part for part in (self.path, self.name, self.split) if part)
         return [Input(path=f"{where}#{i:05d}-of-{shards:05d}", size=0, stamp=stamp) for i in range(shards)]
 
-    def outside(self, calendar: Calendar) -> int:
+    def count_outside(self, calendar: Calendar) -> int:
         """What time an input holds is not known before it is read."""
         return 0
 

@@ -46,7 +46,7 @@ class QuestionsByMonth:
     def of(site: BuildContext, asking: QuestionRules, name: str) -> QuestionsByMonth:
         """Read the tables, join them, ask; what was staged before stays. InputError where a table is missing, or there
         twice."""
-        told = {entry.path: dumps.told(entry.path) for entry in site.inputs}
+        told = {entry.path: dumps.describe(entry.path) for entry in site.inputs}
         if None not in told.values():  # names tell before hours of reading do
             _check([(path, table) for path, table in told.items() if table], asking)
         pieces = [piece for entry in site.inputs for piece in dumps.pieces(entry)]

@@ -41,7 +41,7 @@ def table_of(name: str) -> Table | None:
     return next((table for table in TABLES if found and table == found[1]), None)
 
 
-def told(path: str) -> Table | None:
+def describe(path: str) -> Table | None:
     """The table in an input, as far as its name tells: None for the archive of a whole site."""
     return table_of(path[:-3] + ".xml" if path.endswith(".7z") else path)
 
@@ -51,7 +51,7 @@ def inputs(paths: Sequence[str]) -> list[Input]:
     found = [
         Input(path=path, size=size, stamp=stamp)
         for path, size, stamp in listing.files(paths, SUFFIXES, "examples.paths")
-        if told(path) is not None or (path.endswith(".7z") and not _OTHER.search(path))
+        if describe(path) is not None or (path.endswith(".7z") and not _OTHER.search(path))
     ]
     if not found:
         raise InputError(

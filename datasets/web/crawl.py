@@ -65,7 +65,7 @@ class CrawlDocuments(Settings):
         """
         return [entry for entry in self._all() if self._within(entry, calendar)]
 
-    def outside(self, calendar: Calendar) -> int:
+    def count_outside(self, calendar: Calendar) -> int:
         """How many files `inputs` leaves out because their time lies outside the calendar."""
         return sum(not self._within(entry, calendar) for entry in self._all())
 

@@ -52,7 +52,7 @@ class Comparison:
     old: Snapshot
     new: Snapshot
     stage: WikiStage
-    told: tuple[SnapshotInfo, SnapshotInfo]
+    infos: tuple[SnapshotInfo, SnapshotInfo]
     """What the older and the newer one say of themselves."""
 
     @property
@@ -66,14 +66,14 @@ class Comparison:
 
     def url(self, page: int) -> str:
         """Where an article is found, whatever its title becomes; "" for a wiki that does not say where it is."""
-        base = self.told[1].base
+        base = self.infos[1].base
         return f"{base.rsplit('/', 1)[0]}?curid={page}" if base else ""
 
     def diffs(self, number: int, left: Counter[str]) -> Iterator[Diff]:
         """Every article of a bucket that can be compared; `left` counts the others. One bucket of paragraphs is in
         memory."""
-        self.stage.tidy(self.old, number, self.told[0].hidden)
-        self.stage.tidy(self.new, number, self.told[1].hidden, self.old)
+        self.stage.tidy(self.old, number, self.infos[0].hidden)
+        self.stage.tidy(self.new, number, self.infos[1].hidden, self.old)
         before = {one.id: one for one in self.stage.articles(self.old, number)}
         for article in self.stage.articles(self.new, number):
             old = before.pop(article.id, None)
@@ -90,7 +90,7 @@ class Comparison:
             else:
                 yield Diff(article.id, article.title, old is None, found)
         gone = sum(not one.lost for one in before.values())
-        left[LOST_NOW if self.told[1].broken else DELETED] += gone  # redirects, too, are no longer articles
+        left[LOST_NOW if self.infos[1].broken else DELETED] += gone  # redirects, too, are no longer articles
         left[UNKNOWN_BEFORE] += len(before) - gone
 
     def _incomparable(self, old: Article | None, new: Article) -> str:
@@ -98,14 +98,14 @@ class Comparison:
             return UNKNOWN_NOW
         if old is not None and old.lost:
             return UNKNOWN_BEFORE
-        return LOST_BEFORE if old is None and self.told[0].broken else ""
+        return LOST_BEFORE if old is None and self.infos[0].broken else ""
 
     def steps(self, found: int, left: Mapping[str, int]) -> tuple[Step, ...]:
         """What was read of both dumps, and how many pages of either could not be compared."""
         dropped = {why: count for why, count in sorted(left.items()) if count}
         return (
-            self.stage.step("older dump", self.old, self.told[0]),
-            self.stage.step("newer dump", self.new, self.told[1]),
+            self.stage.step("older dump", self.old, self.infos[0]),
+            self.stage.step("newer dump", self.new, self.infos[1]),
             Step(name="pages", read=found + sum(dropped.values()), dropped=dropped),
         )
 
@@ -134,7 +134,7 @@ def comparisons(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) ->
         unread = stage.unread([old, new, *ahead])
         for _ in site.each("dump files read", stage.read, unread):
             pass
-        yield Comparison(old, new, stage, (stage.told(old), stage.told(new)))
+        yield Comparison(old, new, stage, (stage.describe(old), stage.describe(new)))
         stage.let_go(old)
         stage.let_go_raw(new)
 

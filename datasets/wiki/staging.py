@@ -105,7 +105,7 @@ class WikiStage:
             told = {"hidden": about.hidden, "base": about.base, "counts": counts}
             self.store.write(self._told(reading.writer), json.dumps(told).encode())
 
-    def told(self, snapshot: Snapshot) -> SnapshotInfo:
+    def describe(self, snapshot: Snapshot) -> SnapshotInfo:
         """Of all files of a snapshot that was read."""
         every = [self.store.read_json(self._told(reading.writer)) for reading in self.readings(snapshot)]
         counts: Counter[str] = Counter()

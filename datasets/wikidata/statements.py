@@ -140,7 +140,7 @@ class Statements:
     properties: Mapping[str, str]
     steps: tuple[Step, ...]
     inputs: tuple[str, ...]
-    told: str
+    info_path: str
     """The file that says that all of it is staged."""
     broken: bool
     """Whether a file or a line could not be read: subjects that are not found may have been there."""
@@ -148,7 +148,7 @@ class Statements:
     def forget(self) -> None:
         """Remove what is staged; the dump would have to be read again."""
         store, folder = self.subjects.store, self.subjects.folder
-        store.remove(self.told)
+        store.remove(self.info_path)
         for writer in self.writers:
             store.remove(f"{folder}/{writer}.json")
             store.remove(f"{folder}/{writer}")
@@ -194,7 +194,7 @@ def staged(site: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statem
         properties=wikidata.known_properties() | {p: label for one in about for p, label in one["properties"].items()},
         steps=steps,
         inputs=tuple(entry.path for entry in entries),
-        told=told,
+        info_path=told,
         broken=any(reason in step.dropped for step in steps for reason in (BROKEN, UNREADABLE)),
     )
 

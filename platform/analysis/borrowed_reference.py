@@ -43,7 +43,8 @@ def renamed(
 def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
     """The study relative to the last published Oracle of its size, where it has no reference of its own and does not
     say that values are to be raw; only tasks that both have, with one metric and with periods in common. What was
-    scored on other texts, or cut by another tokenizer, should not share a name. A line in `outside` says what came of
+    scored on other texts, or cut by another tokenizer, should not share a name. A line in `external_inputs` says
+    what came of
     it."""
     import pandas as pd
 
@@ -66,7 +67,7 @@ def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
         study,
         cells=pd.concat([study.cells, borrowed.assign(method=name)], ignore_index=True),
         reference=(name, SEED, LAST),
-        outside=(*study.outside, f"{study.name}: {said}"),
+        external_inputs=(*study.external_inputs, f"{study.name}: {said}"),
     )
 
 
@@ -83,7 +84,7 @@ def _shared(study: StudyResult, theirs: StudyResult) -> list[str]:
 
 def _saying(study: StudyResult, why: str) -> StudyResult:
     line = f"{study.name}: values are raw, not relative to a published Oracle: {why}"
-    return dataclasses.replace(study, outside=(*study.outside, line))
+    return dataclasses.replace(study, external_inputs=(*study.external_inputs, line))
 
 
 def _check_metric(

@@ -55,11 +55,11 @@ def study_result(plan: Plan) -> StudyResult:
         rates=pd.DataFrame(_rates(plan)),
         reference=_reference(plan),
         target_tokens=_target(plan, first),
-        outside=tuple(plan.outside()),
+        external_inputs=tuple(plan.external_inputs()),
         missing=tuple(missing),
         is_raw=study.reference == "raw",
-        evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.elsewhere is not None},
-        splits={t.id: t.split if t.elsewhere is None else f"{t.elsewhere}/{t.split}" for t in tasks},
+        evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.data_source is not None},
+        splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
         metrics={t.id: TaskMetric(t.metric, t.higher_is_better) for t in tasks},
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
@@ -99,7 +99,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
             static += [_static_row(run, trained, task, found) for found in task.rows(mine)]
         else:
             rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
-    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.told()]
+    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.describe()]
     return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
 
 
@@ -126,7 +126,7 @@ class LeftOut:
                 counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
                 counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
 
-    def told(self) -> list[str]:
+    def describe(self) -> list[str]:
         """A line for each task and reason."""
         return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
 
@@ -204,7 +204,7 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
                     "seed": run.seed,
                     "period": label,
                     "step": before + step,
-                    "rate": spec.recipe.schedule.rate(step, spec.place),
+                    "rate": spec.recipe.schedule.rate(step, spec.position),
                 }
             before += spec.steps
 
@@ -215,17 +215,17 @@ def _text(plan: Plan) -> Iterator[PeriodText]:
     for label in plan.study.timeline.labels:
         manifest = plan.corpus.periods.get(label)
         if manifest is not None:
-            tokens, census = manifest.splits["train"].tokens, manifest.census
-            whole = census.tokens or tokens
-            shares = {name: count / whole for name, count in census.subsets.items() if name} if whole else {}
-            yield PeriodText(label, tokens, shares, census.overlap)
+            tokens, accounting = manifest.splits["train"].tokens, manifest.accounting
+            whole = accounting.tokens or tokens
+            shares = {name: count / whole for name, count in accounting.subsets.items() if name} if whole else {}
+            yield PeriodText(label, tokens, shares, accounting.overlap)
 
 
 def _examples(plan: Plan) -> Iterator[CountedExamples]:
     """Each set of examples that a task reads, once."""
     from ticlm.platform.core.examples import Examples
 
-    sets = [plan.data_of(task) for task in plan.study.evaluations if task.elsewhere is not None and task.on_examples]
+    sets = [plan.data_of(task) for task in plan.study.evaluations if task.data_source is not None and task.on_examples]
     for found in {data.info.id: data for data in sets if isinstance(data, Examples)}.values():
         yield counted(found)
 

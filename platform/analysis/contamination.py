@@ -82,7 +82,7 @@ class Contamination:
         total = {name: sum(getattr(overlap, name) for overlap in found) for name in counts}
         return Overlap(split=self.split, **total) if found else None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """All of it in one line."""
         loss = self.before.metric.name.replace("nll", "loss")
         said = f"{self.what} before and after the cleaning correlates: Pearson {signed(self.pearson, 4)}, "

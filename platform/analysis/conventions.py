@@ -63,7 +63,7 @@ class Convention(TransferRule):
             *(_within(mask, rows, columns, shape) for mask in (kept.backward, kept.in_distribution, kept.forward))
         )
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The convention in words, for a page."""
         said = [f"in-distribution is {RULES[self.id_rule]}" + ", and counts as backward too" * self.bwd_includes_id]
         said.append(f"a period is placed by its {self.period}")
@@ -107,12 +107,12 @@ class Preset(Settings):
         name = task.partition("@")[0].lower()
         return next((c for pattern, c in self.by_task.items() if fnmatchcase(name, pattern.lower())), self.default)
 
-    def told(self, tasks: Iterable[str]) -> list[str]:
+    def describe(self, tasks: Iterable[str]) -> list[str]:
         """A line for each convention that these tasks go by, naming them where there are several."""
         of: dict[Convention, list[str]] = {}
         for task in dict.fromkeys(filter(None, tasks)):
             of.setdefault(self.of(task), []).append(task)
-        return [f"{', '.join(names)}: {one.told()}" if len(of) > 1 else one.told() for one, names in of.items()]
+        return [f"{', '.join(names)}: {one.describe()}" if len(of) > 1 else one.describe() for one, names in of.items()]
 
 
 def named(name: str = "paper") -> Preset:

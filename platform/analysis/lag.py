@@ -75,7 +75,7 @@ def peaks(view: View, method: MethodView) -> list[Peak | None]:
     return found
 
 
-def told(found: Sequence[Peak | None]) -> str:
+def describe(found: Sequence[Peak | None]) -> str:
     """The median lag in words, and how much of it is bounded by the ends of the training."""
     known = [peak for peak in found if peak is not None]
     if not known:

@@ -61,7 +61,7 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     return whole, low, high
 
 
-def told(found: pd.DataFrame, most: int = 6) -> list[str]:
+def describe(found: pd.DataFrame, most: int = 6) -> list[str]:
     """A line for each difference, in the numbers of the table, where they are few; else none."""
     if len(found) > most:
         return []
@@ -69,7 +69,7 @@ def told(found: pd.DataFrame, most: int = 6) -> list[str]:
 
 
 def _told(row: dict[Any, Any]) -> str:
-    from ticlm.platform.analysis.numbers import HEADINGS, signed
+    from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
 
     what = f"{row['study']}, {TableColumn(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
     counted = quantity(TaskMetric(row["metric"]))

@@ -50,8 +50,8 @@ def studies(published: Published) -> tuple[StudyResult, ...]:
 def _with_counts(study: StudyResult, steps: Sequence[Step]) -> StudyResult:
     """The study with a line of what was read, and one for each reason why something was left out."""
     kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in steps)
-    outside = (*study.outside, f"imported: {kept}")
-    return dataclasses.replace(study, outside=outside, missing=(*_left_out(steps), *study.missing))
+    external_inputs = (*study.external_inputs, f"imported: {kept}")
+    return dataclasses.replace(study, external_inputs=external_inputs, missing=(*_left_out(steps), *study.missing))
 
 
 def _left_out(steps: Sequence[Step]) -> list[str]:
@@ -90,7 +90,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
         rates=pd.DataFrame(columns=["method", "seed", "period", "step", "rate"]),
         reference=(ORACLE, SEED, LAST) if has_last else None,
         target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
-        outside=(f"{name}: values as published with TiC-LM",),
+        external_inputs=(f"{name}: values as published with TiC-LM",),
         missing=(*missing, *said),
         metrics={one.task: ACCURACY for one in dated if one.metric == ACCURACY.name},
         evaluated_by_task={task: periods for task, periods in own.items() if periods != months},

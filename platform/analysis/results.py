@@ -105,7 +105,7 @@ class StudyResult:
     """Whether the study's settings ask for raw values, so that nobody else's model is its reference either."""
     metrics: Mapping[str, TaskMetric] = field(default_factory=dict)
     """By task (`name@version`); a log-loss, of which less is better, for those that are not named."""
-    outside: tuple[str, ...] = ()
+    external_inputs: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, with its as_of."""
     missing: tuple[str, ...] = ()
     """One line for each group of missing cells, and why; and for what tasks left out of their examples."""

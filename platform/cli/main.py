@@ -271,7 +271,7 @@ def choose(
         print(json.dumps(trialtable.as_json(trials), indent=1))
         return
     console().print(trialtable.table(trials, table, "on the periods of tuning", "on all periods"))
-    for line in selection.told(trials):
+    for line in selection.describe(trials):
         say(line)
 
 

@@ -106,7 +106,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         "methods": _alone(plan),
         "total": _row(plan, None, left, parameters, flops),
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
-        "outside": plan.outside(),
+        "outside": plan.external_inputs(),
         "notes": notes,
     }
 

@@ -31,12 +31,12 @@ def tell(results: Sequence[StudyResult], store: Store, preset: Preset, as_json: 
             write.write(results, Path(local), preset)
             store.upload(Path(local), folder)
     console().print(write.table(summary, results=results))
-    lines = [f"cells: {line}" for line in preset.told(summary["task"])]
+    lines = [f"cells: {line}" for line in preset.describe(summary["task"])]
     lines += [
         *write.contamination_lines(results),
-        *paired_bootstrap.told(paired_bootstrap.differences(results, preset)),
+        *paired_bootstrap.describe(paired_bootstrap.differences(results, preset)),
     ]
-    lines += [line for result in results for line in result.outside]
+    lines += [line for result in results for line in result.external_inputs]
     lines += [f"missing: {line}" for line in missing(results)]
     for line in lines:
         console().print(line)

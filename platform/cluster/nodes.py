@@ -20,15 +20,15 @@ class Notice:
     every POLL_S, so that asking costs nothing."""
 
     def __init__(self) -> None:
-        self.draining = self.told = False
+        self.draining = self.describe = False
         threading.Thread(target=self._poll, daemon=True).start()
 
     def given(self) -> bool:
         """True once; the next time, when the checkpoint that this called for is complete, Leaving is raised."""
-        if self.told:
+        if self.describe:
             raise Leaving("the node of a worker is being drained")
-        self.told = self.draining
-        return self.told
+        self.describe = self.draining
+        return self.describe
 
     def _poll(self) -> None:
         import ray

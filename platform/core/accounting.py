@@ -84,7 +84,7 @@ class Overlap(Settings):
     contained: int
 
 
-class Census(Settings):
+class Accounting(Settings):
     """`steps` in the order they were taken; `subsets` are train tokens by source of text; `hosts` of the train split,
     most tokens first (a host below one document in a thousand may be undercounted)."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
 
-from ticlm.platform.core.accounting import Census, Lineage
+from ticlm.platform.core.accounting import Accounting, Lineage
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Split
@@ -55,7 +55,7 @@ class CorpusInfo(Settings):
     sources: tuple[str, ...] | None = None
     """Sources of text, where eval and tune rows are cut per source and carry a `source` column (an index into this
     tuple is stored nowhere: the column holds the name)."""
-    outside: tuple[str, ...] = ()
+    external_inputs: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, beside the tokenizer, that chose the text."""
 
     @property
@@ -93,27 +93,28 @@ class PeriodManifest(Settings):
     splits: dict[Split, SplitManifest]
     dropped: dict[str, int] = Field(default_factory=dict)
     read: int = 0
-    census: Census = Census()
+    accounting: Accounting = Accounting()
     lineage: Lineage = Lineage()
 
 
 class Corpus:
     """A corpus on disk: its info, the manifests of its finished periods, and its rows.
 
-    With `until`, a view that ends with the period of this label: of later ones no file is opened, not even a record,
+    With `last_visible_period`, a view that ends with the period of this label: of later ones no file is opened, not
+    even a record,
     and asking for one raises FutureMonthError.
     """
 
-    def __init__(self, store: Store, info: CorpusInfo, until: str | None = None) -> None:
-        self.store, self.info, self.until = store, info, until
+    def __init__(self, store: Store, info: CorpusInfo, last_visible_period: str | None = None) -> None:
+        self.store, self.info, self.last_visible_period = store, info, last_visible_period
         self._periods: dict[str, tuple[PeriodManifest, str]] | None = None
 
     @staticmethod
-    def open(uri: str, until: str | None = None) -> Corpus:
+    def open(uri: str, last_visible_period: str | None = None) -> Corpus:
         """The corpus at a path or URI; InputError where there is none."""
         store = Store(uri)
         try:
-            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), until)
+            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: ticlm data build RECIPE") from None
         except ValueError as error:
@@ -130,12 +131,12 @@ class Corpus:
 
     def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
         if self._periods is None:
-            self._periods = finished(self.store, PeriodManifest, self.until)
+            self._periods = finished(self.store, PeriodManifest, self.last_visible_period)
         return self._periods
 
     def split(self, period: str, split: Split) -> SplitManifest:
         """The manifest of one split; InputError where it, or the period, was never built."""
-        splits = chosen(self._finished(), period, f"corpus {self.info.id}", self.until)[0].splits
+        splits = chosen(self._finished(), period, f"corpus {self.info.id}", self.last_visible_period)[0].splits
         if split not in splits:
             raise InputError(
                 f"period {period} of corpus {self.info.id} has no split {split}; it has {', '.join(splits)}"
@@ -164,12 +165,12 @@ class _OfPeriod(Protocol):
     def period(self) -> Period: ...
 
 
-def finished(store: Store, kind: type[M], until: str | None = None) -> dict[str, tuple[M, str]]:
+def finished(store: Store, kind: type[M], last_visible_period: str | None = None) -> dict[str, tuple[M, str]]:
     """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
     label, oldest first; of those that end after the period `until`, nothing is opened."""
     found: list[tuple[M, str]] = []
     for label in store.folders("periods"):
-        if is_later(label, until):
+        if is_later(label, last_visible_period):
             continue
         record = read_record(store, f"periods/{label}")
         if record is not None:
@@ -180,16 +181,17 @@ def finished(store: Store, kind: type[M], until: str | None = None) -> dict[str,
     return {spans[i].label: found[i] for i in order}
 
 
-def is_later(label: str, until: str | None) -> bool:
+def is_later(label: str, last_visible_period: str | None) -> bool:
     """Whether the period of this label ends after that of the label `until`."""
-    return until is not None and span(label)[1] > span(until)[1]
+    return last_visible_period is not None and span(label)[1] > span(last_visible_period)[1]
 
 
-def chosen(finished: Mapping[str, T], period: str, what: str, until: str | None = None) -> T:
-    """The one of this label; InputError where there is none, FutureMonthError where it is later than `until`."""
+def chosen(finished: Mapping[str, T], period: str, what: str, last_visible_period: str | None = None) -> T:
+    """The one of this label; InputError where there is none, FutureMonthError where it is later than
+    `last_visible_period`."""
     if period not in finished:
-        if until is not None and is_later(period, until):
-            raise FutureMonthError(f"{what}, seen", until, period)
+        if last_visible_period is not None and is_later(period, last_visible_period):
+            raise FutureMonthError(f"{what}, seen", last_visible_period, period)
         have = f"{next(iter(finished))} … {list(finished)[-1]} ({len(finished)})" if finished else "none"
         raise InputError(f"{what} has no period {period}; it has {have}")
     return finished[period]

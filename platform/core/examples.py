@@ -55,7 +55,7 @@ class ExamplesInfo(Settings):
     name: str
     version: str
     recipe: str
-    outside: tuple[str, ...] = ()
+    external_inputs: tuple[str, ...] = ()
     """One line for each thing from outside the timeline that chose or marked the examples, such as a tagger."""
 
     @property
@@ -86,19 +86,19 @@ class PeriodExamples(Settings):
 class Examples:
     """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
 
-    With `until`, a view that ends with the period of this label, as of a Corpus.
+    With `last_visible_period`, a view that ends with the period of this label, as of a Corpus.
     """
 
-    def __init__(self, store: Store, info: ExamplesInfo, until: str | None = None) -> None:
-        self.store, self.info, self.until = store, info, until
+    def __init__(self, store: Store, info: ExamplesInfo, last_visible_period: str | None = None) -> None:
+        self.store, self.info, self.last_visible_period = store, info, last_visible_period
         self._periods: dict[str, tuple[PeriodExamples, str]] | None = None
 
     @staticmethod
-    def open(uri: str, until: str | None = None) -> Examples:
+    def open(uri: str, last_visible_period: str | None = None) -> Examples:
         """The set at a path or URI; InputError where there is none."""
         store = Store(uri)
         try:
-            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), until)
+            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no examples there (no {INFO}); build them: ticlm data build RECIPE") from None
         except ValueError as error:
@@ -111,12 +111,12 @@ class Examples:
 
     def _finished(self) -> dict[str, tuple[PeriodExamples, str]]:
         if self._periods is None:
-            self._periods = finished(self.store, PeriodExamples, self.until)
+            self._periods = finished(self.store, PeriodExamples, self.last_visible_period)
         return self._periods
 
     def split(self, period: str, split: Subset) -> SubsetManifest:
         """The manifest of one subset; InputError where it, or the period, was never built."""
-        subsets = chosen(self._finished(), period, f"examples {self.info.id}", self.until)[0].subsets
+        subsets = chosen(self._finished(), period, f"examples {self.info.id}", self.last_visible_period)[0].subsets
         if split not in subsets:
             raise InputError(
                 f"period {period} of examples {self.info.id} has no subset {split}; it has {', '.join(subsets)}"

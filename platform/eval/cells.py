@@ -52,12 +52,12 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
 @dataclass(frozen=True)
 class TaskCells:
     """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs. Of data later than the
-    period `until`, where it is given, nothing may be opened."""
+    period `last_visible_period`, where it is given, nothing may be opened."""
 
     task: AnyTask
     data: str
     cells: tuple[tuple[str, str], ...]
-    until: str | None = None
+    last_visible_period: str | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _hashes(plan: Plan, task: Task) -> dict[str, str]:
 def _has_rows(plan: Plan, task: Task, label: str) -> bool:
     data = plan.data_of(task)
     rows = data.split(label, task.split).rows if label in data.periods else 0
-    if not rows and plan.study.evaluate.periods != "all" and task.elsewhere is None:
+    if not rows and plan.study.evaluate.periods != "all" and task.data_source is None:
         assert plan.corpus is not None
         raise InputError(
             f"evaluate.periods names {label}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
@@ -143,7 +143,10 @@ def units(plan: Plan) -> list[CheckpointWork]:
     resources = plan.study.resources
     found = []
     for weights, by_task in wanted.items():
-        asked = [TaskCells(tasks[id], places[id], tuple(c.items()), plan.study.until) for id, c in by_task.items()]
+        asked = [
+            TaskCells(tasks[id], places[id], tuple(c.items()), plan.study.last_visible_period)
+            for id, c in by_task.items()
+        ]
         jobs = left(plan.store, weights, asked)
         if jobs:
             found.append(
@@ -212,7 +215,7 @@ def _opened(job: TaskCells) -> Any:
     if isinstance(job.task, Static):
         return None
     kind = Examples if job.task.on_examples else Corpus
-    return kind.open(job.data, job.until)
+    return kind.open(job.data, job.last_visible_period)
 
 
 def _cells(answerer: Checkpoint, unit: CheckpointWork, job: TaskCells, data: Any, label: str, key: str) -> list[Cell]:

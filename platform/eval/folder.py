@@ -119,12 +119,12 @@ def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
         raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
     if isinstance(task, Static):
         return task.hashes(), ""
-    if task.elsewhere is None:
+    if task.data_source is None:
         raise InputError(
             f"evaluations.{task.name}: reads a study's own corpus; give kind: perplexity-on, and the corpus"
         )
     data: Corpus | Examples
-    data = _corpus(task, store, folder) if isinstance(task, PerplexityOn) else corpora.examples(task.elsewhere, store)
+    data = _corpus(task, store, folder) if isinstance(task, PerplexityOn) else corpora.examples(task.data_source, store)
     splits = {label: data.split(label, task.split) for label in data.periods}
     if not any(split.rows for split in splits.values()):
         raise InputError(f"evaluations.{task.name}: {data.info.id} has nothing in {task.split}")

@@ -85,9 +85,9 @@ def render(
         has_differences=apart is not None and bool(apart["difference"].notna().any()),
         has_text=any(study.text for study in drawn),
         contaminations=[
-            f"{one.study.name}, {one.name}: {one.told()}" for views in seen for one in contamination(views)
+            f"{one.study.name}, {one.name}: {one.describe()}" for views in seen for one in contamination(views)
         ],
-        outside=_outside(results),
+        external_inputs=_outside(results),
         missing=missing(results, seen),
         provenance=_provenance(results, made),
     )
@@ -155,7 +155,7 @@ def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
 
 def _conventions(preset: Preset, summary: pd.DataFrame) -> str:
     """How means are taken; which task goes by which convention, where they differ."""
-    return f"{heading(summary)}: flat means over cells; {'. '.join(preset.told(list(summary['task'])))}."
+    return f"{heading(summary)}: flat means over cells; {'. '.join(preset.describe(list(summary['task'])))}."
 
 
 def _directions(summary: pd.DataFrame) -> dict[str, str]:
@@ -172,7 +172,7 @@ def _directions(summary: pd.DataFrame) -> dict[str, str]:
 
 def _outside(results: Sequence[StudyResult]) -> list[str]:
     several = len(results) > 1
-    lines = [(study.name, line) for study in results for line in study.outside]
+    lines = [(study.name, line) for study in results for line in study.external_inputs]
     return [f"{name}: {line}" if several and not line.startswith(f"{name}: ") else line for name, line in lines]
 
 

@@ -115,7 +115,7 @@ def _contamination(found: Contamination) -> dict[str, object]:
         "name": found.name,
         "what": found.what,
         "splits": [found.split, found.study.splits[found.after.task]],
-        "told": found.told(),
+        "told": found.describe(),
         "whole": len(found.points),
         "series": series,
     }

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.lag import nearest, peaks, places, told
+from ticlm.platform.analysis.lag import describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
@@ -153,7 +153,7 @@ def _lag(view: View, method: MethodView) -> dict[str, object]:
     """Figure 5 of TiC-LM."""
     found = peaks(view, method)
     return {
-        "told": told(found),
+        "told": describe(found),
         "best": [None if peak is None else peak.label for peak in found],
         "months": [None if peak is None else rounded(peak.lag) for peak in found],
         "edge": [peak is not None and peak.at_edge for peak in found],

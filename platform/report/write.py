@@ -88,7 +88,9 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
     from ticlm.platform.analysis.contamination import contamination
     from ticlm.platform.analysis.matrix import views
 
-    return [f"{one.study.name}, {one.name}: {one.told()}" for study in results for one in contamination(views(study))]
+    return [
+        f"{one.study.name}, {one.name}: {one.describe()}" for study in results for one in contamination(views(study))
+    ]
 
 
 def write(
@@ -131,7 +133,7 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    told = {"missing": missing(results), "outside": [line for study in results for line in study.outside]}
+    told = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
     whole = {name: _records(frame) for name, frame in frames.items()}
     return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
 

@@ -26,14 +26,15 @@ def uri_of(name: str, store: Store | None, folder: str = "corpora") -> str | Non
     return f"{store.root}/{folder}/{name if '@' in name else name + '@1'}"
 
 
-def find(name: str, store: Store | None, until: str | None = None) -> Corpus | None:
-    """The corpus of this name, seen as it was at the end of the period `until`; None where there is none yet."""
+def find(name: str, store: Store | None, last_visible_period: str | None = None) -> Corpus | None:
+    """The corpus of this name, seen as it was at the end of the period `last_visible_period`; None where there is
+    none yet."""
     uri = uri_of(name, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
     from ticlm.platform.core.corpus import Corpus
 
-    return Corpus.open(uri, until)
+    return Corpus.open(uri, last_visible_period)
 
 
 def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
@@ -43,7 +44,7 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
 
     uri = uri_of(name, store)
     assert uri is not None
-    found = Corpus.open(uri, own.until)
+    found = Corpus.open(uri, own.last_visible_period)
     if found.info.tokenizer.sha256 != own.info.tokenizer.sha256:
         raise InputError(
             f"evaluations.{task}: corpus {found.info.id} was cut with another tokenizer than {own.info.id}; build it "
@@ -58,13 +59,13 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
     return found
 
 
-def examples(name: str, store: Store | None, until: str | None = None) -> Examples:
-    """The examples that a task reads, up to the period `until`; InputError where they are not there."""
+def examples(name: str, store: Store | None, last_visible_period: str | None = None) -> Examples:
+    """The examples that a task reads, up to the period `last_visible_period`; InputError where they are not there."""
     from ticlm.platform.core.examples import Examples
 
     uri = uri_of(name, store, "examples")
     assert uri is not None
-    return Examples.open(uri, until)
+    return Examples.open(uri, last_visible_period)
 
 
 def either(name: str, store: Store) -> Corpus | Examples:

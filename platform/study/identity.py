@@ -34,11 +34,11 @@ class Identity(Settings):
     version: int
     parent: str | None
     period: str
-    stretches: tuple[tuple[tuple[Data, ...], int], ...]
-    drawn: tuple[tuple[str, int, int, tuple[int, int] | None], ...]
+    segments: tuple[tuple[tuple[Data, ...], int], ...]
+    cursors: tuple[tuple[str, int, int, tuple[int, int] | None], ...]
     reads: tuple[str | None, ...]
     recipe: RoundRecipe
-    place: RoundPosition
+    position: RoundPosition
     tokenizer: str
     vocab_size: int
 
@@ -67,20 +67,20 @@ def _identity(
         version=IDENTITY,
         parent=ids[spec.parent] if spec.parent is not None else None,
         period=spec.period,
-        stretches=tuple(
+        segments=tuple(
             (
                 tuple(
                     Data(sha256=hashes[share.source.period, share.source.split], tokens=share.tokens)
-                    for share in stretch.mixture.shares
+                    for share in segment.mixture.shares
                 ),
-                stretch.steps,
+                segment.steps,
             )
-            for stretch in spec.stretches
+            for segment in spec.segments
         ),
-        drawn=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows, d.window) for d in spec.drawn),
+        cursors=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows, d.window) for d in spec.cursors),
         reads=tuple(None if s is None else hashes[s.period, s.split] for s in spec.reads),
         recipe=recipe,
-        place=spec.place,
+        position=spec.position,
         tokenizer=corpus.info.tokenizer.sha256,
         vocab_size=corpus.info.tokenizer.vocab_size,
     )

@@ -55,14 +55,14 @@ class Plan:
         children = Counter(r.parent for r in self.tree.rounds.values())
         chains: list[list[str]] = []
         depths: list[int] = []
-        place: dict[str, int] = {}
+        position: dict[str, int] = {}
         for key, spec in self.tree.rounds.items():
-            above = place.get(spec.parent) if spec.parent is not None else None
+            above = position.get(spec.parent) if spec.parent is not None else None
             if above is not None and children[spec.parent] == 1:
-                place[key] = above
+                position[key] = above
                 chains[above].append(key)
             else:
-                place[key] = len(chains)
+                position[key] = len(chains)
                 chains.append([key])
                 depths.append(0 if above is None else depths[above] + 1)
         return [Chain(tuple(keys), depth) for keys, depth in zip(chains, depths)]
@@ -142,7 +142,7 @@ class Plan:
         parts."""
         if isinstance(task, Static):
             return tuple(part.name for part in task.tasks)
-        if task is not None and task.elsewhere is not None:
+        if task is not None and task.data_source is not None:
             return tuple(self.data_of(task).periods)
         labels = self.study.timeline.labels
         chosen = self.study.evaluate.periods
@@ -151,14 +151,14 @@ class Plan:
     def data_of(self, task: Task) -> Corpus | Examples:
         """What a task reads. InputError where that is not there, or a corpus with another tokenizer."""
         assert self.corpus is not None
-        if task.elsewhere is None:
+        if task.data_source is None:
             return self.corpus
-        key = (task.elsewhere, task.on_examples)
+        key = (task.data_source, task.on_examples)
         if key not in self._elsewhere:
             self._elsewhere[key] = (
-                corpora.examples(task.elsewhere, self.store, self.study.until)
+                corpora.examples(task.data_source, self.store, self.study.last_visible_period)
                 if task.on_examples
-                else corpora.other(task.elsewhere, self.corpus, self.store, task.name)
+                else corpora.other(task.data_source, self.corpus, self.store, task.name)
             )
         return self._elsewhere[key]
 
@@ -169,7 +169,7 @@ class Plan:
         seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
         for key, spec in self.tree.rounds.items():
             seen[key] = dict(seen[spec.parent])
-            windows = {d.source: d.window for d in spec.drawn if d.window is not None}
+            windows = {d.source: d.window for d in spec.cursors if d.window is not None}
             for source, rows in spec.draws().items():
                 have = self._rows(source)
                 if have:
@@ -186,7 +186,7 @@ class Plan:
             old = [source for source in spec.sources if source.period != spec.period]
             periods = max(periods, len({source.period for source in old}))
             if most is not None:
-                windows = {d.source: d.window[1] for d in spec.drawn if d.window is not None}
+                windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}
                 most = max(most, sum(self._bytes(source, windows.get(source)) for source in old))
         return periods, most
 
@@ -207,15 +207,15 @@ class Plan:
         periods = self.corpus.periods if self.corpus is not None else {}
         return {(label, split): m for label, period in periods.items() for split, m in period.splits.items()}
 
-    def outside(self) -> list[str]:
+    def external_inputs(self) -> list[str]:
         """One line for each thing from outside the timeline."""
         lines = []
         if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
-        lines += self.corpus.info.outside if self.corpus is not None else ()
+        lines += self.corpus.info.external_inputs if self.corpus is not None else ()
         if self.corpus is not None:
             read = [(task, self.data_of(task)) for task in self.study.evaluations if task.on_examples]
-            told = (f"examples {data.info.id}: {line}" for _, data in read for line in data.info.outside)
+            told = (f"examples {data.info.id}: {line}" for _, data in read for line in data.info.external_inputs)
             lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
@@ -227,7 +227,7 @@ class Plan:
 def make(study: Study, root: str | None) -> Plan:
     """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
     store = Store(root) if root is not None else None
-    corpus = corpora.find(study.corpus, store, study.until)
+    corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     plan = Plan(study, rounds(study, sizes), corpus, store)
     if corpus is None or store is None:

@@ -56,15 +56,15 @@ class Round(Settings):
 
     parent: str | None
     period: str
-    stretches: tuple[Segment, ...]
+    segments: tuple[Segment, ...]
     recipe: RoundRecipe
-    place: RoundPosition
-    drawn: tuple[SourceCursor, ...]
+    position: RoundPosition
+    cursors: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
 
     @property
     def steps(self) -> int:
-        return self.place.steps
+        return self.position.steps
 
     @property
     def tokens(self) -> int:
@@ -73,7 +73,7 @@ class Round(Settings):
     @property
     def budget(self) -> int:
         """Tokens it was given."""
-        return sum(stretch.mixture.tokens for stretch in self.stretches)
+        return sum(segment.mixture.tokens for segment in self.segments)
 
     @property
     def unspent(self) -> int:
@@ -83,13 +83,13 @@ class Round(Settings):
     @property
     def sources(self) -> tuple[Source, ...]:
         """All that it reads: what it trains on, then what its penalties look at."""
-        trained = (s for stretch in self.stretches for s in stretch.mixture.sources)
+        trained = (s for segment in self.segments for s in segment.mixture.sources)
         return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
 
     def draws(self) -> dict[Source, int]:
         """Rows this round takes of each source."""
         rows: dict[Source, int] = {}
-        for stretch in self.stretches:
-            for source, count in stretch.mixture.rows(stretch.steps * self.recipe.batch_rows).items():
+        for segment in self.segments:
+            for source, count in segment.mixture.rows(segment.steps * self.recipe.batch_rows).items():
                 rows[source] = rows.get(source, 0) + count
         return rows

@@ -122,12 +122,18 @@ class Study(Settings):
             if isinstance(task, Static):
                 self._check_asked(task, labels)
         penalties = [penalty for m in continual for penalty in m.penalties]
-        outside = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
+        external_inputs = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
         if isinstance(self.model, FolderModel):
-            outside.append(("the initial model", self.model))
-        for what, one in outside:
-            if self.until is not None and re.match(r"\d{6}", one.as_of) and span(one.as_of)[1] > span(self.until)[1]:
-                raise FutureMonthError(f"first_periods: {self.first_periods}; {what}", self.until, one.as_of)
+            external_inputs.append(("the initial model", self.model))
+        for what, one in external_inputs:
+            if (
+                self.last_visible_period is not None
+                and re.match(r"\d{6}", one.as_of)
+                and span(one.as_of)[1] > span(self.last_visible_period)[1]
+            ):
+                raise FutureMonthError(
+                    f"first_periods: {self.first_periods}; {what}", self.last_visible_period, one.as_of
+                )
         return self
 
     def _check_asked(self, task: Static, labels: Sequence[str]) -> None:
@@ -161,7 +167,7 @@ class Study(Settings):
         return Timeline(periods=whole.periods[: self.first_periods])
 
     @property
-    def until(self) -> str | None:
+    def last_visible_period(self) -> str | None:
         """The last period that may be read, where `first_periods` ends the study."""
         return None if self.first_periods is None else self.timeline.labels[-1]
 

@@ -48,11 +48,11 @@ def corpus_id(name: str) -> str:
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     """Every round of the study, each once however many methods share it. `sizes` (training rows by period) is needed
     for a budget in epochs, and for a buffer to keep no more rows of a period than there are."""
-    horizon = _horizon(study, sizes)
+    timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
-            tree.runs.append(_run(study, method, seed, horizon, sizes or {}, tree))
+            tree.runs.append(_run(study, method, seed, timeline, sizes or {}, tree))
     for task in study.evaluations:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
@@ -61,7 +61,7 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     return tree
 
 
-def _horizon(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
+def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     labels, whole = study.timeline.labels, study.periods.timeline().labels
     corpus = corpus_id(study.corpus)
     initial = _initial_tokens(study, labels[0], sizes)
@@ -85,25 +85,27 @@ def _horizon(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     )
 
 
-def _run(study: Study, method: Method, seed: int, horizon: MethodTimeline, sizes: Mapping[str, int], tree: Tree) -> Run:
-    if isinstance(method, Joint) and not horizon.later:
-        raise InputError(f"methods.{method.name}: no period is left after {horizon.start}")
+def _run(
+    study: Study, method: Method, seed: int, timeline: MethodTimeline, sizes: Mapping[str, int], tree: Tree
+) -> Run:
+    if isinstance(method, Joint) and not timeline.later:
+        raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
-    for leg in method.legs(horizon):
-        if leg.start == "scratch":
+    for request in method.round_requests(timeline):
+        if request.start == "scratch":
             previous, cursor = None, {}
-        recipe = _recipe(study, method, leg, seed)
-        round_ = _round(leg, recipe, previous, cursor, horizon, sizes)
+        recipe = _recipe(study, method, request, seed)
+        round_ = _round(request, recipe, previous, cursor, timeline, sizes)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
         cursor.update(_advance(round_))
-        ends[leg.period] = previous = key
+        ends[request.period] = previous = key
     return Run(method=method, seed=seed, rounds=ends)
 
 
-def _recipe(study: Study, method: Method, leg: RoundRequest, seed: int) -> RoundRecipe:
+def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:
     common = {
         "model": study.model,
         "objective": study.objective,
@@ -112,7 +114,7 @@ def _recipe(study: Study, method: Method, leg: RoundRequest, seed: int) -> Round
         "batch_rows": study.batch_rows,
         "length": study.length,
     }
-    if leg.initial or isinstance(method, OracleSeries):
+    if request.initial or isinstance(method, OracleSeries):
         start = study.initial
         return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
     return RoundRecipe(
@@ -126,49 +128,49 @@ def _recipe(study: Study, method: Method, leg: RoundRequest, seed: int) -> Round
 
 
 def _round(
-    leg: RoundRequest,
+    request: RoundRequest,
     recipe: RoundRecipe,
     parent: str | None,
     cursor: Mapping[Source, SourceCursor],
-    horizon: MethodTimeline,
+    timeline: MethodTimeline,
     sizes: Mapping[str, int],
 ) -> Round:
-    order = {label: number for number, label in enumerate(horizon.labels)}
-    now = order.get(leg.period, -1)
-    late = next((s for s in leg.mixture.sources if order[s.period] > now), None)
+    order = {label: number for number, label in enumerate(timeline.labels)}
+    now = order.get(request.period, -1)
+    late = next((s for s in request.mixture.sources if order[s.period] > now), None)
     if late is not None:
-        raise FutureMonthError("a round", leg.period, late.period)
+        raise FutureMonthError("a round", request.period, late.period)
     batch_tokens = recipe.batch_rows * recipe.length
-    steps = leg.mixture.tokens // batch_tokens
-    if steps == 0 and leg.mixture.tokens:
+    steps = request.mixture.tokens // batch_tokens
+    if steps == 0 and request.mixture.tokens:
         raise InputError(
-            f"the budget of period {leg.period} is {leg.mixture.tokens:,} tokens, too small for one step of "
+            f"the budget of period {request.period} is {request.mixture.tokens:,} tokens, too small for one step of "
             f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
         )
-    place = RoundPosition(index=leg.index, steps=steps, steps_before=leg.index * steps)
+    position = RoundPosition(index=request.index, steps=steps, steps_before=request.index * steps)
     if steps:
-        _check_schedule(recipe, place, f"the round at period {leg.period}")
+        _check_schedule(recipe, position, f"the round at period {request.period}")
     return Round(
         parent=parent,
-        period=leg.period,
-        stretches=(Segment(mixture=leg.mixture.within({}), steps=steps),) if steps else (),  # `drawn` has windows
+        period=request.period,
+        segments=(Segment(mixture=request.mixture.within({}), steps=steps),) if steps else (),  # `cursors` has windows
         recipe=recipe,
-        place=place,
-        drawn=tuple(_drawn(leg.mixture, recipe, cursor, sizes)),
-        reads=_reads(leg, recipe, horizon),
+        position=position,
+        cursors=tuple(_drawn(request.mixture, recipe, cursor, sizes)),
+        reads=_reads(request, recipe, timeline),
     )
 
 
-def _reads(leg: RoundRequest, recipe: RoundRecipe, horizon: MethodTimeline) -> tuple[Source | None, ...]:
+def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline) -> tuple[Source | None, ...]:
     if not recipe.penalties:
         return ()
-    if leg.previous is None or leg.previous not in horizon.sources:
-        first = horizon.labels[0]
+    if request.previous is None or request.previous not in timeline.sources:
+        first = timeline.labels[0]
         raise InputError(
-            f"penalties tie a round to the period before it, and the imported start (as_of {leg.previous}) is none of "
-            f"the timeline: give an as_of from {first} on, or an initial.budget to train on {first} first"
+            f"penalties tie a round to the period before it, and the imported start (as_of {request.previous}) is none "
+            f"of the timeline: give an as_of from {first} on, or an initial.budget to train on {first} first"
         )
-    previous, now = horizon.sources[leg.previous], horizon.sources[leg.period]
+    previous, now = timeline.sources[request.previous], timeline.sources[request.period]
     return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
 
 
@@ -204,16 +206,16 @@ def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> Sour
     return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
 
 
-def _check_schedule(recipe: RoundRecipe, place: RoundPosition, of: str) -> None:
+def _check_schedule(recipe: RoundRecipe, position: RoundPosition, of: str) -> None:
     try:
-        recipe.schedule.check(place)
+        recipe.schedule.check(position)
     except ValueError as error:
         raise InputError(f"schedule of {of}: {error}") from None
 
 
 def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
     """How far the chain has come in each source at the end of a round."""
-    before = {drawn.source: drawn for drawn in round_.drawn}
+    before = {drawn.source: drawn for drawn in round_.cursors}
     for source, rows in round_.draws().items():
         old = before.get(source)
         if old is None:
@@ -230,15 +232,15 @@ def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
         **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
         | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
     )
-    place = RoundPosition(index=parent.place.index, steps=prepare.steps, steps_before=0)
-    _check_schedule(recipe, place, f"what prepares for a task at period {parent.period}")
+    position = RoundPosition(index=parent.position.index, steps=prepare.steps, steps_before=0)
+    _check_schedule(recipe, position, f"what prepares for a task at period {parent.period}")
     leaf = Round(
         parent=key,
         period=parent.period,
-        stretches=(Segment(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
+        segments=(Segment(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
         recipe=recipe,
-        place=place,
-        drawn=(),
+        position=position,
+        cursors=(),
     )
     leaf_key = fingerprint(leaf)
     tree.rounds.setdefault(leaf_key, leaf)

@@ -16,7 +16,7 @@ from ticlm.platform.study.round import Round
 class ChainWork:
     """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
     from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root. Of
-    periods later than `until`, where it is given, nothing may be opened."""
+    periods later than `last_visible_period`, where it is given, nothing may be opened."""
 
     root: str
     label: str
@@ -28,7 +28,7 @@ class ChainWork:
     vocab_size: int
     end_of_text: int
     resources: Resources
-    until: str | None = None
+    last_visible_period: str | None = None
 
 
 def folder_of(round_id: str) -> str:
@@ -61,5 +61,5 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
-        until=plan.study.until,
+        last_visible_period=plan.study.last_visible_period,
     )

@@ -65,7 +65,7 @@ class Task(Settings):
         return f"{self.name}@{self.version}"
 
     @property
-    def elsewhere(self) -> str | None:
+    def data_source(self) -> str | None:
         """The corpus or the examples that it reads and whose periods it evaluates, where that is not the study's
         corpus."""
         return None

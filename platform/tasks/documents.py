@@ -35,7 +35,7 @@ class ExamplesTask(Task):
     on_examples: ClassVar[bool] = True
 
     @property
-    def elsewhere(self) -> str | None:
+    def data_source(self) -> str | None:
         return self.examples
 
     @property

@@ -60,7 +60,7 @@ class PerplexityOn(PackedRows):
     corpus: str
 
     @property
-    def elsewhere(self) -> str | None:
+    def data_source(self) -> str | None:
         return self.corpus
 
     @property

@@ -1,6 +1,7 @@
 """Rows to batches: one stream over the rounds of a chain, by a thread of this process or by Ray Data reader actors.
 
-Both carriers call `RankReader.read`, so both give the same rows; each stream starts at any round and step without reading
+Both carriers call `RankReader.read`, so both give the same rows; each stream starts at any round and step without
+reading
 what came before.
 """
 
@@ -36,13 +37,13 @@ class RankBatch:
 @dataclass(frozen=True)
 class LoaderSpec:
     """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they
-    are views that end with the period `until`, where it is given."""
+    are views that end with the period `last_visible_period`, where it is given."""
 
     rounds: tuple[Round, ...]
     corpora: Mapping[str, str]
     rank: int = 0
     world: int = 1
-    until: str | None = None
+    last_visible_period: str | None = None
 
 
 class RankReader:
@@ -50,7 +51,7 @@ class RankReader:
 
     def __init__(self, feed: LoaderSpec) -> None:
         self.feed = feed
-        self._corpora = {name: Corpus.open(uri, feed.until) for name, uri in feed.corpora.items()}
+        self._corpora = {name: Corpus.open(uri, feed.last_visible_period) for name, uri in feed.corpora.items()}
         self._readers: dict[Source, RowReader] = {}
 
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
@@ -69,25 +70,25 @@ class RankReader:
         self, spec: Round, start: int
     ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
         """For each step from `start`: sources, and for each row of the batch its source's number and its position."""
-        stretches = [
-            self._stretch(spec, number, stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows))
-            for number, stretch in enumerate(spec.stretches)
+        segments = [
+            self._stretch(spec, number, segment.mixture.rows(segment.steps * spec.recipe.batch_rows))
+            for number, segment in enumerate(spec.segments)
         ]
-        for number, which, positions in batches(stretches, spec.recipe.seed, _salt(spec.period), start):
-            yield spec.stretches[number].mixture.sources, which, positions
+        for number, which, positions in batches(segments, spec.recipe.seed, _salt(spec.period), start):
+            yield spec.segments[number].mixture.sources, which, positions
 
     def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> SegmentOrder:
-        drawn = {d.source: d for d in spec.drawn}
+        cursors = {d.source: d for d in spec.cursors}
         earlier: dict[Source, int] = {}
-        for stretch in spec.stretches[:number]:
-            for source, count in stretch.mixture.rows(stretch.steps * spec.recipe.batch_rows).items():
+        for segment in spec.segments[:number]:
+            for source, count in segment.mixture.rows(segment.steps * spec.recipe.batch_rows).items():
                 earlier[source] = earlier.get(source, 0) + count
         return SegmentOrder(
-            sources=tuple(self._draws(s, drawn[s].seed if s in drawn else spec.recipe.seed) for s in rows),
-            before=tuple((drawn[s].rows if s in drawn else 0) + earlier.get(s, 0) for s in rows),
+            sources=tuple(self._draws(s, cursors[s].seed if s in cursors else spec.recipe.seed) for s in rows),
+            before=tuple((cursors[s].rows if s in cursors else 0) + earlier.get(s, 0) for s in rows),
             rows=tuple(rows.values()),
-            steps=spec.stretches[number].steps,
-            windows=tuple(drawn[s].window if s in drawn else None for s in rows),
+            steps=spec.segments[number].steps,
+            windows=tuple(cursors[s].window if s in cursors else None for s in rows),
         )
 
     def _draws(self, source: Source, seed: int) -> Draws:

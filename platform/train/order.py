@@ -111,35 +111,33 @@ class SegmentOrder:
         return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
 
 
-def batches(
-    stretches: Sequence[SegmentOrder], seed: int, salt: int, start: int = 0
-) -> Iterator[tuple[int, Ints, Ints]]:
+def batches(segments: Sequence[SegmentOrder], seed: int, salt: int, start: int = 0) -> Iterator[tuple[int, Ints, Ints]]:
     """For each step from `start`: the number of its stretch, and for each row of the batch the number of its source in
     that stretch and its position there.
 
     The order inside a batch is a permutation keyed by (seed, salt, step), so that sources are spread over the ranks.
     """
     first = 0
-    for number, stretch in enumerate(stretches):
+    for number, segment in enumerate(segments):
         skip = max(0, start - first)
-        if skip < stretch.steps:
-            for which, positions in _stretch(stretch, first, skip, seed, salt):
+        if skip < segment.steps:
+            for which, positions in _stretch(segment, first, skip, seed, salt):
                 yield number, which, positions
-        first += stretch.steps
+        first += segment.steps
 
 
-def _stretch(stretch: SegmentOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
-    taken = np.asarray(stretch.before, dtype=np.int64)
-    begin = skip if len(stretch.rows) == 1 else 0
-    taken += begin * sum(stretch.rows) // stretch.steps
-    for offset, now in enumerate(quotas(stretch.rows, stretch.steps, begin), begin):
+def _stretch(segment: SegmentOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
+    taken = np.asarray(segment.before, dtype=np.int64)
+    begin = skip if len(segment.rows) == 1 else 0
+    taken += begin * sum(segment.rows) // segment.steps
+    for offset, now in enumerate(quotas(segment.rows, segment.steps, begin), begin):
         if offset >= skip:
             which = np.repeat(np.arange(len(now)), now)
             draws = np.concatenate([np.arange(taken[k], taken[k] + n) for k, n in enumerate(now)])
             positions = np.empty_like(draws)
             for k in np.nonzero(now)[0]:
                 mine = which == k
-                positions[mine] = stretch.positions(int(k), draws[mine])
+                positions[mine] = segment.positions(int(k), draws[mine])
             order = keyed(seed, salt, first + offset).permutation(len(draws))
             yield which[order], positions[order]
         taken = taken + now

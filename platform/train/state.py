@@ -41,7 +41,7 @@ class RunningRound:
     def seed_dropout(self, rank: int) -> None:
         """Random masks are a function of the step, so that a resumed round draws the same ones (per world size).
         Not all dropout is a module that could be looked for: attention takes it as an argument."""
-        key = (self.round.recipe.seed, self.round.place.index, self.step, rank)
+        key = (self.round.recipe.seed, self.round.position.index, self.step, rank)
         torch.manual_seed(int(keyed(*key).integers(1 << 62)))
 
 
@@ -58,7 +58,7 @@ def start(
             teacher=lambda imported: _teacher(spec, module, workers, imported),
             batches=lambda n: _batches(spec, feed, workers, reads, n),
             backward=lambda rows, z_loss: _backward(spec, module, workers, micro_rows, rows, z_loss),
-            place=spec.place,
+            position=spec.position,
             rank=workers.rank,
             world=workers.world,
             resuming=resuming,
@@ -90,14 +90,14 @@ def _batches(
         raise TypeError("a penalty that draws batches must name their source: Penalty.reads")
     alone = spec.model_copy(
         update={
-            "stretches": (Segment(mixture=Mixture.of({source: 1}), steps=n),),
+            "segments": (Segment(mixture=Mixture.of({source: 1}), steps=n),),
             # of what a buffer keeps of it, from the first row; of a source that is whole, from the very first
-            "drawn": tuple(
-                drawn.model_copy(update={"rows": 0})
-                for drawn in spec.drawn
-                if drawn.source == source and drawn.window is not None
+            "cursors": tuple(
+                cursor.model_copy(update={"rows": 0})
+                for cursor in spec.cursors
+                if cursor.source == source and cursor.window is not None
             ),
-            "place": RoundPosition(index=spec.place.index, steps=n, steps_before=0),
+            "position": RoundPosition(index=spec.position.index, steps=n, steps_before=0),
         }
     )
     for batch in RankReader(replace(feed, rounds=(alone,))).read(0):

@@ -70,7 +70,7 @@ class _Chain:
     def run(self, first: int, resume: str | None) -> None:
         """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
         work, workers = self.work, self.workers
-        feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.until)
+        feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period)
         batches: Iterator[RankBatch] | None = None
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
@@ -126,7 +126,7 @@ class _Chain:
             batch = next(batches)
             if (batch.round, batch.step) != (number, running.step):
                 raise RuntimeError(f"expected round {number} step {running.step}, got {batch.round} {batch.step}")
-            rate = spec.recipe.schedule.rate(running.step, spec.place)
+            rate = spec.recipe.schedule.rate(running.step, spec.position)
             for group in running.optimizer.param_groups:
                 group["lr"] = rate
             running.seed_dropout(self.workers.rank)
@@ -164,7 +164,9 @@ class _Chain:
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
         """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
         period = self.work.rounds[number].period
-        rows = RankReader(LoaderSpec(self.work.rounds, self.work.corpora, until=self.work.until)).rows(number, step)
+        rows = RankReader(
+            LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
+        ).rows(number, step)
         path = f"{attempt.path}/no-number.json"
         if self.workers.rank == 0:
             named = {str(source): positions for source, positions in rows.items()}

@@ -49,7 +49,7 @@ def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashb
 
 def as_json(found: SearchOutcome) -> str:
     """Trials, front and choice, and where the files are."""
-    about = {"study": found.tuning.study.name, "space": found.tuning.space.name, "periods": found.tuning.told}
+    about = {"study": found.tuning.study.name, "space": found.tuning.space.name, "periods": found.tuning.describe}
     return json.dumps({**about, **table.as_json(found.trials), "folder": found.folder}, indent=1)
 
 
@@ -60,7 +60,7 @@ def _trials(wanted: Tuning, tried: Sequence[ray_tune.TuneTrial], root: str) -> l
     methods = [wanted.method(one.point) for one in named.values() if not one.refused]
     found = _scores(wanted.seen(methods), root) if methods else {}
     return [
-        TrialScores(name, wanted.space.told(one.point), found.get(name), note="" if name in found else one.note)
+        TrialScores(name, wanted.space.describe(one.point), found.get(name), note="" if name in found else one.note)
         for name, one in named.items()
     ]
 
@@ -104,10 +104,10 @@ def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: st
     every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(
         mode="json", serialize_as_any=True
     )
-    said = f"# Chosen by ticlm tune on {wanted.told}: {selection.RULE}.\n"
+    said = f"# Chosen by ticlm tune on {wanted.describe}: {selection.RULE}.\n"
     files = {
         "chosen.yaml": said + _yaml(chosen),
-        "study.yaml": f"# The trials of ticlm tune on {wanted.told}.\n" + _yaml(every),
+        "study.yaml": f"# The trials of ticlm tune on {wanted.describe}.\n" + _yaml(every),
         "trials.csv": table.write(found.trials),
         "choice.json": as_json(found),
     }

@@ -147,7 +147,7 @@ class Tuning:
         return kept | {"name": f"{self.study.name}-tuned", "methods": written}
 
     @property
-    def told(self) -> str:
+    def describe(self) -> str:
         """The periods that tuning sees, in words."""
         labels = self.seen(()).timeline.labels
         return f"the first {len(labels)} periods ({labels[0]} … {labels[-1]}), split tune"

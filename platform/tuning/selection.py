@@ -90,7 +90,7 @@ def front(trials: Sequence[TrialScores], of: Of = on_tuning) -> tuple[TrialScore
     return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
 
 
-def told(trials: Sequence[TrialScores]) -> list[str]:
+def describe(trials: Sequence[TrialScores]) -> list[str]:
     """For people: the rule and what it picks, the front, what could not be compared, and what all periods say where two
     or more trials were run on them. RunError where nothing can be chosen."""
     chosen = choose(trials)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ticlm.platform.analysis.lag import peaks, places, told
+from ticlm.platform.analysis.lag import describe, peaks, places
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.report.palette import colors
 from ticlm.platform.report.scales import ticks
@@ -27,7 +27,7 @@ def lag_figure(view: View) -> Figure:
         found = peaks(view, method)
         lags = np.array([np.nan if peak is None else peak.lag for peak in found])
         line = "--" if method.method.is_oracle else "-"
-        axes.plot(x, lags, line, color=color, linewidth=1.2, label=f"{method.method.name}: {told(found)}")
+        axes.plot(x, lags, line, color=color, linewidth=1.2, label=f"{method.method.name}: {describe(found)}")
         if len(found) <= 40:
             hollow = np.array([peak is not None and peak.at_edge for peak in found])
             axes.scatter(x, lags, 14, np.where(hollow, "white", color), edgecolors=color, zorder=3)

@@ -1,0 +1,115 @@
+"""The Dockerfile, as far as it can be checked without an engine: what it copies, what it pins, the wheel it builds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from fnmatch import fnmatch
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from manifests import K8S, cluster
+from packaging.version import Version
+from paths import ROOT
+
+FILE = K8S / "image/Dockerfile"
+FOLDERS = ("platform", "methods", "datasets", "tune_spaces")
+
+
+def instructions(text: str) -> list[tuple[str, list[str]]]:
+    """(INSTRUCTION, words) of a Dockerfile, lines joined and comments left out."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    return [(word, shlex.split(rest)) for word, _, rest in (line.partition(" ") for line in joined.splitlines())]
+
+
+def written() -> list[tuple[str, list[str]]]:
+    return instructions(FILE.read_text())
+
+
+def copied() -> list[str]:
+    """What is taken from the checkout: by COPY, or mounted for one RUN."""
+    found = []
+    for word, words in written():
+        if word == "COPY":
+            found += [w for w in words[:-1] if not w.startswith("--")]
+        if word == "RUN":
+            mounts = [dict(f.partition("=")[::2] for f in w[8:].split(",")) for w in words if w.startswith("--mount=")]
+            found += [mount["source"] for mount in mounts if "from" not in mount]
+    return found
+
+
+def test_everything_that_is_copied_is_there_and_is_sent_to_the_builder() -> None:
+    rules = (K8S / "image/Dockerfile.dockerignore").read_text().split("\n")
+    sent = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert "*" in rules and set(copied()) == sent
+    assert [name for name in sent if not (ROOT / name).exists()] == []
+    assert {*FOLDERS, "src", "pyproject.toml", "constraints.txt"} <= sent
+
+
+def test_what_pyproject_names_is_copied_too() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["readme"] in copied()
+    installed = " ".join(" ".join(words) for word, words in written() if word == "RUN")
+    extras = re.search(r"\[([\w,]+)\]", installed)
+    assert extras is not None and set(extras[1].split(",")) <= project["optional-dependencies"].keys()
+
+
+def test_the_base_is_one_image_of_the_pinned_ray_for_both_stages() -> None:
+    (base,) = (words[0] for word, words in written() if word == "ARG" and words[0].startswith("BASE="))
+    (ray,) = re.findall(r"^ray==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert fnmatch(base, f"BASE=rayproject/ray:{ray}-py31[123]-gpu")
+    assert [words for word, words in written() if word == "FROM"] == [["${BASE}", "AS", "wheel"], ["${BASE}"]]
+
+
+def test_the_image_runs_as_the_user_of_the_manifests_and_keeps_no_cache() -> None:
+    from manifests import build, kustomize
+
+    user = [words for word, words in written() if word == "USER"][-1]
+    assert user == ["1000:100"]
+    assert all("--no-cache-dir" in words for word, words in written() if word == "RUN" and "pip" in words)
+    if kustomize() is not None:
+        pod = cluster(build(K8S / "overlays/raycluster"))["headGroupSpec"]["template"]["spec"]["securityContext"]
+        assert [f"{pod['runAsUser']}:{pod['runAsGroup']}"] == user
+    last = [word for word, _ in written()]
+    assert "ADD" not in last and last.count("COPY") == sum(
+        1 for word, _ in written()[: last.index("RUN")] if word == "COPY"
+    ), "the second stage copies nothing: a wheel would stay in a layer"
+
+
+@pytest.mark.slow
+def test_the_wheel_of_the_first_stage_has_the_files_of_the_four_folders(tmp_path: Path) -> None:
+    if Version(version("setuptools")) < Version("77"):
+        pytest.skip("what builds wheels is older than pyproject.toml asks for")
+    checkout, wheels = tmp_path / "checkout", tmp_path / "wheels"
+    checkout.mkdir()
+    for name in (n for word, words in written() if word == "COPY" for n in words[:-1] if not n.startswith("--")):
+        if (ROOT / name).is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=unwanted)
+        else:
+            shutil.copy(ROOT / name, checkout)
+    command = next(words for word, words in written() if word == "RUN")
+    assert command[:2] == ["pip", "wheel"]
+    changed = [str(wheels) if word == "/tmp/wheels" else word for word in command[1:]]
+    # what builds wheels is here already; nothing is fetched
+    run = [sys.executable, "-m", "pip", *changed, "--no-build-isolation", "--no-index"]
+    done = subprocess.run(run, cwd=checkout, capture_output=True, text=True, env={**os.environ, "PIP_NO_INPUT": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = wheels.glob("ticlm-*.whl")
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {
+        f"ticlm/{path.relative_to(checkout)}"
+        for folder in FOLDERS
+        for path in (checkout / folder).rglob("*")
+        if path.suffix in (".py", ".yaml", ".html", ".css", ".js")
+    }
+    assert len(wanted) > 100 and wanted - inside == set()
+    assert {"ticlm/__init__.py", "ticlm/py.typed"} <= inside

@@ -1,0 +1,105 @@
+"""Schedule-Free AdamW against its equations, and that the averaged weights are what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ticlm.methods.optimizers import ScheduleFree
+from ticlm.methods.seams import Context, RoundPosition
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import folders
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import published, work_of
+from ticlm.platform.train import trainer
+
+RATES = [0.01, 0.02, 0.03, 0.03, 0.03, 0.02, 0.03, 0.03]
+
+
+def context(module: nn.Module) -> Context:
+    return Context(
+        module=module,
+        teacher=lambda _: module,
+        batches=lambda n: iter(()),
+        backward=lambda rows, z_loss: None,
+        position=RoundPosition(index=0, steps=1, steps_before=0),
+        rank=0,
+        world=1,
+    )
+
+
+def gradient(weights: Tensor, step: int) -> Tensor:
+    """Of a quadratic bowl that moves."""
+    return weights * torch.arange(1.0, 5.0) - torch.sin(torch.tensor(float(step)))
+
+
+def by_its_equations(setting: ScheduleFree, start: Tensor) -> Tensor:
+    """Defazio et al., 2024, Algorithm 1 with warm-up: gradients at y = (1 − β₁) z + β₁ x, an Adam step for z without
+    momentum, and x the average of all z, weighted by the square of the highest rate so far."""
+    beta1, beta2 = setting.betas
+    z, x, v, weights = start.clone(), start.clone(), torch.zeros_like(start), 0.0
+    for step, rate in enumerate(RATES):
+        y = (1 - beta1) * z + beta1 * x
+        g = gradient(y, step)
+        v = beta2 * v + (1 - beta2) * g * g
+        direction = g / ((v / (1 - beta2 ** (step + 1))).sqrt() + setting.eps) + setting.weight_decay * y
+        z = z - rate * direction
+        weight = max(RATES[: step + 1]) ** 2
+        weights += weight
+        x = (1 - weight / weights) * x + weight / weights * z
+    return x
+
+
+@pytest.mark.parametrize("setting", [ScheduleFree(), ScheduleFree(betas=(0.8, 0.99), weight_decay=0.1)], ids=str)
+def test_the_average_is_that_of_the_equations(setting: ScheduleFree) -> None:
+    module = nn.Linear(4, 1, bias=False)
+    start = torch.tensor([1.0, -2.0, 0.5, 3.0])
+    with torch.no_grad():
+        module.weight.copy_(start[None])
+    optimizer = setting.start(context(module))
+    for step, rate in enumerate(RATES):
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        module.weight.grad = gradient(module.weight.detach()[0], step)[None]
+        optimizer.step()
+    trained = module.weight.detach()[0].clone()
+    setting.before_evaluation(optimizer)
+    expected = by_its_equations(setting, start)
+    torch.testing.assert_close(module.weight.detach()[0], expected, rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(trained, expected, rtol=1e-3), "the weights that gradients are taken at are others"
+
+
+def test_a_round_publishes_the_averaged_weights(
+    toy_root: Path, toy_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = {"base": "schedule-free", "schedule": {"max_rate": 1e-2, "warmup_steps": 1}}
+    made = plan.make(toy_study(methods=[method], periods={"initial": "202301", "last": "202302"}), str(toy_root))
+    (found,) = made.chains
+    work = work_of(made, found)
+    seen: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = []
+
+    def whole_state(module: nn.Module) -> dict[str, Any]:
+        return {name: value.clone() for name, value in module.state_dict().items()}
+
+    real = vars(trainer)["publish"]
+
+    def publish(running: Any, *rest: Any) -> Any:
+        before = whole_state(running.module)
+        record = real(running, *rest)
+        seen.append((before, whole_state(running.module)))
+        return record
+
+    monkeypatch.setattr(trainer, "publish", publish)
+    trainer.run_chain(work, Workers())
+    kept = [folders.load(toy_root / published(Store(toy_root), i)).state_dict() for i in work.ids]
+    for (_, after), weights in zip(seen, kept):
+        assert all(torch.equal(after[name], value) for name, value in weights.items())
+    changed = [any(not torch.equal(before[name], after[name]) for name in after) for before, after in seen]
+    assert changed == [False, True], "the first round is AdamW's, which takes no average"

@@ -1,0 +1,185 @@
+"""Metrics: what Prometheus finds at a node of Ray while a chain trains, and that publishing can break no training."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticlm.platform.cluster import ray_train
+from ticlm.platform.cluster.ray_metrics import METRICS, Exported, Series
+from ticlm.platform.cluster.restarts import Guard
+from ticlm.platform.core.errors import TiclmWarning
+from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.work import ChainWork, folder_of, work_of
+
+MakeStudy = Callable[..., Study]
+FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+BATCH = 4 * 16  # tokens of the toy study's steps
+Found = dict[str, dict[str, float]]
+
+
+def study_of(toy_study: MakeStudy, name: str, **resources: Any) -> Study:
+    """A chain of two rounds under a name of its own: Ray keeps counters for as long as it lives."""
+    return toy_study(
+        name=name,
+        methods=[{"base": "replay-half", "schedule": FAST}],
+        periods={"initial": "202301", "last": "202302"},
+        resources={"trainer": "ray", "device": "cpu", "chains": 1} | resources,
+    )
+
+
+def chain_work(toy_study: MakeStudy, root: Path, name: str) -> ChainWork:
+    made = plan.make(study_of(toy_study, name), str(root))
+    return work_of(made, made.chains[0])
+
+
+def scraped(study: str) -> Found:
+    """What a study's series say now: name -> tags (as text) -> value, summed over the processes that publish it."""
+    import ray
+
+    found: Found = defaultdict(lambda: defaultdict(float))
+    for node in ray.nodes():
+        at = f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics"
+        for line in urllib.request.urlopen(at, timeout=10).read().decode().splitlines():
+            if match := re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line):
+                name, tags = match[1], dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', match[2]))
+                if tags.get("study") == study and "ticlm" in name:
+                    kept = {key: value for key, value in tags.items() if key in ("chain", "period")}
+                    found[name][json.dumps(kept)] += float(match[3])
+    return found
+
+
+def agent_is_up() -> None:
+    """A process that ends before Ray's exporter is there publishes nothing."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            scraped("")
+            return
+        except OSError:
+            time.sleep(0.2)
+
+
+def scraped_until(study: str, whole: Callable[[Found], bool]) -> Found:
+    """Ray exports every ten seconds, and a busy machine later: what is there once it is whole, or after a minute."""
+    deadline = time.monotonic() + 60
+    while not whole(found := scraped(study)) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return found
+
+
+def event(step: int, period: str = "202301", **changes: Any) -> Mapping[str, Any]:
+    rates = {"loss": 2.5, "rate": 1e-3, "gradient_norm": 0.5, "tokens_per_s": 10.0}
+    return {"step": step, "tokens": step * BATCH, "period": period, **rates, **changes}
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_prometheus_finds_a_chain_as_it_was_trained(ray_local: None, toy_root: Path, toy_study: MakeStudy) -> None:
+    made = plan.make(study_of(toy_study, "exported", workers=2), str(toy_root))
+    work = work_of(made, made.chains[0])
+    agent_is_up()
+    driver.train(made)
+    trained = {f"ray_{name}" for name in METRICS} - {"ray_ticlm_restarts_total"}
+    chain, steps_done = json.dumps({"chain": "replay-half: 202301 - 202302"}), sum(r.steps for r in work.rounds)
+    found = scraped_until("exported", lambda found: found["ray_ticlm_step"][chain] == steps_done)
+    assert found.keys() == trained, "every name, and no other"
+
+    store, last = Store(toy_root), work.ids[-1]
+    record = read_record(store, folder_of(last))
+    assert record is not None
+    steps = json.loads(store.read(f"{folder_of(last)}/{record.attempt}/metrics.json"))
+    for name, column in (("loss", "loss"), ("learning_rate", "rate"), ("gradient_norm", "gradient_norm")):
+        assert found[f"ray_ticlm_{name}"] == {chain: pytest.approx(steps[column][-1])}, name
+    assert found["ray_ticlm_step"] == {chain: steps_done}
+    assert found["ray_ticlm_tokens_total"] == {chain: sum(r.tokens for r in work.rounds)}
+    assert found["ray_ticlm_workers"] == {chain: 2}
+    assert found["ray_ticlm_tokens_per_second"][chain] > 0
+    periods = {json.loads(tags)["period"]: value for tags, value in found["ray_ticlm_period"].items()}
+    assert periods == {"202301": 0, "202302": 1}
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
+) -> None:
+    made = plan.make(study_of(toy_study, "again", cadence={"steps": 2}), str(toy_root))
+    work = work_of(made, made.chains[0])
+    first = Exported(work, 2)
+    for step in (1, 3, 5):
+        first.log(event(step))
+    run_until(work, 2)  # its newest checkpoint is now that after step 4
+
+    board = _Board()
+    guard: Any = ray_train._guard(Guard(work, 3, (0, "")), board)
+    guard.after_exception(None, {0: OSError("gone")})
+    assert [moment["moment"] for moment in board.describe] == ["failed"]
+
+    again = Exported(work, 1)
+    again.log(event(5))
+    again.log(event(7, "202302"))
+    again.log(event(7, "202302"))
+    found = scraped_until("again", lambda found: {"ray_ticlm_restarts_total", "ray_ticlm_loss"} <= found.keys())
+    chain = json.dumps({"chain": "replay-half: 202301 - 202302"})
+    assert found["ray_ticlm_restarts_total"] == {chain: 1}
+    assert found["ray_ticlm_tokens_total"] == {chain: (5 + 3) * BATCH}, "step 5 was trained twice"
+    assert found["ray_ticlm_workers"] == {chain: 1}
+
+
+class _Board:
+    """What a handle of the board's actor offers: `put.remote`."""
+
+    def __init__(self) -> None:
+        self.describe: list[dict[str, Any]] = []
+        self.put = self
+
+    def remote(self, event: dict[str, Any]) -> None:
+        self.describe.append(event)
+
+
+def test_names_are_those_that_ray_exports_unchanged() -> None:
+    for name, metric in METRICS.items():
+        assert re.fullmatch(r"ticlm_[a-z_]+", name)
+        assert name.endswith("_total") == (metric.kind == "counter"), "Prometheus would see another name"
+        assert {"study", "chain"} <= set(metric.tags)
+
+
+def test_tags_are_ascii_whatever_a_chain_is_called(toy_root: Path, toy_study: MakeStudy) -> None:
+    tags = Series(chain_work(toy_study, toy_root, "toy")).tags
+    assert tags == {"study": "toy", "chain": "replay-half: 202301 - 202302"}
+
+
+def test_what_goes_wrong_in_publishing_is_told_once_and_stops_nothing(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ray.util.metrics import Gauge
+
+    def refuse(*args: Any, **more: Any) -> None:
+        raise RuntimeError("no agent\nto be found")
+
+    monkeypatch.setattr(Gauge, "set", refuse)
+    exported = Exported(chain_work(toy_study, toy_root, "toy"), 1)
+    with pytest.warns(TiclmWarning) as told:
+        for step in range(1, 4):
+            exported.log(event(step))
+    assert [str(one.message) for one in told] == ["metrics are not published: RuntimeError: no agent to be found"]
+
+
+def test_a_run_has_a_name_to_read_that_no_other_has(toy_root: Path, toy_study: MakeStudy) -> None:
+    name, other = (ray_train._run_name(chain_work(toy_study, toy_root, "toy+x")) for _ in range(2))
+    assert re.fullmatch(r"toy-x-replay-half-202301-202302-[0-9a-f]{8}", name)
+    assert name != other
+    long = ray_train._run_name(chain_work(toy_study, toy_root, "a" * 200))
+    assert len(long) < 80

@@ -1,0 +1,232 @@
+"""Imported checkpoints as the start of a study, or as a teacher: any causal model, at any period; what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import nn
+
+from ticlm.methods.schedules import AutoregressiveCosine
+from ticlm.methods.seams import Adapter
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import folders
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
+from ticlm.platform.study.work import published
+
+MakeStudy = Callable[..., Study]
+FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+SIZES: dict[str, dict[str, Any]] = {
+    "gpt2": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64, "attn_pdrop": 0.0, "resid_pdrop": 0.0},
+    "gpt_neox": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32},
+}
+
+
+class Shift(Adapter):
+    """One number, which does nothing."""
+
+    kind: Literal["shift"] = "shift"
+
+    def add(self, module: nn.Module, depth: int) -> None:
+        holder = nn.Module()
+        holder.register_parameter("by", nn.Parameter(torch.zeros(1)))
+        module.add_module(f"adapter_{depth}", holder)
+
+
+def save_model(folder: Path, kind: str = "gpt2", vocab_size: int = 64) -> dict[str, torch.Tensor]:
+    """A Hugging Face folder as anybody might bring it; returns its weights."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    ends = {"bos_token_id": 63, "eos_token_id": 63}
+    made = AutoConfig.for_model(kind, vocab_size=vocab_size, **SIZES[kind], **ends)
+    torch.manual_seed(0)
+    module = AutoModelForCausalLM.from_config(made)
+    module.save_pretrained(folder)
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+def imported(folder: Path, as_of: str) -> dict[str, Any]:
+    """The part of a study that takes an imported checkpoint as it is."""
+    initial = {"budget": 0, "schedule": FAST}
+    return {"model": {"kind": "folder", "path": str(folder), "as_of": as_of}, "initial": initial}
+
+
+@pytest.mark.parametrize("kind", list(SIZES))
+def test_any_causal_model_can_be_the_initial_checkpoint(
+    tmp_path: Path, toy_root: Path, toy_study: MakeStudy, kind: str
+) -> None:
+    """It stands for the first period as it came; every method goes on from it, and it is scored like any other."""
+    from transformers import AutoModelForCausalLM
+
+    weights = save_model(tmp_path / "model", kind)
+    methods = [
+        {"base": "cyclic-cosine", "schedule": FAST},
+        {"base": "ewc", "schedule": FAST, "penalties": [{"kind": "ewc", "weight": 100, "batches": 2}]},
+        {"base": "lwf-per-token", "schedule": FAST},
+    ]
+    made = plan.make(toy_study(methods=methods, **imported(tmp_path / "model", "202301")), str(toy_root))
+    assert made.parameters is not None
+    driver.train(made)
+    driver.evaluate(made)
+    store = Store(toy_root)
+    firsts = {run.rounds["202301"] for run in made.tree.runs}
+    (first,) = firsts
+    found = AutoModelForCausalLM.from_pretrained(toy_root / published(store, made.ids[first]))
+    for name, value in found.state_dict().items():
+        assert torch.equal(value, weights[name]), name
+    lasts = {weights_of(made.records[run.rounds["202304"]]) for run in made.tree.runs}
+    assert len(lasts) == 3 and weights_of(made.records[first]) not in lasts
+    assert [made.records[key].about["steps"] for key in made.tree.runs[0].rounds.values()] == [0, 4, 4, 4]
+
+
+def test_an_encoder_decoder_can_be_the_initial_checkpoint(
+    tmp_path: Path, toy_corpus: Any, toy_study: MakeStudy
+) -> None:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    toy_corpus(tmp_path / "corpora/toy@1", inputs=12)
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "vocab_size": 64}
+    made = AutoConfig.for_model("t5", **sizes, pad_token_id=0, decoder_start_token_id=0)
+    AutoModelForSeq2SeqLM.from_config(made).save_pretrained(tmp_path / "model")
+    study = toy_study(
+        objective={"kind": "seq2seq"},
+        methods=[{"base": "lwf-per-token", "schedule": FAST}],
+        **imported(tmp_path / "model", "202301"),
+    )
+    made = plan.make(study, str(tmp_path))
+    driver.train(made)
+    assert len(made.records) == 4
+
+
+def test_adapters_of_an_imported_folder_are_kept(tmp_path: Path, toy_root: Path) -> None:
+    module = folders.load(_adapted(tmp_path))
+    assert [adapter.kind for adapter in module.ticlm_adapters] == ["shift"]  # type: ignore[union-attr]
+
+
+def _adapted(folder: Path) -> Path:
+    from ticlm.methods.objectives import Causal
+
+    save_model(folder / "base")
+    module = folders.load(folder / "base")
+    shift = Shift()
+    folders.extend(module, shift, 0)
+    folders.publish(module.state_dict(), module.config, Causal(), [shift], folder / "adapted")
+    return folder / "adapted"
+
+
+def test_a_run_from_a_later_checkpoint_counts_rounds_from_the_timelines_first(
+    tmp_path: Path, toy_study: MakeStudy
+) -> None:
+    """AR's index and the single trajectory of rsqrt are those of the whole run, not of this part of it."""
+    ar = {"base": "cyclic-cosine+ar", "schedule": {"warmup_steps": 1}}
+    rsqrt = {"base": "rsqrt", "schedule": {"warmup_steps": 1, "cooldown_steps": 1}}
+    whole = rounds(toy_study(methods=[ar, rsqrt]))
+    part = rounds(toy_study(methods=[ar, rsqrt], **imported(tmp_path, "202302")))
+    for run, rest in zip(whole.runs, part.runs):
+        assert list(rest.rounds) == ["202302", "202303", "202304"]
+        for label in ("202303", "202304"):
+            here, there = part.rounds[rest.rounds[label]], whole.rounds[run.rounds[label]]
+            assert here.position == there.position and here.recipe.schedule == there.recipe.schedule
+    last = part.rounds[part.runs[0].rounds["202304"]]
+    assert isinstance(last.recipe.schedule, AutoregressiveCosine)
+    assert last.recipe.schedule.peak(last.position) == pytest.approx(9.75e-5), (
+        "i = 2; counted from the start it were 1.65e-4"
+    )
+
+
+def test_a_start_from_outside_the_timeline_trains_on_every_period(tmp_path: Path, toy_study: MakeStudy) -> None:
+    tree = rounds(toy_study(methods=["cyclic-cosine+ar"], continual_tokens=4096 * 16, **imported(tmp_path, "outside")))
+    (run,) = tree.runs
+    assert list(run.rounds) == ["outside", "202301", "202302", "202303", "202304"]
+    assert [tree.rounds[key].position.index for key in run.rounds.values()] == [0, 0, 1, 2, 3]
+    assert [tree.rounds[key].budget for key in run.rounds.values()] == [0, *[4096 * 4] * 4]
+
+
+@pytest.mark.parametrize("method", ["ewc", "lwf", "lwf-per-token", "ewc-new-data"])
+def test_a_penalty_without_a_period_before_it_is_refused(tmp_path: Path, toy_study: MakeStudy, method: str) -> None:
+    entry = {"base": method, "schedule": {"warmup_steps": 1}}
+    with pytest.raises(InputError, match=r"the imported start \(as_of outside\) is none of the timeline") as caught:
+        rounds(toy_study(methods=[entry], **imported(tmp_path, "outside")))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_initial_budget_of_nothing_needs_a_model_to_import(toy_study: MakeStudy) -> None:
+    with pytest.raises(InputError, match="model must be of kind folder"):
+        toy_study(initial={"budget": 0, "schedule": FAST})
+
+
+def lwf_with_teacher(folder: Path) -> dict[str, Any]:
+    teacher = {"path": str(folder), "as_of": "202212"}
+    return {"base": "lwf-per-token", "schedule": FAST, "penalties": [{"kind": "lwf", "teacher": teacher}]}
+
+
+def test_a_teacher_can_be_imported(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    """Its contents are part of a round's identity, its path is not, and it is named as from outside the timeline."""
+    save_model(tmp_path / "teacher")
+    own = {"base": "lwf-per-token", "name": "own", "schedule": FAST}
+    made = plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "teacher")]), str(toy_root))
+    driver.train(made)
+    ours, theirs = (run.rounds["202302"] for run in made.tree.runs)
+    assert weights_of(made.records[ours]) != weights_of(made.records[theirs])
+    assert made.external_inputs() == [f"teacher {tmp_path}/teacher, as of 202212"]
+
+    (tmp_path / "teacher").rename(tmp_path / "moved")
+    moved = plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "moved")]), str(toy_root))
+    assert moved.pending() == []
+    config = tmp_path / "moved/config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"initializer_range": 0.5}))
+    assert plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "moved")]), str(toy_root)).pending()
+
+
+def refused(study: Study, root: Path) -> str:
+    made = plan.make(study, str(root))
+    with pytest.raises(InputError) as caught:
+        driver.train(made)
+    assert "\n" not in str(caught.value)
+    assert not list((root / "rounds").rglob("*")), "training had begun"
+    return str(caught.value)
+
+
+def test_a_teacher_with_another_vocabulary_is_refused(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    save_model(tmp_path / "teacher", vocab_size=80)
+    message = refused(toy_study(methods=[lwf_with_teacher(tmp_path / "teacher")]), toy_root)
+    assert message == (
+        f"teacher {tmp_path}/teacher has a vocabulary of 80, the model one of 64: their predictions cannot be compared"
+    )
+
+
+def test_a_checkpoint_of_another_shape_is_refused(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    save_model(tmp_path / "model")
+    config = tmp_path / "model/config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"n_embd": 24}))
+    message = refused(
+        toy_study(methods=[{"base": "cyclic-cosine", "schedule": FAST}], **imported(tmp_path / "model", "202301")),
+        toy_root,
+    )
+    assert "has shape [" in message and "by its config.json it is [" in message
+
+
+def test_a_checkpoint_without_some_weights_is_refused(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    """transformers would fill them in at random."""
+    from safetensors.torch import load_file, save_file
+
+    save_model(tmp_path / "model")
+    weights = load_file(tmp_path / "model/model.safetensors")
+    save_file(
+        {n: v for n, v in weights.items() if "mlp.c_fc" not in n},
+        tmp_path / "model/model.safetensors",
+        {"format": "pt"},
+    )
+    study = toy_study(methods=[{"base": "cyclic-cosine", "schedule": FAST}], **imported(tmp_path / "model", "202301"))
+    made = plan.make(study, str(toy_root))
+    with pytest.raises(InputError, match=r"it has no weights .*mlp\.c_fc"):
+        driver.train(made)
