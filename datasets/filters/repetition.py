@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-from numba import njit
 from pydantic import Field
 
 from ticlm.datasets.filters.quality import NO_WORDS, lines
 from ticlm.datasets.io.documents import Document
-from ticlm.datasets.text.words import Hashes, ngrams, split
 from ticlm.platform.core.settings import Settings
-
-if TYPE_CHECKING:
-    pass
 
 
 class Repetition(Settings):
@@ -55,6 +47,8 @@ class Repetition(Settings):
         return next((reason for reason, (share, limit) in limits.items() if share > limit), None)
 
     def _of_ngrams(self, text: str) -> str | None:
+        from ticlm.datasets.filters.ngram_counts import Recurrence  # numba loads where it is used
+
         words = Recurrence.of(text)
         if words.chars == 0:
             return NO_WORDS
@@ -74,73 +68,3 @@ def _repeated(segments: Sequence[str]) -> tuple[float, float]:
     copies = {segment: n for segment, n in counts.items() if n > 1}
     chars = sum(len(segment) * n for segment, n in copies.items())
     return sum(copies.values()) / len(segments), chars / sum(map(len, segments))
-
-
-@dataclass(frozen=True)
-class Recurrence:
-    """Words by their hashes; word i takes the characters `at[i]` to `at[i + 1]` of all words one after another."""
-
-    hashes: Hashes
-    at: npt.NDArray[np.int64]
-
-    @staticmethod
-    def of(text: str) -> Recurrence:
-        """Of the words that begin with a letter or number."""
-        words = split(text)
-        at = np.zeros(np.count_nonzero(words.alnum) + 1, np.int64)
-        np.cumsum((words.end - words.start)[words.alnum], out=at[1:])
-        return Recurrence(words.hash[words.alnum], at)
-
-    @property
-    def chars(self) -> int:
-        return int(self.at[-1])
-
-    def most_common(self, n: int) -> int:
-        """Length of the n-gram with the most copies (of several the longest) times their number; 0 without copies."""
-        return int(_most_common(ngrams(self.hashes, n), self.at, n))
-
-    def repeated(self, n: int) -> int:
-        """Characters in n-grams that occur more than once, each character counted once."""
-        return int(_repeated_chars(ngrams(self.hashes, n), self.at, n))
-
-
-@njit(cache=True, nogil=True)
-def _counted(grams: Any) -> Any:
-    """(place, count): `count[place[i]]` is how often the i-th n-gram occurs. A table with open addresses."""
-    size = 16
-    while size < 2 * grams.size:
-        size *= 2
-    mask = np.uint64(size - 1)
-    keys, count = np.empty(size, np.uint64), np.zeros(size, np.int32)
-    place = np.empty(grams.size, np.int64)
-    for i in range(grams.size):
-        slot: Any = np.int64(grams[i] & mask)
-        while count[slot] and keys[slot] != grams[i]:
-            slot = slot + 1 if slot + 1 < size else 0
-        keys[slot] = grams[i]
-        count[slot] += 1
-        place[i] = slot
-    return place, count
-
-
-@njit(cache=True, nogil=True)
-def _most_common(grams: Any, at: Any, n: int) -> Any:
-    place, count = _counted(grams)
-    most, longest = 1, 0
-    for i in range(grams.size):
-        copies = count[place[i]]
-        chars = at[i + n] - at[i]
-        if copies > most or (copies == most and chars > longest):
-            most, longest = copies, chars
-    return most * longest if most > 1 else 0
-
-
-@njit(cache=True, nogil=True)
-def _repeated_chars(grams: Any, at: Any, n: int) -> Any:
-    place, count = _counted(grams)
-    total, done = 0, 0
-    for i in range(grams.size):
-        if count[place[i]] > 1:
-            total += at[i + n] - at[max(i, done)]
-            done = i + n
-    return total

@@ -55,7 +55,7 @@ def test_the_standard_library_and_hugging_face_win_from_the_root() -> None:
     )
     stdlib, hugging_face, ours = map(Path, in_a_new_process(code).splitlines())
     assert stdlib.parent != ROOT and hugging_face.parent.parent != ROOT
-    assert ours == ROOT / "src/ticlm/datasets/corpus.py"
+    assert ours == ROOT / "src/ticlm/datasets/corpus/build.py"
 
 
 def test_no_file_that_git_would_keep_is_ignored() -> None:

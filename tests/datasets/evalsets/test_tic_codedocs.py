@@ -319,7 +319,7 @@ def test_a_release_without_pages_or_date_or_folder_is_said_in_one_line(tree: Pat
 
 
 @pytest.mark.parametrize(
-    ("settings", "describe"),
+    ("settings", "told"),
     [
         ({"releases": ["1.2", "1.2"]}, r"each version once, got 1\.2 more than once"),
         ({"releases": ["1.2"], "pages": {"form": "html"}}, "form html needs a path"),

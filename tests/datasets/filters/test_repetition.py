@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uniseg.wordbreak import words as segments
 
-from ticlm.datasets.filters.repetition import Recurrence, Repetition
+from ticlm.datasets.filters.ngram_counts import Recurrence
+from ticlm.datasets.filters.repetition import Repetition
 from ticlm.datasets.io.documents import Document
 
 OFF = {"lines": 9.0, "paragraphs": 9.0, "line_chars": 9.0, "paragraph_chars": 9.0, "most_common": (), "repeated": ()}

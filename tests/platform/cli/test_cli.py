@@ -351,8 +351,8 @@ def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"
         "sys.argv = ['ticlm', '--help']\n"
-        "from ticlm.platform import cli\n"
-        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "from ticlm.platform.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'torch', 'ray', 'transformers', 'pandas', 'numpy', 'pyarrow', 'matplotlib', 'fsspec', 'pydantic'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )

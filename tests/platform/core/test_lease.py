@@ -112,7 +112,7 @@ def test_a_process_of_another_container_or_start_of_a_host_of_the_same_name_is_w
 ) -> None:
     """Its id says nothing here: no such process does not mean that it is dead."""
     monkeypatch.setattr(module, "STALE_S", 1.0)
-    held_by(store, position="another boot", pid=2**22 + 1)
+    held_by(store, place="another boot", pid=2**22 + 1)
     with pytest.warns(TiclmWarning, match="watching for up to"), lease(store, "run"):
         pass
 

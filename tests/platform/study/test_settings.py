@@ -386,8 +386,8 @@ def test_a_plan_of_the_paper_loads_nothing_heavy_and_needs_no_data(tmp_path: Any
     code = (
         "import sys\n"
         f"sys.argv = ['ticlm', 'plan', 'tic-lm-3b-440b', '--json', '--root', {str(tmp_path / 'nothing')!r}]\n"
-        "from ticlm.platform import cli\n"
-        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "from ticlm.platform.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'torch', 'ray', 'transformers', 'datasets', 'pandas', 'numpy', 'pyarrow'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )

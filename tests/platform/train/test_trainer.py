@@ -332,9 +332,9 @@ def test_training_needs_no_ray(toy_root: Path, toy_study: MakeStudy, tmp_path: P
     script = f"""
 import sys, pickle
 sys.modules["ray"] = None
-from ticlm.platform import chain
-from ticlm.platform.models.build import Workers
-print(*chain.run_chain(pickle.load(open({str(tmp_path / "work")!r}, "rb")), Workers()))
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.train.trainer import run_chain
+print(*run_chain(pickle.load(open({str(tmp_path / "work")!r}, "rb")), Workers()))
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ended.stdout.split() == list(work.ids), ended.stderr[-2000:]
