@@ -45,7 +45,13 @@ RAY_LIBRARIES = {
 NO_RAY = ("ticlm.methods", "ticlm.platform.models", "ticlm.platform.study", "ticlm.platform.tasks")
 """Training knows Ray in its loader alone."""
 
-READ_METHODS = ("ticlm.platform.study", "ticlm.platform.tasks", "ticlm.platform.models", "ticlm.platform.tuning")
+READ_METHODS = (
+    "ticlm.platform.analysis.collect",
+    "ticlm.platform.study",
+    "ticlm.platform.tasks",
+    "ticlm.platform.models",
+    "ticlm.platform.tuning",
+)
 """Packages to which a method is a value with fields; to all others it is a seam."""
 
 LIGHT_TO_IMPORT = tuple(

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks import archives
+from benchmarks.crawl import archives
 from benchmarks.rivals import python
 from benchmarks.serving import serve
 from benchmarks.sides import Side
@@ -45,8 +45,8 @@ def compare(folder: Path, pages: int, runs: int) -> dict[str, float]:
     size = archives.write(folder / NAME, pages)
     texts = [document.text for document in _documents(folder)]
     (folder / "texts.json").write_text(json.dumps(texts))
-    here = (sys.executable, "-m", "benchmarks.crawl_pages", folder)
-    rival = (python("datatrove"), Path(__file__).with_name("crawl_rival.py"), "pages", folder)
+    here = (sys.executable, "-m", "benchmarks.crawl.pages", folder)
+    rival = (python("datatrove"), Path(__file__).with_name("rival.py"), "pages", folder)
     commands = {OURS: here, ALL_STEPS: here, SAME: rival, USUAL: rival}
     asks = {
         OURS: {"rules": "gopher"},

@@ -19,7 +19,7 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.warc_records import WarcRecord, records
 from ticlm.platform.core.periods import Calendar
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 REAL_EVERY = 5
 """One page in five is a real one; the others are texts in furniture of ours."""
 POSTS_OF_A_PAGE = 6  # of the invented world, whose texts are short

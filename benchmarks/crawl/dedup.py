@@ -38,8 +38,8 @@ def compare(folder: Path, documents: int, runs: int) -> dict[str, float]:
     a large filter."""
     job = {"texts": list(_texts(documents)), "bytes": BYTES, "probes": PROBES}
     (folder / "job.json").write_text(json.dumps(job))
-    here = (sys.executable, "-m", "benchmarks.crawl_dedup", folder)
-    rival = (python("datatrove"), Path(__file__).with_name("crawl_rival.py"), "dedup", folder)
+    here = (sys.executable, "-m", "benchmarks.crawl.dedup", folder)
+    rival = (python("datatrove"), Path(__file__).with_name("rival.py"), "dedup", folder)
     asks = {OURS: {"part": "all"}, PLAIN: {"norm": "none"}, USUAL: {"norm": "default"}}
     with ExitStack() as stack:
         sides = {name: stack.enter_context(Side(name, here if name == OURS else rival)) for name in asks}

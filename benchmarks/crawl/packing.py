@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks import archives
+from benchmarks.crawl import archives
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
@@ -43,7 +43,7 @@ def compare(folder: Path, documents: int, runs: int) -> dict[str, float]:
     """Print both sides; seconds of CPU that ours takes per million tokens."""
     prepare(folder, documents)
     with ExitStack() as stack:
-        here = (sys.executable, "-m", "benchmarks.crawl_packing", folder)
+        here = (sys.executable, "-m", "benchmarks.crawl.packing", folder)
         sides = {name: stack.enter_context(Side(name, here)) for name in PARTS}
         for number in range(runs + 1):
             for name, side in sides.items():

@@ -14,7 +14,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 
-from benchmarks import archives
+from benchmarks.crawl import archives
 
 from ticlm.datasets.corpus import dedup_pass, dedup_plan, parts, staging
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -36,7 +36,7 @@ def compare(folder: Path, pages: int) -> None:
             here = folder / f"{what}-{times}"
             here.mkdir()
             _prepare(what, here, pages * times)
-            command = [sys.executable, "-m", "benchmarks.crawl_memory", what, str(here)]
+            command = [sys.executable, "-m", "benchmarks.crawl.memory", what, str(here)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             found.append(json.loads(done.stdout))
             mib = {name: size / 2**20 for name, size in found[-1].items()}

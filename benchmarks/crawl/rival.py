@@ -1,4 +1,4 @@
-"""datatrove's sides of the crawl's benchmarks: `crawl_rival.py pages|dedup FOLDER`, in its own environment.
+"""datatrove's sides of the crawl's benchmarks: `rival.py pages|dedup FOLDER`, in its own environment.
 
 Its steps are chained as its executors chain them, in one process. `extractor` of a request says which one: Trafilatura
 as its users run it, in the process it puts each extraction into; or Resiliparse without such a process, as ours.

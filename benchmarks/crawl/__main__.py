@@ -12,7 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import crawl_build, crawl_cost, crawl_dedup, crawl_memory, crawl_packing, crawl_pages
+from benchmarks.crawl import build, cost, dedup, memory, packing, pages
 
 PARTS = ("pages", "dedup", "packing", "memory", "build")
 
@@ -27,7 +27,7 @@ def main() -> None:
     if unknown := sorted(set(arguments.parts) - set(PARTS)):
         parser.error(f"no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
     if arguments.project:
-        crawl_cost.project(crawl_cost.Rates())
+        cost.project(cost.Rates())
         return
     rates: dict[str, float] = {}
     for part in arguments.parts or PARTS:
@@ -35,7 +35,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             rates |= run(part, Path(name), arguments.quick, 1 if arguments.quick else arguments.runs)
     if {"pages", "dedup", "packing"} <= set(arguments.parts or PARTS):
-        crawl_cost.project(crawl_cost.Rates(**rates))
+        cost.project(cost.Rates(**rates))
     print("\nrates:", ", ".join(f"{name}={value:.4g}" for name, value in rates.items()))
 
 
@@ -43,15 +43,15 @@ def run(part: str, folder: Path, quick: bool, runs: int) -> dict[str, float]:
     """Print one part; the rates that it measures."""
     match part:
         case "pages":
-            return crawl_pages.compare(folder, 30 if quick else 400, runs)
+            return pages.compare(folder, 30 if quick else 400, runs)
         case "dedup":
-            return crawl_dedup.compare(folder, 100 if quick else 1500, runs)
+            return dedup.compare(folder, 100 if quick else 1500, runs)
         case "packing":
-            return crawl_packing.compare(folder, 200 if quick else 2400, runs)
+            return packing.compare(folder, 200 if quick else 2400, runs)
         case "memory":
-            crawl_memory.compare(folder, 50 if quick else 1000)
+            memory.compare(folder, 50 if quick else 1000)
         case "build":
-            crawl_build.compare(folder, 160 if quick else 3600, min(runs, 3))
+            build.compare(folder, 160 if quick else 3600, min(runs, 3))
     return {}
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from benchmarks import archives
+from benchmarks.crawl import archives
 
 from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
 from ticlm.platform.core.settings import parse
@@ -42,7 +42,7 @@ def compare(folder: Path, pages: int, runs: int) -> None:
     for number in range(runs):
         for cpus in CPUS:
             out = folder / f"build-{cpus}-{number}"
-            command = [sys.executable, "-m", "benchmarks.crawl_build", str(folder), str(out), str(cpus)]
+            command = [sys.executable, "-m", "benchmarks.crawl.build", str(folder), str(out), str(cpus)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"the build on {cpus} CPUs died:\n{done.stderr[-4000:]}")
