@@ -15,19 +15,24 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.optimizers import AdamW, ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Adapter, MethodTimeline, Penalty, RoundRequest
+from ticlm.methods.seams import Adapter, MethodTimeline, Optimizer, Penalty, Replay, RoundRequest, Schedule
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import METHODS, Own
 from ticlm.platform.core.mixture import Mixture, allot
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
-    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant, Field(discriminator="kind")
+    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant,
+    Field(discriminator="kind"),
+    Own(Schedule, METHODS),
 ]
-AnyReplay = Annotated[NoReplay | EqualReplay | FixedReplay | ExponentialReplay, Field(discriminator="kind")]
-AnyOptimizer = Annotated[AdamW | ScheduleFree, Field(discriminator="kind")]
-AnyPenalty = Annotated[EWC | LwF, Field(discriminator="kind")] | InstanceOf[Penalty]
-AnyAdapter = InstanceOf[Adapter]
+AnyReplay = Annotated[
+    NoReplay | EqualReplay | FixedReplay | ExponentialReplay, Field(discriminator="kind"), Own(Replay, METHODS)
+]
+AnyOptimizer = Annotated[AdamW | ScheduleFree, Field(discriminator="kind"), Own(Optimizer, METHODS)]
+AnyPenalty = Annotated[Annotated[EWC | LwF, Field(discriminator="kind")] | InstanceOf[Penalty], Own(Penalty, METHODS)]
+AnyAdapter = Annotated[InstanceOf[Adapter], Own(Adapter, METHODS)]
 
 
 class PerPeriod(Settings):
@@ -138,4 +143,5 @@ def _kind(value: Any) -> str:
 Method = Annotated[
     Annotated[Continual, Tag("continual")] | Annotated[Joint, Tag("joint")] | Annotated[OracleSeries, Tag("oracle")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message="kind must be continual, joint or oracle"),
+    Own(Continual, METHODS),
 ]

@@ -22,6 +22,7 @@ import yaml
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import object_at
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.tune_spaces import changes, domains, wording
 
@@ -127,10 +128,12 @@ class Space:
 
 
 def load(name: str) -> Space:
-    """The packaged space of this name, or the constant SPACE of a Python file, which is run. InputError in one line
-    where there is none, or where the file raises anything."""
+    """Return the packaged space of this name, the constant SPACE of a Python file, which is run, or the constant at an
+    import path `package.module:NAME`. Raises InputError in one line if there is none, or the file raises anything."""
     if Path(name).is_file():
         found = _run(name)
+    elif re.fullmatch(r"[\w.]+:\w+", name):
+        found = {"SPACE": object_at(name)}
     elif name in packaged():
         found = vars(import_module(f"ticlm.tune_spaces.{name}"))
     else:

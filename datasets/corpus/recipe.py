@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
-from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Input, Piece, Skipped
+from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.crawl import CrawlDocuments
+from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.mixture import Split
@@ -93,6 +94,13 @@ def _named_filters(value: object) -> object:
     return tuple(step for entry in entries for step in (REFINEDWEB if entry == "refinedweb" else (entry,)))
 
 
+AnyDocuments = Annotated[
+    Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
+    | InstanceOf[Documents],
+    Own(Documents, SOURCES),
+]
+
+
 class CorpusRecipe(Settings):
     """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
 
@@ -101,7 +109,7 @@ class CorpusRecipe(Settings):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    documents: Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
+    documents: AnyDocuments
     periods: Calendar = Calendar()
     splits: AnySplits = Splits()
     filters: Annotated[tuple[AnyFilter, ...], BeforeValidator(_named_filters)] = ()

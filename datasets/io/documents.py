@@ -104,6 +104,37 @@ class Fields(Settings):
         )
 
 
+class Documents(Settings):
+    """Base of a source of documents of your own: says what there is to read, and reads it.
+
+    A source has to define `inputs` and `read`; the other methods have defaults that fit a source which is read whole.
+    """
+
+    @property
+    def identity(self) -> Settings:
+        """Return what of these settings reaches the bytes of a corpus: all of them, unless a subclass says less."""
+        return self
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Return what there is to read, in a fixed order; an input whose stamp changes is read again."""
+        raise NotImplementedError
+
+    def count_outside(self, calendar: Calendar) -> int:
+        """Return how many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
+        return 0
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """Cut an input into pieces that can be read apart; one piece by default."""
+        return [Piece(input=entry)]
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        """Yield the documents of a piece, and a Bad for each record that should have been one."""
+        raise NotImplementedError
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Keep beside the corpus what is known about its text but does not stand in it; nothing by default."""
+
+
 class FileDocuments(Settings):
     """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
 

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings_errors import _one_line
+from ticlm.platform.core.settings_errors import one_line
 
 if TYPE_CHECKING:
     pass
@@ -45,7 +45,7 @@ def parse(kind: type[S], data: Any, where: str) -> S:
     try:
         return kind.model_validate(dict(data))
     except ValidationError as error:
-        raise InputError(f"{where}: {_one_line(error, kind)}") from None
+        raise InputError(f"{where}: {one_line(error, kind)}") from None
 
 
 def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:

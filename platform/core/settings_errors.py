@@ -1,4 +1,4 @@
-"""TODO"""
+"""Errors of pydantic as one line that names the field and what is allowed there."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first field that is wrong, under the alternative of its type that comes closest, and how many more are."""
+def one_line(error: ValidationError, kind: type[BaseModel]) -> str:
+    """Return the first error as `field: what is wrong with it`, and how many more fields are wrong."""
+    field, line = first_error(error, kind)
+    return f"{field}: {line}" if field else line
+
+
+def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str]:
+    """Return the path of the first field that is wrong, and what is wrong with it.
+
+    Among several alternatives of a field's type, the error is that of the one that comes closest.
+    """
     found = error.errors()
     wrong: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for one in found:
@@ -26,11 +35,15 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     first = max(same, key=lambda one: (len(one["loc"]), one["type"] == "extra_forbidden"))
     where = [str(part) for part in first["loc"] if not _is_type(part)]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    return (f"{'.'.join(where)}: " if where else "") + _said(first, same, kind) + more
+    if first["type"] == "own_class":
+        where += [part for part in [first["ctx"]["field"]] if part]
+    return ".".join(where), _said(first, same, kind) + more
 
 
 def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[BaseModel]) -> str:
     match error["type"]:
+        case "own_class":
+            return str(error["ctx"]["line"])
         case "extra_forbidden":
             alike = (e["loc"] for e in same if e["type"] == "extra_forbidden" and e["loc"][-1] == error["loc"][-1])
             allowed = sorted({name for loc in alike for name in _fields_at(kind, loc)})

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
-from ticlm.methods.objectives import AnyObjective, Seq2Seq
+from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
@@ -109,7 +109,7 @@ def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tup
 
 
 def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
-    family = AutoModelForSeq2SeqLM if isinstance(objective, Seq2Seq) else AutoModelForCausalLM
+    family = AutoModelForSeq2SeqLM if objective.encoder_decoder else AutoModelForCausalLM
     try:
         with _MAKING:
             return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
 
-from ticlm.methods.objectives import AnyObjective, Seq2Seq
+from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.seeds import keyed
@@ -34,8 +34,8 @@ OBJECTIVE = "objective.json"
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt and
     named in `ticlm_adapters`. Without an objective, it is the one that a published folder names, or causal."""
-    kind = objective.kind if objective is not None else _kind(folder)
-    family = AutoModelForSeq2SeqLM if kind == Seq2Seq().kind else AutoModelForCausalLM
+    encoder_decoder = _is_encoder_decoder(folder) if objective is None else objective.encoder_decoder
+    family = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
         with _MAKING:
@@ -59,9 +59,10 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     return module  # type: ignore[no-any-return]
 
 
-def _kind(folder: Path) -> str:
+def _is_encoder_decoder(folder: Path) -> bool:
+    """Return what a published folder says of its objective; False for any other folder."""
     path = folder / OBJECTIVE
-    return str(json.loads(path.read_text())["kind"]) if path.exists() else "causal"
+    return bool(json.loads(path.read_text())["encoder_decoder"]) if path.exists() else False
 
 
 def adapters(folder: Path) -> list[Adapter]:
@@ -100,7 +101,9 @@ def publish(
     folder.mkdir(parents=True, exist_ok=True)
     with _disk_errors(folder):
         module.save_pretrained(folder)
-    (folder / OBJECTIVE).write_text(json.dumps({"kind": objective.kind}))
+    (folder / OBJECTIVE).write_text(
+        json.dumps({"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder})
+    )
     if stack:
         from safetensors.torch import save_file
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
+from ticlm.platform.core.extensions import TASKS, Own
+from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
@@ -32,4 +34,5 @@ AnyTask = Annotated[
     | Annotated[ExactMatch, Tag("exact-match")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
+    Own(Task, TASKS),
 ]

@@ -241,7 +241,7 @@ def test_an_encoder_decoder_reads_no_texts(tmp_path: Path) -> None:
     fast(byte_level()).save_pretrained(tmp_path)
     config = T5Config(vocab_size=400, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=1, decoder_start_token_id=0)
     T5ForConditionalGeneration(config).save_pretrained(tmp_path)
-    (tmp_path / "objective.json").write_text('{"kind": "seq2seq"}')
+    (tmp_path / "objective.json").write_text('{"name": "Seq2Seq", "encoder_decoder": true}')
     with pytest.raises(InputError, match="is an encoder-decoder; tasks on text need a causal language model"):
         Checkpoint(tmp_path, Seq2Seq()).read(["Paris"], Cut())
 

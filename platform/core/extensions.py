@@ -1,0 +1,169 @@
+"""Classes of a user's own in settings, found by import path (`kind: my_package.recent:RecentReplay`) or by entry point.
+
+A union of settings that has an `Own` among its annotations also takes such a class, if it derives from the seam's base.
+The class is a setting like any other: strict, hashed by its name and the version it states, and written back to YAML by
+its import path.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError, core_schema
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.settings_errors import first_error
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+
+METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
+"""Groups of entry points; an entry point's name is a `kind` that settings may give."""
+
+PACKAGE = "ticlm"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Own:
+    """Annotation of a union of settings: it also takes values of any class that derives from `base`.
+
+    In YAML the class is named by its import path, `kind: package.module:Class`, or by the name of an entry point of
+    `group`. Values of such a class are written with their import path.
+    """
+
+    base: type[Settings]
+    group: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        inner = handler(source)
+        dump = core_schema.wrap_serializer_function_ser_schema(_dump, info_arg=True, schema=inner)
+        return core_schema.no_info_wrap_validator_function(self._validate, inner, serialization=dump)
+
+    def _validate(self, value: Any, built_in: core_schema.ValidatorFunctionWrapHandler) -> Any:
+        if isinstance(value, self.base) and not _is_built_in(type(value)):
+            return value
+        if isinstance(value, Mapping) and isinstance(kind := value.get("kind"), str):
+            path = kind if ":" in kind else _entry_point(self.group, kind)
+            if path is not None:
+                return self._made(path, {key: item for key, item in value.items() if key != "kind"})
+        return built_in(value)
+
+    def _made(self, path: str, data: Mapping[str, Any]) -> Settings:
+        try:
+            found = class_at(path, self.base)
+        except InputError as error:
+            raise PydanticCustomError("own_class", "{line}", {"line": str(error), "field": "kind"}) from None
+        try:
+            return found.model_validate(data)
+        except ValidationError as error:
+            field, line = first_error(error, found)
+            raise PydanticCustomError("own_class", "{line}", {"line": line, "field": field}) from None
+
+
+def class_at(path: str, base: type[Settings]) -> type[Settings]:
+    """Return the class at an import path `package.module:Class`.
+
+    Raises InputError in one line if it cannot be imported, does not derive from `base`, or has the name of a class that
+    ids know already.
+    """
+    found = object_at(path)
+    if not isinstance(found, type) or not issubclass(found, base):
+        raise InputError(f"{path} is no {base.__name__}: derive it from {base.__module__}.{base.__name__}")
+    for other in _subclasses(Settings):
+        if other.identity_name == found.identity_name and other is not found and _is_built_in(other):
+            raise InputError(
+                f"{path} has no name of its own: in ids {found.identity_name} is {other.__module__}:{other.__qualname__}; "
+                f"rename it, or say class {found.__name__}(…, identity=…)"
+            )
+    return found
+
+
+def object_at(path: str) -> Any:
+    """Return what an import path `package.module:NAME` names. Raises InputError in one line if it cannot be imported.
+
+    The current folder is searched after everything that is installed.
+    """
+    name, _, attribute = path.partition(":")
+    module = _module(name, path)
+    if not hasattr(module, attribute):
+        names = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
+        raise InputError(
+            f"{path}: {module.__file__ or name} has no {attribute or 'name after the colon'}; it has {names}"
+        )
+    return getattr(module, attribute)
+
+
+def own_modules(value: Settings) -> dict[str, Path]:
+    """Return the modules (top-level name: file or folder) of all classes of a user's own among some settings' values.
+
+    Modules that are installed, as packages are by pip, are left out.
+    """
+    found: dict[str, Path] = {}
+    for kind in {type(one) for one in _values(value)}:
+        top = kind.__module__.partition(".")[0]
+        file = getattr(sys.modules.get(top), "__file__", None)
+        folders = list(getattr(sys.modules.get(top), "__path__", ()))
+        path = Path(folders[0]) if folders else Path(file) if file else None
+        if top != PACKAGE and path is not None and not {"site-packages", "dist-packages"} & set(path.parts):
+            found[top] = path
+    return found
+
+
+def _dump(value: Any, built_in: core_schema.SerializerFunctionWrapHandler, info: core_schema.SerializationInfo) -> Any:
+    if not isinstance(value, Settings) or _is_built_in(type(value)):
+        return built_in(value)
+    return {**value.model_dump(mode=info.mode), "kind": f"{type(value).__module__}:{type(value).__qualname__}"}
+
+
+def _is_built_in(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == PACKAGE
+
+
+@cache
+def _entry_point(group: str, name: str) -> str | None:
+    """Return the import path of the entry point of this name, if there is one."""
+    return next((entry.value for entry in entry_points(group=group, name=name)), None)
+
+
+def _module(name: str, path: str) -> ModuleType:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)  # last, so that no folder here hides what is installed
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if name == missing or name.startswith(f"{missing}."):
+            raise InputError(f"{path}: no module {missing}; looked in {here} and among what is installed") from None
+        raise InputError(f"{path}: the module {name} needs {missing}, which is not installed") from None
+    except Exception as error:  # a module of the user's may fail as it likes
+        text = " ".join(str(error).split())
+        raise InputError(f"{path}: importing {name} raised {type(error).__name__}: {text}") from None
+
+
+def _subclasses(kind: type[Settings]) -> Iterator[type[Settings]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def _values(value: Any) -> Iterator[Settings]:
+    if isinstance(value, Settings):
+        yield value
+        for item in value.__dict__.values():
+            yield from _values(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _values(item)
