@@ -297,11 +297,15 @@ def submit(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end.")] = True,
     installed: Annotated[bool, typer.Option("--installed", help="The nodes have ticlm: do not send it.")] = False,
     python: Annotated[str, typer.Option(help="The interpreter on the nodes.")] = "python",
+    module: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="More Python code to send; that of classes the study names goes along."),
+    ] = None,
 ) -> None:
     """Run a study on a Ray cluster, as a job; follow its log, and end as it ends."""
     from ticlm.platform.cluster import jobs
 
-    job = jobs.job(study, root, set_ or (), command, env or (), installed, python)
+    job = jobs.job(study, root, set_ or (), command, env or (), installed, python, module or ())
     client, name = jobs.submit(job, address, lambda line: print(line, flush=True))
     if wait:
         raise typer.Exit(jobs.follow(client, name))

@@ -20,8 +20,9 @@ from typing import Any
 import yaml
 
 from ticlm.platform.cluster.connect import PLACES, show_token
-from ticlm.platform.core import settings
+from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.extensions import PACKAGE
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.study.settings import FOLDER, Study
 
@@ -40,8 +41,12 @@ class Left(TiclmError):
 
 @dataclass(frozen=True)
 class Job:
-    """A command of ticlm on a study, to be run by a cluster. `python` is the nodes' interpreter; with `installed` they
-    have ticlm itself, otherwise it is sent along."""
+    """A command of ticlm on a study, to be run by a cluster.
+
+    `python` is the nodes' interpreter; with `installed` they have ticlm itself, otherwise it is sent along.
+    `modules` are files and folders of Python code that are sent too, by name: those
+    with the user's own classes that the study names.
+    """
 
     study: Study
     resolved: Mapping[str, Any]
@@ -50,6 +55,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     installed: bool = False
     python: str = "python"
+    modules: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -78,9 +84,12 @@ class Job:
         for _, file in _files(self.command[1:]):
             if file is not None:
                 shutil.copy(file, folder)
-        if not self.installed:
-            source = Path(str(files("ticlm")))
-            shutil.copytree(source, folder / "ticlm", ignore=shutil.ignore_patterns("__pycache__"))
+        sent = {} if self.installed else {PACKAGE: Path(str(files(PACKAGE)))}
+        for name, source in {**self.modules, **sent}.items():
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder)
 
 
 def job(
@@ -91,8 +100,12 @@ def job(
     environment: Sequence[str] = (),
     installed: bool = False,
     python: str = "python",
+    modules: Sequence[str] = (),
 ) -> Job:
-    """The job that a user asks for; InputError in one line before anything is sent."""
+    """Return the job that a user asks for. Raises InputError in one line before anything is sent.
+
+    `modules` are paths of further Python files and folders that the nodes need.
+    """
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
@@ -104,7 +117,16 @@ def job(
         raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
     resolved, where = settings.resolved(name, FOLDER, sets)
     study = settings.parse(Study, resolved, where)
-    return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python)
+    own = extensions.own_modules(study) | dict(map(_module, modules))
+    return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own)
+
+
+def _module(path: str) -> tuple[str, Path]:
+    """Return a module's name and its place. Raises InputError if it is none, or has the package's name."""
+    source = Path(path).resolve()
+    if not (source.is_dir() or (source.suffix == ".py" and source.is_file())) or source.stem == PACKAGE:
+        raise InputError(f"--module {path}: expected a Python file or the folder of a package, not called {PACKAGE}")
+    return source.stem, source
 
 
 def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[Any, str]:

@@ -84,7 +84,7 @@ def class_at(path: str, base: type[Settings]) -> type[Settings]:
     for other in _subclasses(Settings):
         if other.identity_name == found.identity_name and other is not found and _is_built_in(other):
             raise InputError(
-                f"{path} has no name of its own: in ids {found.identity_name} is {other.__module__}:{other.__qualname__}; "
+                f"{path} has no name of its own: ids know {found.identity_name} as {_path(other)}; "
                 f"rename it, or say class {found.__name__}(…, identity=…)"
             )
     return found
@@ -98,7 +98,8 @@ def object_at(path: str) -> Any:
     name, _, attribute = path.partition(":")
     module = _module(name, path)
     if not hasattr(module, attribute):
-        names = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
+        own = (key for key, item in vars(module).items() if getattr(item, "__module__", name) == name and key[0] != "_")
+        names = ", ".join(own) or "nothing"
         raise InputError(
             f"{path}: {module.__file__ or name} has no {attribute or 'name after the colon'}; it has {names}"
         )
@@ -124,7 +125,11 @@ def own_modules(value: Settings) -> dict[str, Path]:
 def _dump(value: Any, built_in: core_schema.SerializerFunctionWrapHandler, info: core_schema.SerializationInfo) -> Any:
     if not isinstance(value, Settings) or _is_built_in(type(value)):
         return built_in(value)
-    return {**value.model_dump(mode=info.mode), "kind": f"{type(value).__module__}:{type(value).__qualname__}"}
+    return {**value.model_dump(mode=info.mode), "kind": _path(type(value))}
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _is_built_in(kind: type) -> bool:

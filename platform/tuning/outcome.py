@@ -101,9 +101,7 @@ def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: st
     wanted, store = found.tuning, Store(root)
     through = [trial.name for trial in found.trials if trial.scores is not None]
     chosen = wanted.chosen(points[selection.choose(found.trials).name])
-    every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(
-        mode="json", serialize_as_any=True
-    )
+    every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(mode="json")
     said = f"# Chosen by ticlm tune on {wanted.describe}: {selection.RULE}.\n"
     files = {
         "chosen.yaml": said + _yaml(chosen),

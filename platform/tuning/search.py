@@ -140,7 +140,7 @@ class Tuning:
         `ticlm run` takes."""
         method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
-        written = [one.model_dump(mode="json", serialize_as_any=True) for one in (method, *series)]
+        written = [one.model_dump(mode="json") for one in (method, *series)]
         kept = {key: value for key, value in self.data.items() if key != "first_periods"}
         if self.study.reference not in (None, "raw", *(m.name for m in series)):
             kept["reference"] = None
