@@ -1,0 +1,77 @@
+"""Every example does what its name says, in a folder of its own, with the commands that a reader would type."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from paths import ROOT
+from speakers import speaker
+
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.study.settings import load
+from ticlm.platform.study.tree import rounds
+
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "__pycache__")
+SMALL = (
+    *("periods.last=202303", "initial.budget=30720", "continual_tokens.per_period=20480", "resources.workers=1"),
+    *("resources.trainer=process", "resources.device=cpu"),
+)
+
+
+def run(name: str, folder: Path, *arguments: str) -> str:
+    """Run an example in a copy of its folder; return what it prints."""
+    here = shutil.copytree(
+        ROOT / "examples" / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "runs")
+    )
+    env = os.environ | {
+        "TICLM_ROOT": str(folder / "root"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", str(here / "run.sh"), *arguments], env=env, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_the_table_of_examples_names_them_all() -> None:
+    text = (ROOT / "examples/README.md").read_text()
+    assert EXAMPLES and all(f"[{name}]({name})" in text for name in EXAMPLES)
+
+
+def test_a_folder_of_posts_becomes_a_corpus(tmp_path: Path) -> None:
+    printed = run("corpus_from_a_folder_of_posts", tmp_path)
+    assert "30 read = 30 kept + 0 dropped" in printed
+    corpus = Corpus.open(str(tmp_path / "root/corpora/posts@1"))
+    assert list(corpus.periods) == ["202401", "202402", "202403"]
+    assert all(corpus.split(label, split).rows for label in corpus.periods for split in ("train", "eval"))  # type: ignore[arg-type]
+
+
+def test_a_published_model_is_scored_on_every_month(tmp_path: Path) -> None:
+    speaker(tmp_path / "model")
+    printed = run("published_model_scored_by_month", tmp_path, str(tmp_path / "model"))
+    assert all(f"valley@1  {month}" in printed for month in (202401, 202402, 202403))
+
+
+def test_studies_of_examples_are_planned_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples/replay_of_the_newest_months")
+    newest = rounds(load("study.yaml"))
+    labels = {run.method.name: [len(newest.rounds[key].sources) for key in run.rounds.values()] for run in newest.runs}
+    assert labels["replay-newest"] == [1, 2, *[3] * 10] and labels["replay-equal"] == list(range(1, 13))
+    table = rounds(load(str(ROOT / "examples/table_2_on_a_laptop/study.yaml")))
+    assert len(table.runs) == 10 and len(table.rounds) == 101
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "oracle"), [("replay_of_the_newest_months", 2), ("table_2_on_a_laptop", 9)])
+def test_a_study_of_an_example_runs_to_its_page(name: str, oracle: int, tmp_path: Path) -> None:
+    sets = [word for one in (*SMALL, f"methods.{oracle}.cutoffs=[202301, 202303]") for word in ("--set", one)]
+    printed = run(name, tmp_path, *sets)
+    assert "Bwd." in printed
+    assert list((tmp_path / "root/reports").glob("*/index.html"))
