@@ -1,39 +1,64 @@
-"""The README's examples run as they stand."""
+"""The README's examples run as they stand, in a folder of the user's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+import yaml
 from paths import ROOT
 
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.io.documents import Document
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import parse
+from ticlm.platform.study.settings import Study
 
 
-def _example(heading: str) -> dict[str, Any]:
-    """What the first Python block below a heading defines."""
-    section = (ROOT / "README.md").read_text().split(f"## {heading}\n")[1]
-    block = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert block is not None
-    names: dict[str, Any] = {"__name__": "readme"}
-    # the module's own future import would otherwise turn the example's annotations into text
-    exec(compile(block.group(1), f"README.md: {heading}", "exec", dont_inherit=True), names)
-    return names
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with the README's three files of Python in it."""
+    text = (ROOT / "README.md").read_text().split("## Add your own")[1]
+    files = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL))
+    assert set(files) == {"recent.py", "changelog.py", "worst_row.py"}
+    for name, source in files.items():
+        (tmp_path / name).write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name in files:
+        sys.modules.pop(name.removesuffix(".py"), None)
 
 
-def test_the_example_of_a_method_shares_a_budget_among_the_newest_periods() -> None:
-    replay = _example("Add a method")["RecentReplay"](window=2)
+def _setting(key: str) -> Any:
+    """Return what the YAML block of the README that gives this key gives it."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return next(found[key] for block in blocks if key in (found := yaml.safe_load(block)))
+
+
+def test_the_example_of_a_method_shares_a_budget_among_the_newest_periods(
+    folder: Path, toy_study: Callable[..., Study]
+) -> None:
+    (method,) = toy_study(methods=_setting("methods")).methods
     seen = [Source(corpus="c@1", period=label) for label in ("202301", "202302", "202303")]
-    mixture = replay.mixture(seen, 101)
+    mixture = method.replay.mixture(seen, 101)  # type: ignore[union-attr]
     assert [(share.source.period, share.tokens) for share in mixture.shares] == [("202302", 51), ("202303", 50)]
 
 
-def test_the_example_of_a_data_source_yields_dated_documents() -> None:
-    (document,) = _example("Add a data source")["changelog"](iter(["2023-05-01 Fixed it."]))
+def test_the_example_of_a_data_source_yields_dated_documents(folder: Path) -> None:
+    (folder / "CHANGES.txt").write_text("2023-05-01 Fixed it.\n")
+    recipe = {"name": "changes", "version": 1, "tokenizer": {"kind": "train", "vocab_size": 300}, "length": 8}
+    reader = parse(CorpusRecipe, recipe | {"documents": _setting("documents")}, "README").reader
+    (entry,) = reader.inputs(Calendar())
+    (document,) = (one for piece in reader.pieces(entry) for one in reader.read(piece))
+    assert isinstance(document, Document)
     assert (document.text, document.id, document.timestamp.isoformat()) == (
         "Fixed it.",
         "changelog#0",
@@ -41,7 +66,9 @@ def test_the_example_of_a_data_source_yields_dated_documents() -> None:
     )
 
 
-def test_the_example_of_a_task_measures_the_worst_row(toy_corpus: Callable[..., Corpus], tmp_path: Path) -> None:
+def test_the_example_of_a_task_measures_the_worst_row(
+    folder: Path, toy_corpus: Callable[..., Corpus], toy_study: Callable[..., Study]
+) -> None:
     class Lengths:
         """Every token costs what it is."""
 
@@ -49,9 +76,10 @@ def test_the_example_of_a_task_measures_the_worst_row(toy_corpus: Callable[..., 
             labels = rows["tokens"][:, 1:].astype(float)
             return labels.sum(1), np.full(len(labels), labels.shape[1])
 
-    corpus = toy_corpus(tmp_path / "toy@1")
+    corpus = toy_corpus(folder / "toy@1")
     period = next(iter(corpus.periods))
-    (found,) = _example("Add a task")["WorstRow"]().measure(Lengths(), corpus, period, rows=3)
+    task = toy_study(evaluations=_setting("evaluations")).evaluations[1]
+    (found,) = task.measure(Lengths(), corpus, period, rows=3)  # type: ignore[arg-type]
     tokens = next(corpus.rows(period, "eval").all(10**6))["tokens"]
     assert found.value == tokens[:, 1:].mean(1).max()
     assert found.n == len(tokens)
@@ -59,7 +87,7 @@ def test_the_example_of_a_task_measures_the_worst_row(toy_corpus: Callable[..., 
 
 def test_every_path_in_the_readme_exists() -> None:
     text = (ROOT / "README.md").read_text()
-    named = set(re.findall(r"`((?:platform|methods|datasets|docs|tests)/[\w/.-]+)`", text))
+    named = set(re.findall(r"`((?:platform|methods|datasets|docs|tests|examples)/[\w/.-]+)`", text))
     named |= {link for link in re.findall(r"\]\(([\w/.-]+)\)", text) if not link.startswith("http")}
     assert named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
