@@ -1,0 +1,118 @@
+"""Build the documentation site, offline: the project's Markdown, an API page for each package, llms.txt.
+
+    python docs/build.py            # into build/site
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = {
+    "README.md": "index.md",
+    "docs/data.md": "data.md",
+    "docs/evaluations.md": "evaluations.md",
+    "docs/cluster.md": "cluster.md",
+    "docs/results.md": "results.md",
+    "k8s/README.md": "kuberay.md",
+    "tune_spaces/README.md": "spaces.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+"""Markdown of the project, and the page that each file becomes."""
+
+TOPS = ("platform", "methods", "datasets", "tune_spaces")
+
+
+def main() -> int:
+    """Lay the pages out and run Zensical on them; return its exit code. A link that leads nowhere fails."""
+    lay_out(ROOT / "build/docs")
+    copy_package(ROOT / "build/package")
+    tool = Path(sys.executable).with_name("zensical")
+    return subprocess.run([tool, "build", "--clean", "--strict"], cwd=ROOT).returncode
+
+
+def lay_out(folder: Path) -> None:
+    """Write every page, and llms.txt, into a folder that holds nothing else."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "api").mkdir(parents=True)
+    for source, page in PAGES.items():
+        (folder / page).write_text(relinked((ROOT / source).read_text(), source))
+    shutil.copytree(ROOT / "docs/figures", folder / "figures")
+    index = ["# API", "The packages from the ground up, with what their docstrings say.", ""]
+    for package in packages():
+        text = face(package)
+        members = [f"::: {name}" for name in modules(package)]
+        (folder / f"api/{package}.md").write_text("\n\n".join([f"# {package}", text, *members]) + "\n")
+        index.append(f"- [`{package}`]({package}.md): {text.partition(chr(10))[0]}")
+    (folder / "api/index.md").write_text("\n".join(index) + "\n")
+    (folder / "llms.txt").write_text(llms())
+
+
+def copy_package(folder: Path) -> None:
+    """Copy the package without links and with an `__init__.py` in every folder: mkdocstrings finds it in no other way."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "src/ticlm", folder / "ticlm", ignore=shutil.ignore_patterns("__pycache__"))
+    for top in TOPS:
+        (folder / "ticlm" / top / "__init__.py").touch()
+
+
+def packages() -> list[str]:
+    """Return the packages as they are imported, by name."""
+    faces = [file for top in ("platform", "datasets") for file in sorted((ROOT / top).glob("*/__init__.py"))]
+    return ["ticlm.methods", "ticlm.tune_spaces", *(f"ticlm.{file.parts[-3]}.{file.parts[-2]}" for file in faces)]
+
+
+def modules(package: str) -> list[str]:
+    folder = ROOT.joinpath(*package.split(".")[1:])
+    files = sorted(file for file in folder.rglob("*.py") if file.name != "__init__.py")
+    return [".".join(("ticlm", *file.relative_to(ROOT).with_suffix("").parts)) for file in files]
+
+
+def face(package: str) -> str:
+    """Return what a package's `__init__.py` says of it."""
+    file = ROOT.joinpath(*package.split(".")[1:], "__init__.py")
+    if not file.exists():
+        return "See the table of layers in the README."
+    return ast.get_docstring(ast.parse(file.read_text())) or ""
+
+
+def relinked(text: str, source: str) -> str:
+    """Return Markdown whose links lead to the site's pages; a link to any other file becomes its path in the project."""
+
+    def link(match: re.Match[str]) -> str:
+        label, target = match.groups()
+        file, _, anchor = target.partition("#")
+        if "://" in target or not file:
+            return match.group(0)
+        path = (ROOT / source).parent.joinpath(file).resolve().relative_to(ROOT).as_posix()
+        if not (ROOT / path).exists():
+            raise SystemExit(f"{source}: a link leads to {target}, which is not there")
+        page = PAGES.get(path) or PAGES.get(f"{path}/README.md")
+        if page is None:
+            return f"{label} (`{path}`)"
+        return f"[{label}]({page}{f'#{anchor}' if anchor else ''})"
+
+    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, text)
+
+
+def llms() -> str:
+    """Return the site's map for language models (llmstxt.org): a line for each page."""
+    lines = ["# ticlm", "", "> Time-continual language modelling on Ray.", "", "## Pages", ""]
+    for source, page in PAGES.items():
+        title = re.search(r"^# (.+)$", (ROOT / source).read_text(), re.MULTILINE)
+        lines.append(f"- [{title[1] if title else page}]({page.removesuffix('.md')}/)")
+    lines += ["", "## API", ""]
+    lines += [f"- [{package}](api/{package}/): {face(package).partition(chr(10))[0]}" for package in packages()]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
