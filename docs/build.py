@@ -1,6 +1,6 @@
 """Build the documentation site, offline: the project's Markdown, an API page for each package, llms.txt.
 
-    python docs/build.py            # into build/site
+python docs/build.py            # into build/site
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def lay_out(folder: Path) -> None:
 
 
 def copy_package(folder: Path) -> None:
-    """Copy the package without links and with an `__init__.py` in every folder: mkdocstrings finds it in no other way."""
+    """Copy the package without links and with an `__init__.py` in every folder, as mkdocstrings needs it."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "src/ticlm", folder / "ticlm", ignore=shutil.ignore_patterns("__pycache__"))
     for top in TOPS:
@@ -85,7 +85,7 @@ def face(package: str) -> str:
 
 
 def relinked(text: str, source: str) -> str:
-    """Return Markdown whose links lead to the site's pages; a link to any other file becomes its path in the project."""
+    """Return Markdown whose links lead to the site's pages; a link to another file becomes its path in the project."""
 
     def link(match: re.Match[str]) -> str:
         label, target = match.groups()

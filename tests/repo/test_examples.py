@@ -49,7 +49,7 @@ def test_a_folder_of_posts_becomes_a_corpus(tmp_path: Path) -> None:
     assert "30 read = 30 kept + 0 dropped" in printed
     corpus = Corpus.open(str(tmp_path / "root/corpora/posts@1"))
     assert list(corpus.periods) == ["202401", "202402", "202403"]
-    assert all(corpus.split(label, split).rows for label in corpus.periods for split in ("train", "eval"))  # type: ignore[arg-type]
+    assert all(corpus.split(label, split).rows for label in corpus.periods for split in ("train", "eval"))
 
 
 def test_a_published_model_is_scored_on_every_month(tmp_path: Path) -> None:
