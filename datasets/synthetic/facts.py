@@ -1,7 +1,7 @@
-"""The facts of the synthetic world: who holds which office, where firms sit, what rivers pass, and since when.
+"""The facts of the synthetic world: who holds which office, where firms have their seat, and since when.
 
-A world has a history that runs month by month from its epoch: entities come and go on the first of a month, and facts
-change in its first days. Asking for a later month extends the history and never alters what it held before.
+The history of a world runs month by month from its epoch: entities appear and disappear on the first day of a month,
+and facts change in its first days. A request for a later month extends the history and never alters earlier months.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ from itertools import count
 from random import Random
 from typing import Literal
 
-from ticlm.datasets.synthetic.language import NAMES, OBJECTS
-from ticlm.datasets.synthetic.relations import BY_KIND, RELATIONS
-from ticlm.datasets.synthetic.topics import TOPICS, Topic
+from ticlm.datasets.synthetic.tables import Relation, Topic, tables
 from ticlm.platform.core.periods import Period
 
 Category = Literal["invariant", "updated", "new", "ended"]
 
 CHANGE_DAYS = 10
-"""Facts change on one of the first days of a month, so that most of its news knows the new state."""
+"""Facts change within these first days of a month, so that most news of the month reports the new state."""
 STORY_MONTHS = (2, 4)
+"""Shortest and longest life of a story."""
 RETURNS = 0.3
-"""Chance that an office goes to someone who held another before, rather than to a new name."""
+"""Probability that an office goes to a person who held another office before, rather than to a new person."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewsEntity:
-    """Something with a name, in the news from `start` up to `end` (None: still there)."""
+    """A named town, person, firm, … that is in the news from `start` until the day before `end` (None: still there)."""
 
     name: str
     kind: str
@@ -40,7 +39,10 @@ class NewsEntity:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`relation` of `subject` is `object` from `start` until the day before `end` (None: open)."""
+    """The statement that the `relation` of `subject` is `object`, true from `start` until the day before `end`.
+
+    `end` is None while the fact holds. `previous` is the object that this one replaced, if any.
+    """
 
     subject: str
     relation: str
@@ -51,28 +53,32 @@ class Fact:
 
     @property
     def id(self) -> str:
-        return f"{self.relation}/{slug(self.subject)}/{self.start:%Y%m%d}"
+        """Name of the fact that is unique in its world."""
+        subject = self.subject.lower().replace(" ", "-")
+        return f"{self.relation}/{subject}/{self.start:%Y%m%d}"
 
     def holds(self, day: date) -> bool:
+        """Return whether the fact is true on a day."""
         return self.start <= day and (self.end is None or day < self.end)
 
     def say(self, sentence: str) -> str:
+        """Return the sentence with its slots `{subject}`, `{object}` and `{previous}` filled from this fact."""
         return sentence.format(subject=self.subject, object=self.object, previous=self.previous)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Sentences that state this fact, whenever it holds."""
-        return tuple(self.say(s) for s in RELATIONS[self.relation].statements)
+        """Sentences that state this fact on any day on which it holds."""
+        return tuple(self.say(s) for s in _relation(self).statements)
 
     @property
     def news(self) -> tuple[str, ...]:
-        """Sentences that report it as a change; none where it replaced nothing."""
-        return tuple(self.say(s) for s in RELATIONS[self.relation].news) if self.previous else ()
+        """Sentences that announce this fact as a change; empty if it replaced no earlier fact."""
+        return tuple(self.say(s) for s in _relation(self).news) if self.previous else ()
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a row of the ground truth; all but the fact is relative to a timeline (see `ground_truth`)."""
+    """A fact as a row of the ground truth. All fields except `fact` depend on the timeline (see `ground_truth`)."""
 
     fact: Fact
     category: Category
@@ -80,8 +86,8 @@ class KnownFact:
     previous: str | None = None
 
     def row(self) -> dict[str, object]:
-        """Columns of the table: the fact, and how it can be asked for; `cloze` is a statement up to its object."""
-        fact, relation = self.fact, RELATIONS[self.fact.relation]
+        """Return the columns of the table: the fact and ways to ask for it. `cloze` is a statement less its object."""
+        fact, relation = self.fact, _relation(self.fact)
         return {
             "id": fact.id,
             "subject": fact.subject,
@@ -99,7 +105,11 @@ class KnownFact:
 
 
 class History:
-    """Entities and facts of a world, from its epoch to as far as anyone has asked."""
+    """Entities and facts of a world from its epoch to the last month that was requested.
+
+    `sizes` is the number of entities of each kind; `changing` the share of changeable facts that change per month;
+    `turnover` the share of firms that close per month.
+    """
 
     def __init__(self, seed: int, epoch: date, sizes: Mapping[str, int], changing: float, turnover: float) -> None:
         self.seed, self.epoch, self.sizes, self.changing, self.turnover = seed, epoch, sizes, changing, turnover
@@ -111,48 +121,49 @@ class History:
         self._freed: list[str] = []
 
     def month_of(self, day: date) -> int:
-        """Months from the epoch; negative before it."""
+        """Return the number of months from the epoch to a day; negative for days before the epoch."""
         return (day.year - self.epoch.year) * 12 + day.month - self.epoch.month
 
     def first_day(self, month: int) -> date:
+        """Return the first day of a month, which is counted from the epoch."""
         total = self.epoch.year * 12 + self.epoch.month - 1 + month
         return date(total // 12, total % 12 + 1, 1)
 
     def extend(self, month: int) -> None:
-        """Make everything known up to the end of `month`."""
+        """Generate the history up to the end of `month`."""
         while self.months <= month:
-            self._live(self.months)
+            self._run_month(self.months)
             self.months += 1
 
     def cast(self, kind: str, month: int) -> list[NewsEntity]:
-        """The entities of a kind that are there in a month."""
+        """Return the entities of a kind that exist in a month."""
         self.extend(month)
         day = self.first_day(month)
-        there = (e for e in self._entities.values() if e.kind == kind)
-        return [e for e in there if e.start <= day and (e.end is None or day < e.end)]
+        of_kind = (e for e in self._entities.values() if e.kind == kind)
+        return [e for e in of_kind if e.start <= day and (e.end is None or day < e.end)]
 
     def held(self, subject: str, relation: str, day: date) -> Fact | None:
-        """What holds on a day; None where nothing does."""
+        """Return the fact that states a relation of a subject on a day, or None."""
         return next((f for f in reversed(self._slots.get((subject, relation), ())) if f.holds(day)), None)
 
     def held_by(self, subject: str, day: date) -> list[Fact]:
-        """All that holds of a subject on a day."""
-        relations = BY_KIND[self._entities[subject].kind]
+        """Return all facts about a subject that are true on a day."""
+        relations = tables().relations_of(self._entities[subject].kind)
         return [fact for r in relations if (fact := self.held(subject, r.name, day)) is not None]
 
     def changes(self, month: int) -> list[Fact]:
-        """Facts that replaced another in a month."""
+        """Return the facts that replaced an earlier fact in a month."""
         self.extend(month)
         return self._changes.get(month, [])
 
     def known(self, horizon: date) -> list[Fact]:
-        """All facts that began before `horizon`, with ends only where they ended before it; oldest first."""
+        """Return all facts that began before `horizon`, oldest first; an `end` on or after it is shown as None."""
         self.extend(self.month_of(horizon - timedelta(days=1)))
         facts = (fact for slot in self._slots.values() for fact in slot if fact.start < horizon)
         seen = (replace(f, end=None) if f.end is not None and f.end >= horizon else f for f in facts)
         return sorted(seen, key=lambda f: (f.start, f.relation, f.subject))
 
-    def _live(self, month: int) -> None:
+    def _run_month(self, month: int) -> None:
         rng, day = Random(f"{self.seed}/history/{month}"), self.first_day(month)
         self._idle, self._freed = self._idle + self._freed, []
         present = [e for e in self._entities.values() if e.end is None or e.end > day]
@@ -164,8 +175,9 @@ class History:
         for entity in entered:
             self._open_all(entity, day, rng)
         left = {entity.name for entity in gone}
+        relations = tables().relation
         for (subject, name), slot in list(self._slots.items()):
-            if slot[-1].end is not None or not RELATIONS[name].changes:
+            if slot[-1].end is not None or not relations[name].changes:
                 continue
             if slot[-1].object in left:
                 self._change(subject, name, day, rng)
@@ -173,15 +185,15 @@ class History:
                 self._change(subject, name, day + timedelta(days=rng.randrange(CHANGE_DAYS)), rng)
 
     def _missing(self, day: date) -> dict[str, int]:
-        there: dict[str, int] = {}
+        present: dict[str, int] = {}
         for entity in self._entities.values():
-            there[entity.kind] = there.get(entity.kind, 0) + (entity.end is None or entity.end > day)
-        return {kind: size - there.get(kind, 0) for kind, size in self.sizes.items()}
+            present[entity.kind] = present.get(entity.kind, 0) + (entity.end is None or entity.end > day)
+        return {kind: size - present.get(kind, 0) for kind, size in self.sizes.items()}
 
     def _enter(self, kind: str, day: date, rng: Random) -> NewsEntity:
-        topic, end = TOPICS[0], None
+        topic, end = tables().topics[0], None
         if kind == "story":
-            topic = rng.choice(TOPICS)
+            topic = rng.choice(tables().topics)
             end = self.first_day(self.month_of(day) + rng.randint(*STORY_MONTHS))
         for attempt in count():
             name = self._coin(kind, topic, attempt // 20, rng)
@@ -191,54 +203,55 @@ class History:
         return entity
 
     def _coin(self, kind: str, topic: Topic, extra: int, rng: Random) -> str:
-        """A name, perhaps a taken one; `extra` syllables make it longer where short ones have run out."""
-        onset, *middles = rng.choice(NAMES["onset"]), *rng.choices(NAMES["middle"], k=1 + extra)
+        """Return a name, which may be taken; `extra` syllables lengthen it when short names have run out."""
+        names = tables().names
+        onset, *middles = rng.choice(names["onset"]), *rng.choices(names["middle"], k=1 + extra)
         stem = onset + "".join(middles)
         match kind:
             case "person":
-                return f"{rng.choice(NAMES['first'])} {stem}{rng.choice(NAMES['surname'])}"
+                return f"{rng.choice(names['first'])} {stem}{rng.choice(names['surname'])}"
             case "town":
-                return stem + rng.choice(NAMES["town"])
+                return stem + rng.choice(names["town"])
             case "club":
                 towns = [e.name for e in self._entities.values() if e.kind == "town"]
-                return f"{rng.choice(towns)} {rng.choice(NAMES['club'])}"
+                return f"{rng.choice(towns)} {rng.choice(names['club'])}"
             case "office":
-                return f"Ministry of {rng.choice(NAMES['ministry'])}"
+                return f"Ministry of {rng.choice(names['ministry'])}"
             case "story":
-                return f"{onset}{''.join(middles[1:])}{rng.choice(NAMES['story'])} {rng.choice(topic.stories)}"
-        return f"{stem} {rng.choice(NAMES['firm'])}"
+                return f"{onset}{''.join(middles[1:])}{rng.choice(names['story'])} {rng.choice(topic.stories)}"
+        return f"{stem} {rng.choice(names['firm'])}"
 
     def _leave(self, entity: NewsEntity, day: date, rng: Random) -> None:
         self._entities[entity.name] = replace(entity, end=day)
-        for relation in BY_KIND[entity.kind]:
+        for relation in tables().relations_of(entity.kind):
             self._close(entity.name, relation.name, day, rng)
 
     def _open_all(self, entity: NewsEntity, day: date, rng: Random) -> None:
-        for relation in BY_KIND[entity.kind]:
-            found = self._object(entity.name, relation.name, day, rng)
-            assert found is not None, f"nothing to be the {relation.name} of {entity.name}"
-            self._slots[entity.name, relation.name] = [Fact(entity.name, relation.name, found, day)]
+        for relation in tables().relations_of(entity.kind):
+            object = self._object(entity.name, relation.name, day, rng)
+            assert object is not None, f"no {relation.name} is left for {entity.name}"
+            self._slots[entity.name, relation.name] = [Fact(entity.name, relation.name, object, day)]
 
     def _close(self, subject: str, relation: str, day: date, rng: Random) -> None:
         slot = self._slots[subject, relation]
         slot[-1] = replace(slot[-1], end=day)
-        if RELATIONS[relation].object == "person" and rng.random() < 0.5:
+        if tables().relation[relation].object == "person" and rng.random() < 0.5:
             self._freed.append(slot[-1].object)
 
     def _change(self, subject: str, relation: str, day: date, rng: Random) -> None:
-        found = self._object(subject, relation, day, rng)
-        if found is None:
+        object = self._object(subject, relation, day, rng)
+        if object is None:
             return
         previous = self._slots[subject, relation][-1].object
         self._close(subject, relation, day, rng)
-        fact = Fact(subject, relation, found, day, previous=previous)
+        fact = Fact(subject, relation, object, day, previous=previous)
         self._slots[subject, relation].append(fact)
         self._changes.setdefault(self.month_of(day), []).append(fact)
 
     def _object(self, subject: str, relation: str, day: date, rng: Random) -> str | None:
-        """An object that the slot never had, so that an old answer stays wrong; None where there is none left."""
+        """Return an object that this fact never had (so that an old answer stays wrong), or None if none is left."""
         had = {fact.object for fact in self._slots.get((subject, relation), ())} | {subject}
-        kind = RELATIONS[relation].object
+        kind = tables().relation[relation].object
         if kind == "person":
             idle = [p for p in self._idle if p not in had]
             if idle and rng.random() < RETURNS:
@@ -248,7 +261,7 @@ class History:
             newcomer = self._enter("person", day, rng)
             self._open_all(newcomer, day, rng)
             return newcomer.name
-        names: Sequence[str] = OBJECTS.get(kind, ())
+        names: Sequence[str] = tables().objects.get(kind, ())
         if not names:
             names = [e.name for e in self._entities.values() if e.kind == kind and (e.end is None or e.end > day)]
         free = [name for name in names if name not in had]
@@ -256,11 +269,13 @@ class History:
 
 
 def ground_truth(history: History, periods: Sequence[Period]) -> list[KnownFact]:
-    """What a reader of all these periods can know, fact by fact, oldest first.
+    """Return the facts that a reader of all these periods can know, oldest first.
 
-    `period` is where the fact first shows. `invariant`: known in the first period and true through the last;
-    `updated`, `new`: began in a later period with or without a predecessor and still held at its close, where
-    `previous` is what held at the close of the period before; `ended`: anything else, true for a time only.
+    `period` is the period in which a fact first appears. `category` is one of
+    - `invariant`: known in the first period and true through the last;
+    - `updated`, `new`: began in a later period, with or without a predecessor, and true at the end of that period;
+      `previous` is the object at the end of the period before;
+    - `ended`: all others, which were true for some time only.
     """
     rows = []
     for fact in history.known(periods[-1].end):
@@ -277,5 +292,5 @@ def ground_truth(history: History, periods: Sequence[Period]) -> list[KnownFact]
     return rows
 
 
-def slug(name: str) -> str:
-    return name.lower().replace(" ", "-")
+def _relation(fact: Fact) -> Relation:
+    return tables().relation[fact.relation]

@@ -1,7 +1,8 @@
-"""A small world of its own: dated news about places, people and firms that do not exist, and the truth about them.
+"""A small synthetic world: dated news about places, people and firms that do not exist, and the truth about them.
 
-It stands in for a crawl where none is at hand. Topics, words and names rise and fall, offices change hands, firms come
-and go, pages are written anew under their old url; what is true is known, so that what a model kept can be asked.
+It takes the place of a crawl when none is at hand. Topics, words and names become more and less frequent, offices
+change hands, firms appear and close, and pages are rewritten under their old url. The facts are known for every day, so
+a model can be tested on what it learned, kept and forgot.
 """
 
 from __future__ import annotations
@@ -27,34 +28,36 @@ from ticlm.platform.core.store import Store
 class SyntheticWorld(Settings):
     """News of an invented country, month after month, without end.
 
-    The documents of a month depend on the settings and on what came before it, never on what comes later, and are made
-    without making those of any other month. A period of any length holds what the months it covers hold in its days.
+    The documents of a month depend on the settings and on earlier history, never on later months, and are generated
+    without those of any other month. A period of any length holds those documents of its months that fall on its days.
     """
 
     kind: Literal["synthetic"] = "synthetic"
     edition: Literal[1] = 1
-    """To be raised when the same settings begin to give other texts; it is part of a corpus's identity."""
+    """Version of the texts: raise it when the same settings give other texts. It is part of a corpus's identity."""
     seed: int = 0
     epoch: date = date(2023, 1, 1)
-    """The first day of the world, and of a month."""
+    """The first day of the world; it must be the first day of a month."""
     initial_documents: int = Field(2500, ge=1)
-    """Documents of the first month, which stands for the past that a first model would have read."""
+    """Documents of the first month, which stands for the past that an initial model has read."""
     documents_per_month: int = Field(730, ge=1)
-    """About 180 tokens each with a byte-level BPE of 1,024 entries, 200 in the months after the first."""
+    """Documents of each later month. With a byte-level BPE of 1,024 entries, a document has about 180 tokens in the
+    first month and 200 in later ones."""
     rewritten: float = Field(0.15, ge=0, lt=1)
-    """Share of a month's documents that are older pages, written anew under their url."""
+    """Share of a month's documents that are older pages, rewritten under their url."""
     towns: int = Field(16, ge=4, le=1000)
     firms: int = Field(18, ge=4, le=1000)
     clubs: int = Field(10, ge=2, le=40)
     offices: int = Field(8, ge=1, le=10)
     stories: int = Field(12, ge=0, le=200)
-    """Running stories: short-lived names, two to four months each."""
+    """Number of running stories: short-lived names, two to four months each."""
     changing: float = Field(0.08, ge=0, le=1)
-    """Share of the facts that can change which do so, per month."""
+    """Share of the changeable facts that change, per month."""
     turnover: float = Field(0.05, ge=0, le=1)
-    """Share of firms that close and are replaced by new ones, per month."""
+    """Share of firms that close and are replaced by new firms, per month."""
     drift: float = Field(1.0, ge=0, le=3)
-    """How far topics, phrases, words and names rise and fall: by exp(-drift) to exp(drift) of their mean."""
+    """How strongly the frequencies of topics, phrases, words and names vary: by exp(-drift) to exp(drift) of their
+    mean."""
 
     @field_validator("epoch")
     @classmethod
@@ -64,9 +67,10 @@ class SyntheticWorld(Settings):
         return epoch
 
     def documents(self, period: Period) -> Iterator[Document]:
-        """The documents of a period in order of time; InputError where it begins before the epoch.
+        """Yield the documents of a period in order of time.
 
-        `extra` names the topic, and the ids of the facts that are stated in the text.
+        `extra` of a document holds its topic and the ids of the facts that its text states. Raises InputError if the
+        period begins before the epoch.
         """
         self._check(period)
         first, last = self._history.month_of(period.start), self._history.month_of(period.end - timedelta(days=1))
@@ -74,13 +78,13 @@ class SyntheticWorld(Settings):
             yield from self._month(month, period)
 
     def facts(self, periods: Timeline | Sequence[Period]) -> list[KnownFact]:
-        """What can be known from these periods, with what was kept, changed and new in each (see `ground_truth`)."""
+        """Return the facts that a reader of these periods can know, each with its category (see `ground_truth`)."""
         listed = periods.periods if isinstance(periods, Timeline) else periods
         self._check(listed[0])
         return ground_truth(self._history, listed)
 
     def write_truth(self, store: Store, path: str, periods: Timeline | Sequence[Period]) -> None:
-        """The table of `facts` as a Parquet file."""
+        """Write the table of `facts` as a Parquet file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -107,11 +111,11 @@ class SyntheticWorld(Settings):
         return self._rooms[month]
 
     def _month(self, month: int, period: Period) -> Iterator[Document]:
-        """What a month has to say on the days of a period."""
+        """Yield those documents of a month that fall on the days of a period, in order of time."""
         room, entries = self._room(month), []
-        for index, (page, again) in enumerate(self._pages(month)):
+        for index, (page, is_older) in enumerate(self._pages(month)):
             rng = Random(f"{self.seed}/text/{month}/{index}")
-            moment = room.moment(rng) if again else page.published
+            moment = room.moment(rng) if is_older else page.published
             if period.start <= moment.date() < period.end:
                 entries.append((moment, page.url, page, rng))
         for moment, url, page, rng in sorted(entries, key=lambda entry: entry[:2]):
@@ -119,23 +123,23 @@ class SyntheticWorld(Settings):
             yield Document(text, url, moment, page.paper.name, {"topic": page.topic.name, "facts": facts})
 
     def _pages(self, month: int) -> Iterator[tuple[SyntheticPage, bool]]:
-        """Each page of a month once, and whether it is an older one, written anew: those come last."""
+        """Yield each page of a month once, with True if it is an older page, to be rewritten; older pages come last."""
         older = self._older(month)
         yield from ((self._room(month).plan(index), False) for index in range(self._size(month) - len(older)))
         yield from ((page, True) for page in older)
 
     def _older(self, month: int) -> list[SyntheticPage]:
-        """Pages first published in earlier months, mostly recent ones, whose subjects are still there."""
-        rng, found = Random(f"{self.seed}/older/{month}"), dict[str, SyntheticPage]()
+        """Return pages of earlier months, mostly recent ones, whose subjects still exist."""
+        rng, older = Random(f"{self.seed}/older/{month}"), dict[str, SyntheticPage]()
         quota = self._quota(month)
         for _ in range(10 * quota):
-            if len(found) == quota:
+            if len(older) == quota:
                 break
             origin = max(0, month - 1 - int(rng.expovariate(1 / 3)))
             page = self._room(origin).plan(rng.randrange(self._size(origin) - self._quota(origin)))
             if self._room(month).covers(page):
-                found[page.url] = page
-        return list(found.values())
+                older[page.url] = page
+        return list(older.values())
 
     def _size(self, month: int) -> int:
         return self.documents_per_month if month else self.initial_documents

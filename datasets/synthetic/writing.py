@@ -1,7 +1,7 @@
-"""How the synthetic world is written up: which pages a month has, and their sentences, words and names.
+"""The news of the synthetic world: the pages of a month, and their sentences, words and names.
 
-Everything has a tide: a topic, a phrase, a word, a name, a newspaper is more or less present in a month, by a wave of
-its own. The wave is a function of the month alone, so no month needs another to be written.
+Each topic, phrase, word, name and newspaper has a tide: its frequency rises and falls from month to month, by a wave of
+its own. The wave is a function of the month alone, so a month can be written without the others.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from string import Formatter
 from typing import TypeVar
 
 from ticlm.datasets.synthetic.facts import Fact, History
-from ticlm.datasets.synthetic.language import CONNECTIVES, PAPERS, QUOTED, SEASONS, WORDS, Paper
-from ticlm.datasets.synthetic.relations import RELATIONS
-from ticlm.datasets.synthetic.topics import ON_STORIES, TOPICS, Topic
+from ticlm.datasets.synthetic.tables import Paper, Topic, tables
 
 T = TypeVar("T")
 
 TIDE_MONTHS = (10.0, 30.0)
-"""Length of a wave: long against a demo of a few months, so that what ebbs stays away for a while."""
+"""Shortest and longest wave: long compared with a demo of a few months, so that what becomes rare stays rare."""
 ON_CHANGES = 0.3
-"""Share of pages about a subject of which something changed in the last RECENT_DAYS."""
+"""Share of pages whose subject is one of those with a change in the last RECENT_DAYS."""
 RECENT_DAYS = 40
 CONNECTED = 0.15
+"""Probability that a sentence begins with a connective."""
 TO_THE_POINT = 0.5
-"""Chance that a text comes back to the word that it took from a list first."""
+"""Probability that a text repeats the first word that it took from a list."""
 SEASON = ("winter", "winter", *["spring"] * 3, *["summer"] * 3, *["autumn"] * 3, "winter")
 DEGREES = {"winter": (-9, 6), "spring": (4, 17), "summer": (16, 33), "autumn": (3, 18)}
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -40,7 +39,7 @@ SCORES = ("1-0", "2-1", "3-1", "2-0", "3-2", "4-0")
 
 @dataclass(frozen=True, slots=True)
 class SyntheticPage:
-    """What a url stands for, however often it is written anew."""
+    """The page behind a url. It stays the same each time its text is rewritten."""
 
     url: str
     published: datetime
@@ -50,24 +49,25 @@ class SyntheticPage:
 
 
 class Newsroom:
-    """Plans and writes the pages of one month."""
+    """The writer of one month: it plans the month's pages and writes their texts."""
 
     def __init__(self, seed: int, drift: float, month: int, history: History) -> None:
         self.seed, self.drift, self.month, self.history = seed, drift, month, history
         self.first_day, self.next_day = history.first_day(month), history.first_day(month + 1)
         self.season = SEASON[self.first_day.month - 1]
         self.casts = {kind: [entity.name for entity in history.cast(kind, month)] for kind in history.sizes}
-        self.lists = WORDS | SEASONS[self.season]
+        self.lists = {**tables().words, **tables().seasons[self.season]}
         self.stories = {story.name: story.topic for story in history.cast("story", month)}
         self.changes = [*(history.changes(month - 1) if month else ()), *history.changes(month)]
         self._tides: dict[str, list[float]] = {}
 
     def plan(self, index: int) -> SyntheticPage:
-        """The `index`-th new page of the month."""
+        """Return the new page of the month that has this index."""
+        papers, topics = tables().papers, tables().topics
         rng = Random(f"{self.seed}/page/{self.month}/{index}")
         moment = self.moment(rng)
-        paper = PAPERS[self.pick("paper", [p.name for p in PAPERS], rng)]
-        topic = TOPICS[self.pick("topic", [t.name for t in TOPICS], rng)]
+        paper = papers[self.pick("paper", [p.name for p in papers], rng)]
+        topic = topics[self.pick("topic", [t.name for t in topics], rng)]
         cast = self.casts[topic.subject]
         changed = [f.subject for f in self.changes if _recent(f, moment.date()) and f.subject in cast]
         lately = changed and rng.random() < ON_CHANGES
@@ -77,21 +77,21 @@ class Newsroom:
         )
 
     def moment(self, rng: Random) -> datetime:
-        """Some minute of the month."""
+        """Return a random minute of the month."""
         minutes = (self.next_day - self.first_day).days * 24 * 60
         start = datetime(self.first_day.year, self.first_day.month, 1, tzinfo=UTC)
         return start + timedelta(minutes=rng.randrange(minutes))
 
     def covers(self, page: SyntheticPage) -> bool:
-        """Whether the subject of a page is still there."""
+        """Return whether the subject of a page still exists."""
         return page.subject in self.casts[page.topic.subject]
 
     def write(self, page: SyntheticPage, moment: datetime, rng: Random) -> tuple[str, list[str]]:
-        """The text of a page at a moment of the month, and the ids of the facts that its sentences state."""
+        """Return the text of a page as written at a moment of the month, and the ids of the facts that it states."""
         return _Report(self, page, moment, rng).write()
 
     def pick(self, name: str, keys: Sequence[str], rng: Random) -> int:
-        """Position of one of `keys`, by their tides; `name` is a name for exactly these keys."""
+        """Return the position of a random key, weighted by its tide. A `name` must always come with the same keys."""
         tides = self._tides.get(name)
         if tides is None:
             tides = list(accumulate(tide(self.seed, f"{name}/{key}", self.month, self.drift) for key in keys))
@@ -99,11 +99,12 @@ class Newsroom:
         return rng.choices(range(len(keys)), cum_weights=tides)[0]
 
     def choose(self, name: str, items: Sequence[str], rng: Random) -> str:
+        """Return a random item, as `pick` does."""
         return items[self.pick(name, items, rng)]
 
 
 class _Report:
-    """One text in the making: its cast, the facts at hand, and those that it has stated."""
+    """One text while it is written: its cast, the facts it may state, and the facts it has stated."""
 
     def __init__(self, room: Newsroom, page: SyntheticPage, moment: datetime, rng: Random) -> None:
         self.room, self.page, self.moment, self.rng = room, page, moment, rng
@@ -118,7 +119,8 @@ class _Report:
         first, *body = self._some(f"{topic.name}.sentence", topic.sentences, 1 + rng.randint(*paper.body))
         sentences = [self._sentence(template, connected=rng.random() < CONNECTED) for template in body]
         if self.story:
-            sentences += [self._sentence(t) for t in self._some("story.sentence", ON_STORIES, rng.randint(1, 2))]
+            on_story = self._some("story.sentence", tables().on_stories, rng.randint(1, 2))
+            sentences += [self._sentence(template) for template in on_story]
         sentences += self._quotes(rng.randint(*paper.quotes))
         sentences += self._facts(rng.randint(*paper.facts))
         rng.shuffle(sentences)
@@ -129,7 +131,7 @@ class _Report:
         return f"{headline}\n{lead}\n{rest}", self.stated
 
     def fill(self, template: str, **more: str) -> str:
-        """A template with its slots filled; the words of a list differ within it, where a few tries find others."""
+        """Return a template with its slots filled; a list gives each of its slots another word, if five tries do."""
         parts: list[str] = []
         for literal, slot in _parts(template):
             parts.append(literal)
@@ -145,30 +147,30 @@ class _Report:
     def _sentence(self, template: str, connected: bool = False) -> str:
         text = _A_BEFORE_VOWEL.sub(r"\1n", self.fill(template))
         if connected and template[0] != "{":
-            return self.rng.choice(CONNECTIVES) + text[0].lower() + text[1:]
+            return self.rng.choice(tables().connectives) + text[0].lower() + text[1:]
         return text[0].upper() + text[1:]
 
     def _some(self, name: str, templates: Sequence[str], count: int) -> list[str]:
-        """Up to `count` different templates, as the month prefers them."""
+        """Return up to `count` different templates, drawn by their tides."""
         return list(dict.fromkeys(self.room.choose(name, templates, self.rng) for _ in range(count)))
 
     def _quotes(self, count: int) -> list[str]:
-        titled = [fact for fact in self.known if RELATIONS[fact.relation].title]
+        titled = [fact for fact in self.known if tables().relation[fact.relation].title]
         if not titled:
             return []
         speakers = [self.rng.choice(titled) for _ in range(count)]
         quotes = self._some(f"{self.page.topic.name}.quote", self.page.topic.quotes, count)
         return [
             self.fill(
-                self.rng.choice(QUOTED),
+                self.rng.choice(tables().quoted),
                 quote=self._sentence(quote),
-                leader=fact.say(RELATIONS[fact.relation].title),
+                leader=fact.say(tables().relation[fact.relation].title),
             )
             for quote, fact in zip(quotes, speakers)
         ]
 
     def _facts(self, count: int) -> list[str]:
-        """Sentences that state facts: rather of the subject than of others, and rather fresh ones."""
+        """Return sentences that state facts, preferably recent ones about the subject or the story."""
         day, rng = self.moment.date(), self.rng
 
         def rank(fact: Fact) -> float:
@@ -182,27 +184,28 @@ class _Report:
     def _statement(self, fact: Fact) -> str:
         if _recent(fact, self.moment.date()) and self.rng.random() < 0.5:
             return self.rng.choice(fact.news)
-        statements = RELATIONS[fact.relation].statements
+        statements = tables().relation[fact.relation].statements
         return fact.say(self.room.choose(f"{fact.relation}.statement", statements, self.rng))
 
     def _known(self) -> list[Fact]:
-        """What holds of the subject, the story, the town and the firm at hand, and of those who hold their offices."""
+        """Return the facts about the subject, story, town and firm of the text, and about their office holders."""
         history, day = self.room.history, self.moment.date()
         about = [self.page.subject, *([self.story] if self.story else ())]
         nearby = [self.cast["town"], self.cast["firm"]]
         facts = [fact for name in dict.fromkeys(about + nearby) for fact in history.held_by(name, day)]
-        holders = [fact.object for fact in facts if fact.subject in about and RELATIONS[fact.relation].title]
+        relations = tables().relation
+        holders = [fact.object for fact in facts if fact.subject in about and relations[fact.relation].title]
         return facts + [fact for name in dict.fromkeys(holders) for fact in history.held_by(name, day)]
 
     def _story(self) -> str:
-        """A story that belongs to the topic, for half of the texts that have one; else nothing."""
+        """Return a story of the topic for half of the texts whose topic has one, else the empty string."""
         running = [name for name, topic in self.room.stories.items() if topic == self.page.topic.name]
         if not running or self.rng.random() < 0.5:
             return ""
         return self.room.choose(f"{self.page.topic.name}.story", running, self.rng)
 
     def _cast(self) -> dict[str, str]:
-        """Who is who in this text, and its dates."""
+        """Return the names and dates of this text, by slot."""
         room, rng, subject, moment = self.room, self.rng, self.page.subject, self.moment
         town = self._town(subject)
         other = next(t for t in iter(lambda: room.choose("town", room.casts["town"], rng), "") if t != town)
@@ -225,7 +228,7 @@ class _Report:
         }
 
     def _town(self, subject: str) -> str:
-        """Where this happens: the subject itself, its seat or home, or any town."""
+        """Return the town of this text: the subject itself, its seat or home, or any town."""
         room, rng = self.room, self.rng
         match self.page.topic.subject:
             case "town":
@@ -239,7 +242,7 @@ class _Report:
         return room.choose("town", room.casts["town"], rng)
 
     def _word(self, slot: str) -> str:
-        """A word of a list, or a number."""
+        """Return a word of a list, a number or a month for a slot."""
         rng = self.rng
         if slot in self.room.lists:
             if slot in self.theme and rng.random() < TO_THE_POINT:
@@ -268,7 +271,7 @@ class _Report:
 
 
 def tide(seed: int, name: str, month: int, drift: float) -> float:
-    """How present `name` is in a month, relative to others: from exp(-drift) to exp(drift), by a wave of its own."""
+    """Return the weight of `name` in a month: from exp(-drift) to exp(drift), by a wave of its own."""
     phase, length = _wave(seed, name)
     height = math.exp(drift * math.cos(2 * math.pi * (month / length + phase)))
     return round(height, 9)  # the last bits of exp and cos differ between machines

@@ -14,8 +14,7 @@ import pytest
 
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.synthetic.facts import KnownFact
-from ticlm.datasets.synthetic.language import PAPERS
-from ticlm.datasets.synthetic.relations import RELATIONS
+from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Period, Timeline
@@ -192,7 +191,7 @@ def test_an_office_never_goes_back_to_a_former_answer() -> None:
 
 def test_facts_whose_relation_never_changes_never_change() -> None:
     for known in small(changing=1.0).facts(YEAR):
-        assert RELATIONS[known.fact.relation].changes or known.category != "updated"
+        assert tables().relation[known.fact.relation].changes or known.category != "updated"
 
 
 def test_a_still_world_has_no_updates() -> None:
@@ -227,7 +226,7 @@ def test_new_names_keep_coming() -> None:
 
 def test_all_papers_write_about_all_topics_in_whole_sentences() -> None:
     found = documents(small(documents_per_month=100), YEAR.periods)
-    assert {d.source for d in found} == {paper.name for paper in PAPERS}
+    assert {d.source for d in found} == {paper.name for paper in tables().papers}
     assert len({d.extra["topic"] for d in found}) == 11
     for document in found:
         assert not re.search(r"[{}]|None|  | [.,]|\ba [aeiou]", document.text), document.text
