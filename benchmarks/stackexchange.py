@@ -25,7 +25,7 @@ from benchmarks.serving import serve
 from benchmarks.sides import Side
 
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
-from ticlm.datasets.examples import context
+from ticlm.datasets.examples import context as context_module
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
 from ticlm.platform.core.hashing import hash64
@@ -59,11 +59,11 @@ def compare(folder: Path, questions: int, runs: int) -> None:
 
 
 def _ours(folder: Path) -> Iterator[tuple[str, str, str]]:
-    vars(context)["each"] = lambda function, items, *_: map(function, items)
+    vars(context_module)["each"] = lambda function, items, *_: map(function, items)
     maker = TicStackExchange(paths=(str(folder),), site="toy")
     with tempfile.TemporaryDirectory() as root:
-        place = BuildContext(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)
-        asked = QuestionsByMonth.of(place, maker, "toy")
+        context = BuildContext(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)
+        asked = QuestionsByMonth.of(context, maker, "toy")
         for month in asked.counts:
             for example in asked.examples(month):
                 yield example.about["month"], example.text, example.answer or ""

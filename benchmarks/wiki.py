@@ -149,7 +149,7 @@ def peak(copies: int) -> None:
     and writers that hold 2."""
     import resource
 
-    from ticlm.datasets.examples import context
+    from ticlm.datasets.examples import context as context_module
     from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
     from ticlm.datasets.wiki import staging
@@ -159,7 +159,7 @@ def peak(copies: int) -> None:
 
     staging.BUCKET_BYTES = 4 << 20
     buckets.HELD_BYTES = 2 << 20
-    context.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
+    context_module.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
     some = pages()[:20]
     with tempfile.TemporaryDirectory() as folder:
         for month in (5, 6):
@@ -171,9 +171,9 @@ def peak(copies: int) -> None:
                     file.write(inner.replace("<ns>0</ns><id>", f"<ns>0</ns><id>{copy + 1}00").encode())
                 file.write(b"</mediawiki>")
         wiki = WikiDumps(dumps=(folder,))
-        where = BuildContext(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+        context = BuildContext(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
         compared = 0
-        for comparison in comparisons(where, wiki, where.inputs):
+        for comparison in comparisons(context, wiki, context.inputs):
             for number in range(comparison.stage.count):
                 compared += sum(1 for _ in comparison.diffs(number, Counter()))
     print(json.dumps({"pages": compared, "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}))

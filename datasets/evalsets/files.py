@@ -63,25 +63,27 @@ class ExampleFiles(Settings):
         found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
-        buckets = site.buckets("read", BUCKETS)
-        names = [f"{hash64(entry.model_dump_json()):016x}" for entry in site.inputs]
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        buckets = context.buckets("read", BUCKETS)
+        names = [f"{hash64(entry.model_dump_json()):016x}" for entry in context.inputs]
         read = partial(_read, buckets, self)
-        for _ in site.each("read", read, list(zip(names, site.inputs)), sum(entry.size for entry in site.inputs)):
+        for _ in context.each(
+            "read", read, list(zip(names, context.inputs)), sum(entry.size for entry in context.inputs)
+        ):
             pass
         told = [buckets.about(name) for name in names]
-        site.steps += Step.sum([(Step.model_validate(one["step"]),) for one in told])
+        context.steps += Step.sum([(Step.model_validate(one["step"]),) for one in told])
         counts = Counter[str]()
         for one in told:
             counts.update(one["periods"])
-        late = sum(count for label, count in counts.items() if label in site.built)
-        site.steps.append(Step(name="examples", read=counts.total(), dropped={STANDS: late} if late else {}))
-        for label in sorted(counts.keys() - site.built, key=span):
+        late = sum(count for label, count in counts.items() if label in context.built)
+        context.steps.append(Step(name="examples", read=counts.total(), dropped={STANDS: late} if late else {}))
+        for label in sorted(counts.keys() - context.built, key=span):
             whose = [place for place, one in enumerate(told) if label in one["periods"]]
             found = buckets.read(buckets.of(label), [names[place] for place in whose])
             mine = [Example(**_tuples(value)) for key, value in found if key == label]
             start, end = span(label)
-            given = tuple(site.inputs[place].path for place in whose)
+            given = tuple(context.inputs[place].path for place in whose)
             yield PeriodDraft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
 
 

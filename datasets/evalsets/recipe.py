@@ -100,26 +100,26 @@ def build(benchmark: ExampleSetRecipe, root: str, progress: Callable[[str], None
             store.remove(INFO)
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
-        site = BuildContext(store, staged, benchmark.seed, inputs, built, progress)
+        context = BuildContext(store, staged, benchmark.seed, inputs, built, progress)
         with nullcontext() if benchmark.nouns is None else taggers(benchmark.nouns) as tagging:
-            made = [_kept(benchmark, site, draft, tagging) for draft in benchmark.examples.drafts(site)]
+            made = [_kept(benchmark, context, draft, tagging) for draft in benchmark.examples.drafts(context)]
         if not made and not built:
             store.remove(INFO)
-            raise InputError(f"{benchmark.id}: no example came of its inputs; {_losses(site.steps)}")
+            raise InputError(f"{benchmark.id}: no example came of its inputs; {_losses(context.steps)}")
         known = {label for record in before for label in record.periods}
         new = tuple(label for label in Examples(store, info).periods if label not in known)
-        record = ExamplesRecord(inputs=inputs, steps=tuple(site.steps), periods=new)
+        record = ExamplesRecord(inputs=inputs, steps=tuple(context.steps), periods=new)
         store.write(f"{BUILDS}/{len(before):05d}.json", record.model_dump_json(indent=1).encode())
         store.remove("staging")
     return Examples.open(store.uri())
 
 
-def _kept(benchmark: ExampleSetRecipe, site: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
+def _kept(benchmark: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
     """Mark and keep a period's examples; its label."""
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
         subsets = marked(tagging, subsets)
-    site.store.remove(f"periods/{label}")  # attempts that were interrupted
+    context.store.remove(f"periods/{label}")  # attempts that were interrupted
     manifest = PeriodExamples(
         period=draft.period,
         subsets={},
@@ -127,9 +127,9 @@ def _kept(benchmark: ExampleSetRecipe, site: BuildContext, draft: PeriodDraft, t
         statistics={name: dict(counts) for name, counts in draft.statistics.items()},
         lineage=lineage(benchmark, draft.inputs),
     )
-    kept = publish(site.store, manifest, subsets)
+    kept = publish(context.store, manifest, subsets)
     counts = ", ".join(f"{subset.rows:,} {name}" for name, subset in kept.subsets.items())
-    site.progress(f"{label}: {counts}")
+    context.progress(f"{label}: {counts}")
     return label
 
 

@@ -65,30 +65,30 @@ class CodeDocs(Settings):
         index = Index(self.index, self.project) if on_index else None
         return [self._input(release, index) for release in self.releases]
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         days: dict[str, list[tuple[date, int]]] = {}
-        for number, entry in enumerate(site.inputs):
+        for number, entry in enumerate(context.inputs):
             day = date.fromisoformat(entry.stamp.split()[0])
             days.setdefault(f"{day:%Y%m}", []).append((day, number))
         months = {label: [number for _, number in sorted(found)] for label, found in sorted(days.items())}
-        last = {label: numbers[-1] for label, numbers in months.items() if label not in site.built}
-        site.steps.append(self._releases(site, months))
-        pages = site.buckets("pages", 1)
-        left = [(self.releases[number].version, site.inputs[number]) for number in last.values()]
-        for _ in site.each("releases", partial(_read, pages, self), left):
+        last = {label: numbers[-1] for label, numbers in months.items() if label not in context.built}
+        context.steps.append(self._releases(context, months))
+        pages = context.buckets("pages", 1)
+        left = [(self.releases[number].version, context.inputs[number]) for number in last.values()]
+        for _ in context.each("releases", partial(_read, pages, self), left):
             pass
         for label, number in last.items():
             same = [self.releases[other].version for other in months[label]]
-            yield self._draft(pages, label, site.inputs[number], self.releases[number].version, same)
+            yield self._draft(pages, label, context.inputs[number], self.releases[number].version, same)
 
-    def _releases(self, site: BuildContext, months: Mapping[str, Sequence[int]]) -> Step:
+    def _releases(self, context: BuildContext, months: Mapping[str, Sequence[int]]) -> Step:
         """Releases, and those of them that no period holds, nor will when this build is done; it says so of those that
         came too late."""
-        periods = Examples.open(site.store.uri()).periods if site.built else {}
+        periods = Examples.open(context.store.uri()).periods if context.built else {}
         dropped: Counter[str] = Counter()
         for label, numbers in months.items():
             versions = [self.releases[number].version for number in numbers]
-            if label not in site.built:
+            if label not in context.built:
                 dropped[FOLLOWED] += len(versions) - 1
                 continue
             counts = periods[label].statistics
@@ -97,9 +97,11 @@ class CodeDocs(Settings):
             dropped[STANDS] += len(late)
             dropped[FOLLOWED] += sum(one not in late and one not in held for one in versions)
             for version in late:
-                site.progress(f"{self.project} {version} is left out: {label} stands already, with {', '.join(held)}")
+                context.progress(
+                    f"{self.project} {version} is left out: {label} stands already, with {', '.join(held)}"
+                )
         lost = {reason: count for reason, count in sorted(dropped.items()) if count}
-        return Step(name="releases", read=len(site.inputs), dropped=lost)
+        return Step(name="releases", read=len(context.inputs), dropped=lost)
 
     def _path(self, release: Release) -> str:
         return release.path or self.path.replace("{version}", release.version)

@@ -58,9 +58,9 @@ class TicStackExchange(QuestionRules):
     def inputs(self) -> list[Input]:
         return dumps.inputs(self.paths)
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
-        asked = QuestionsByMonth.of(site, self, self._name(site))
-        standing = _standing(site, asked)
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        asked = QuestionsByMonth.of(context, self, self._name(context))
+        standing = _standing(context, asked)
         counts = {month: count for month, count in asked.counts.items() if month >= standing}
         taken = {m: min(count, self.month_most or count) for m, count in counts.items() if count >= self.month_least}
         made = list(frames(taken, self.frame_least, asked.latest))
@@ -71,21 +71,21 @@ class TicStackExchange(QuestionRules):
         if made and not made[-1].whole and self.last == "drop":
             rest = made.pop()
             left["after the last whole frame"] = sum(counts[month] for month in taken if month in rest)
-        site.steps += [*asked.steps, _step("frames", sum(asked.counts.values()), left)]
+        context.steps += [*asked.steps, _step("frames", sum(asked.counts.values()), left)]
         begin = standing
         for frame in made:
-            if _period(frame).label not in site.built:
+            if _period(frame).label not in context.built:
                 mine = {month: counts[month] for month in sorted(taken) if month in frame}
-                yield self._draft(site, asked, frame, mine, begin)
+                yield self._draft(context, asked, frame, mine, begin)
             begin = frame.last + 1
 
-    def _name(self, site: BuildContext) -> str:
+    def _name(self, context: BuildContext) -> str:
         """The name of the site; InputError where files tell another than that of the frames that stand."""
         if self.site:
             return self.site
-        name = dumps.site_of(site.inputs)
-        for standing in sorted(site.built)[-1:]:
-            example = next(Examples.open(site.store.uri()).read(standing, self.subset))
+        name = dumps.site_of(context.inputs)
+        for standing in sorted(context.built)[-1:]:
+            example = next(Examples.open(context.store.uri()).read(standing, self.subset))
             if example.source != name:
                 raise InputError(
                     f"examples.paths: files of {name} by their names, and the frames that stand are of "
@@ -95,12 +95,12 @@ class TicStackExchange(QuestionRules):
         return name
 
     def _draft(
-        self, site: BuildContext, asked: QuestionsByMonth, frame: Frame, counts: Mapping[int, int], begin: int
+        self, context: BuildContext, asked: QuestionsByMonth, frame: Frame, counts: Mapping[int, int], begin: int
     ) -> PeriodDraft:
         """A frame's examples, and what was counted of all questions since `begin`."""
         found: list[tuple[int, int, Example]] = []
         for month in counts:
-            mine = [(month, hash64(f"{site.seed}\0{example.id}"), example) for example in asked.examples(month)]
+            mine = [(month, hash64(f"{context.seed}\0{example.id}"), example) for example in asked.examples(month)]
             found += sorted(mine, key=_hashed)[: self.month_most]
         kept = sorted(sorted(found, key=_hashed)[: self.frame_most], key=lambda one: one[0])
         examples = [example for _, _, example in kept]
@@ -111,15 +111,15 @@ class TicStackExchange(QuestionRules):
         statistics: dict[str, Mapping[str, int]] = {**asked.statistics(begin, frame.last)}
         statistics["examples binned by"] = Counter(example.about["binned by"] for example in examples)
         step = _step("sampling", sum(counts.values()), dropped)
-        inputs = tuple(entry.path for entry in site.inputs)
+        inputs = tuple(entry.path for entry in context.inputs)
         return PeriodDraft(_period(frame), {self.subset: examples}, (step,), statistics, inputs)
 
 
-def _standing(site: BuildContext, asked: QuestionsByMonth) -> int:
+def _standing(context: BuildContext, asked: QuestionsByMonth) -> int:
     """The month after those frames that stood when this build began, however often it was interrupted since."""
-    path = f"{site.folder}/standing-{asked.key}.json"
-    site.store.create(path, json.dumps({"periods": sorted(site.built)}).encode())
-    ends = (span(label)[1] for label in site.store.read_json(path)["periods"])
+    path = f"{context.folder}/standing-{asked.key}.json"
+    context.store.create(path, json.dumps({"periods": sorted(context.built)}).encode())
+    ends = (span(label)[1] for label in context.store.read_json(path)["periods"])
     return max((end.year * 12 + end.month - 1 for end in ends), default=0)
 
 

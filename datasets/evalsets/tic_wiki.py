@@ -40,14 +40,14 @@ class TicWiki(WikiDumps):
     def inputs(self) -> list[Input]:
         return self.files()
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
-        for comparison in comparisons(site, self, site.inputs):
-            samples = site.buckets(f"samples-{comparison.name}", 1)
-            sample = partial(_sampled, self, comparison, samples, site.seed)
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        for comparison in comparisons(context, self, context.inputs):
+            samples = context.buckets(f"samples-{comparison.name}", 1)
+            sample = partial(_sampled, self, comparison, samples, context.seed)
             done = f"{comparison.period.label}: buckets compared"
-            writers = sorted(site.each(done, sample, range(comparison.stage.count)))
+            writers = sorted(context.each(done, sample, range(comparison.stage.count)))
             yield self._draft(comparison, samples, writers)
-            site.store.remove(samples.folder)
+            context.store.remove(samples.folder)
 
     def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
         counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", *SUBSETS)}

@@ -59,28 +59,28 @@ class WikiQuestions(Settings):
     def inputs(self) -> list[Input]:
         return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
-        pages = [entry for entry in site.inputs if not entry.group.startswith(GROUP)]
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        pages = [entry for entry in context.inputs if not entry.group.startswith(GROUP)]
         snapshots = self.wiki.series(pages)[0]
         paired, unpaired = self.pairs(snapshots)
         read = len(paired) + sum(unpaired.values())
-        site.steps.append(Step(name="steps of the wiki", read=read, dropped=dict(sorted(unpaired.items()))))
-        pairs = {label: pair for label, pair in paired.items() if label not in site.built}
+        context.steps.append(Step(name="steps of the wiki", read=read, dropped=dict(sorted(unpaired.items()))))
+        pairs = {label: pair for label, pair in paired.items() if label not in context.built}
         skipped = frozenset(snapshot.period.label for snapshot in snapshots) - pairs.keys()
         known: dict[str, Statements] = {}
-        for step in diffed(replace(site, built=site.built | skipped), self.wiki, pages):
+        for step in diffed(replace(context, built=context.built | skipped), self.wiki, pages):
             pair = pairs.pop(step.period.label)
             for dump in pair:
                 if dump.date not in known:
-                    known[dump.date] = staged(site, self.wikidata, dump)
-                    site.steps[:] = Step.sum([site.steps, known[dump.date].steps])
-            draft = self._draft(site, step, known[pair[0].date], known[pair[1].date])
+                    known[dump.date] = staged(context, self.wikidata, dump)
+                    context.steps[:] = Step.sum([context.steps, known[dump.date].steps])
+            draft = self._draft(context, step, known[pair[0].date], known[pair[1].date])
             if any(draft.subsets.values()):
                 yield draft
             else:
-                site.steps[:] = Step.sum([site.steps, draft.steps])
+                context.steps[:] = Step.sum([context.steps, draft.steps])
             for name in ("triplets", "questions"):
-                site.store.remove(f"{site.folder}/{name}-{_key(step, *(known[dump.date] for dump in pair))}")
+                context.store.remove(f"{context.folder}/{name}-{_key(step, *(known[dump.date] for dump in pair))}")
             for date_ in known.keys() - {dump.date for several in pairs.values() for dump in several}:
                 known.pop(date_).forget()
 
@@ -106,23 +106,23 @@ class WikiQuestions(Settings):
         best = min(able, key=distance, default=None)
         return best if best is not None and distance(best)[0] <= self.within_days else None
 
-    def _draft(self, site: BuildContext, step: WikiStep, older: Statements, newer: Statements) -> PeriodDraft:
+    def _draft(self, context: BuildContext, step: WikiStep, older: Statements, newer: Statements) -> PeriodDraft:
         label, key = step.period.label, _key(step, older, newer)
         capped = self.caps != Caps()
-        triplets = site.buckets(f"triplets-{key}", step.buckets.count)
-        compare = partial(cloze.compare, older, newer, triplets, self.triplets, site.seed)
-        compared = sorted(site.each(f"{label}: triplets", compare, _groups(newer.subjects)))
+        triplets = context.buckets(f"triplets-{key}", step.buckets.count)
+        compare = partial(cloze.compare, older, newer, triplets, self.triplets, context.seed)
+        compared = sorted(context.each(f"{label}: triplets", compare, _groups(newer.subjects)))
         asking = cloze.ClozeRules(
             triplets=triplets,
             writers=tuple(compared),
             articles=step,
             blanks=self.blanks,
-            salt=f"{site.seed}\0{label}",
+            salt=f"{context.seed}\0{label}",
             most=None if capped else self.questions,
         )
-        questions = site.buckets(f"questions-{key}", 1)
+        questions = context.buckets(f"questions-{key}", 1)
         ask = partial(cloze.ask, asking, questions)
-        asked = sorted(site.each(f"{label}: questions", ask, _groups(step.buckets)))
+        asked = sorted(context.each(f"{label}: questions", ask, _groups(step.buckets)))
         chosen = cloze.choose(questions, asked, self.caps, self.questions, newer.properties)
         steps = (
             *step.steps,

@@ -1,4 +1,5 @@
-"""Blanks: a sentence that mentions subject and object of a triplet, asked with the object left out (TiC-LM, B.1.3)."""
+"""Fill-in-the-blank questions: a sentence that mentions subject and object of a triplet, with the object left out
+(TiC-LM, B.1.3)."""
 
 from __future__ import annotations
 
@@ -21,42 +22,44 @@ APART = "no sentence with subject and object"
 
 
 class Blanks(Settings):
-    """Which sentences serve, and what else counts as the answer.
+    """Which sentences make questions, and which other spellings count as the answer.
 
-    A sentence `mentions` both subject and object (the paper), or the object alone (a second file of the code released
-    with it). With `casings`, the answer in other capitals is among its aliases (so released).
+    With `mentions: both`, a sentence must mention subject and object (the paper); with `object`, the object alone (a
+    second file of the released code). With `casings`, the aliases contain the answer with other capitals, as in the
+    released code.
     """
 
     mentions: Literal["both", "object"] = "both"
     subject_aliases: bool = False
-    """Whether an alias of the subject mentions it too; its label and its article's title always do."""
+    """Whether an alias of the subject counts as a mention too; its label and its article's title always do."""
     casings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A sentence without its object, and how the sentence wrote that."""
+    """A sentence with blanks for its object, and the object as the sentence wrote it."""
 
     sentence: str
     written: str
 
 
 def fill_in(sentences: Iterable[str], subject: Sequence[str], answer: str, blanks: Blanks) -> Blank | str:
-    """The first sentence that mentions the object `answer` and the `subject` by one of its names (its label is the
-    first), with a blank for every mention of the object in whatever case; or the reason why there is none.
+    """Return the first usable sentence with every mention of the object blanked, or the reason why there is none.
 
-    A mention is whole words. Sentences that write both names as they are go first, then those with other capitals. The
-    subject counts only outside of the object. Label and object inside one another make no question: the answer would
-    stand in it, or the subject would not; another name of the subject that is so does not count.
+    A usable sentence mentions the object `answer` and the `subject` by one of its names, of which the label is the
+    first. A mention is whole words. Sentences that write both names exactly go before those with other capitals; blanks
+    replace the object in any case. The subject counts only outside the object. If label and object contain one another,
+    there is no question: the answer would stand in it, or the subject would be missing. Other names of the subject that
+    contain the object, or are part of it, do not count.
     """
     if _nested(subject[0], answer):
         return NESTED
     known = [name for name in subject if not _nested(name, answer)]
     reason = ABSENT
     folded = answer.casefold()
-    held = [sentence for sentence in sentences if folded in sentence.casefold() and BLANK not in sentence]
+    candidates = [sentence for sentence in sentences if folded in sentence.casefold() and BLANK not in sentence]
     for ignore_case in (False, True):
-        for sentence in held:
+        for sentence in candidates:
             written = mention(answer, sentence, ignore_case)
             if written is None:
                 continue
@@ -68,36 +71,36 @@ def fill_in(sentences: Iterable[str], subject: Sequence[str], answer: str, blank
 
 
 def mention(name: str, text: str, ignore_case: bool = False) -> str | None:
-    """How a text writes a name first, as whole words; None where it does not."""
+    """Return the first mention of a name in a text, as whole words and as the text writes it, or None."""
     if not ignore_case and name not in text:
         return None
-    found = _pattern(name, ignore_case).search(text)
-    return found.group() if found else None
+    match = _pattern(name, ignore_case).search(text)
+    return match.group() if match else None
 
 
 def _pattern(name: str, ignore_case: bool) -> re.Pattern[str]:
-    """The name with no letter or digit on either side."""
+    """Return a pattern for the name with no letter or digit on either side."""
     return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE if ignore_case else re.NOFLAG)
 
 
-def _nested(one: str, other: str) -> bool:
-    one, other = one.casefold(), other.casefold()
-    return one in other or other in one
+def _nested(a: str, b: str) -> bool:
+    a, b = a.casefold(), b.casefold()
+    return a in b or b in a
 
 
 def names(label: str, title: str, aliases: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a subject is called: its label, its article's title without what tells it from others of that name ("Queen"
-    of "Queen (chess)"), and aliases; each once."""
+    """Return the names of a subject, each once: its label, its article's title without the part in parentheses ("Queen"
+    for "Queen (chess)"), and its aliases."""
     return tuple(dict.fromkeys((label, re.sub(r"\s*\([^()]*\)$", "", title) or title, *aliases)))
 
 
 def context(sentence: str) -> str:
-    """What a model is shown before the answer."""
+    """Return the prompt that a model is shown before the answer."""
     return PROMPT.format(sentence)
 
 
 def accepted(answer: str, aliases: Sequence[str], written: str, casings: bool) -> tuple[str, ...]:
-    """Other ways to give the answer: as the sentence wrote it, its aliases, and with `casings` in other capitals."""
+    """Return other accepted answers: as the sentence wrote it, its aliases, and with `casings` in other capitals."""
     others = [written, *aliases, *(_casings(answer) if casings else ())]
     return tuple(dict.fromkeys(other for other in others if other != answer))
 
@@ -112,9 +115,9 @@ def _casings(text: str) -> Iterator[str]:
 
 
 def export(examples: Examples, folder: str) -> list[str]:
-    """Write a set of questions as the paper does, a line each, into `<folder>/<subset>-<period>.jsonl`; the files.
+    """Write a set of questions in the paper's format into `<folder>/<subset>-<period>.jsonl`; return the files.
 
-    InputError for a set that holds texts without answers.
+    Raises InputError if the set holds texts without answers.
     """
     store, written = Store(folder), []
     for period, manifest in examples.periods.items():
@@ -129,7 +132,7 @@ def export(examples: Examples, folder: str) -> list[str]:
 
 
 def as_paper_json(example: Example) -> dict[str, Any]:
-    """A question as the paper writes it (Figure 8), with the relation as the released code adds it."""
+    """Return a question in the paper's format (Figure 8), with the relation as the released code adds it."""
     return {
         "context": example.text,
         "answer": example.answer,

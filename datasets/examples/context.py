@@ -1,4 +1,4 @@
-"""Where examples are made: a folder for what is staged, work that fans out, and what came of a period."""
+"""How a set of examples is built: the context that a builder works in, and the draft of a period that it returns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-TELL_S = 10.0
+PROGRESS_S = 10.0
+"""Least time between two lines of progress."""
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class PeriodDraft:
-    """A period's examples before they are kept: `steps` and `statistics` as in PeriodExamples, and the `inputs` that
-    gave something to it."""
+    """The examples of a period before they are written.
+
+    `steps` and `statistics` are those of PeriodExamples; `inputs` are the paths of the files that contributed.
+    """
 
     period: Period
     subsets: Mapping[Subset, Sequence[Example]]
@@ -36,48 +39,51 @@ class PeriodDraft:
 
 @dataclass
 class BuildContext:
-    """Handed to a ExampleSetBuilder. What it puts below `folder` stays until the build is done, so that one that
-    was killed can go
-    on with it; what is in there was made with the same settings, though perhaps of fewer inputs."""
+    """What an ExampleSetBuilder is given: where to stage data, the inputs to read, and a way to run tasks.
+
+    Files that the builder writes below `folder` stay until the build is done, so a build that was killed can continue
+    from them. They were made with the same settings, but perhaps from fewer inputs.
+    """
 
     store: Store
     folder: str
     seed: int
     inputs: tuple[Input, ...]
     built: frozenset[str]
-    """Periods that stand already, and need no draft."""
+    """Labels of the periods that are finished and need no draft."""
     progress: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
-    """What the whole build read, and what of it came into no period: for the ExampleSetBuilder to fill."""
+    """What the whole build read, and what it left out of every period. The builder appends to it."""
 
     def buckets(self, name: str, count: int) -> Buckets:
+        """Return `count` buckets in the folder `name` of the staging folder."""
         return Buckets(self.store, f"{self.folder}/{name}", count)
 
     def each(
         self, done: str, function: Callable[[T], R], items: Sequence[T], size: int = 0, at_once: int | None = None
     ) -> Iterator[R]:
-        """As `fanout.each`, with a word on how far it is now and then: `done` 12 of 40."""
-        told = time.monotonic()
+        """Yield the results of `ray_map.each`, and report progress every few seconds as "<done> 12 of 40"."""
+        reported = time.monotonic()
         for number, outcome in enumerate(each(function, items, size, at_once), 1):
-            if time.monotonic() - told > TELL_S:
-                told = time.monotonic()
+            if time.monotonic() - reported > PROGRESS_S:
+                reported = time.monotonic()
                 self.progress(f"{done} {number:,} of {len(items):,}")
             yield outcome
 
 
 class ExampleSetBuilder(Protocol):
-    """Makes examples of raw data: dumps of a wiki, of a site of questions, releases of documentation."""
+    """Makes examples from raw data, such as dumps of a wiki or of a StackExchange site, or releases of a project."""
 
     @property
     def identity(self) -> Settings:
-        """What of these settings reaches the examples: where files lie does not."""
+        """The settings that determine the examples. The paths of the files are not among them."""
 
     def inputs(self) -> list[Input]:
-        """Every file there is to read; InputError where one that was named is not there."""
+        """Return every file there is to read. Raises InputError if a named file does not exist."""
 
-    def drafts(self, site: BuildContext) -> Iterator[PeriodDraft]:
-        """Each period that the inputs give and that is not built yet, oldest first.
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        """Yield a draft of each period that the inputs give and that is not built yet, oldest first.
 
-        The examples follow from settings, seed and inputs alone: not from the number of workers, the order of their
-        work, or interruptions.
+        The examples depend on the settings, the seed and the inputs alone, not on the number of workers, the order of
+        their work or interruptions.
         """

@@ -1,4 +1,4 @@
-"""Lengths: how long the query and the answers of a question may be."""
+"""Limits on the length of the query and the answers of a question."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Lengths(Settings):
-    """A query of more than `query` is not asked; answers are cut so that with it they have at most `whole`.
+    """The longest query, and the longest query with its answer.
 
-    They count characters, or tokens of a `tokenizer`: a `tokenizer.json` or the folder of one. Models with other
-    tokenizers are asked the same. (Released with TiC-LM: 1300 and 1900 tokens of GPT-NeoX.)
+    A question whose query is longer than `query` is left out. Answers are cut so that query and answer together have at
+    most the length `whole`. Lengths are in characters, or in tokens of `tokenizer`: a `tokenizer.json` or its folder.
+    Models with other tokenizers get the same questions. (TiC-LM's released code: 1300 and 1900 tokens of GPT-NeoX.)
     """
 
     query: int | None = Field(None, gt=0)
@@ -30,14 +31,13 @@ class Lengths(Settings):
 
     @property
     def identity(self) -> Settings:
-        """The tokenizer by what its file holds."""
+        """These settings with the tokenizer's path replaced by the hash of its file."""
         if self.tokenizer is None:
             return self
         return self.model_copy(update={"tokenizer": hashlib.sha256(_file(self.tokenizer).read_bytes()).hexdigest()})
 
     def cut(self, query: str, answers: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The answers, as long as they may be; None where nothing may stand after the query, or the query is too
-        long itself."""
+        """Return the answers, cut to the length that is left; None if the query is too long or leaves no room."""
         if self.query is None and self.whole is None:
             return answers
         length = len(self._ends(query))
@@ -50,7 +50,7 @@ class Lengths(Settings):
         return tuple(_first(answer, self._ends(answer), self.whole - length) for answer in answers)
 
     def _ends(self, text: str) -> range | list[int]:
-        """Where each unit of a text ends."""
+        """Return the position at which each unit (character or token) of a text ends."""
         if self.tokenizer is None:
             return range(1, len(text) + 1)
         encoding = _loaded(self.tokenizer).encode(text, add_special_tokens=False)
@@ -62,8 +62,8 @@ def _first(text: str, ends: range | list[int], count: int) -> str:
 
 
 def _file(path: str) -> Path:
-    place = Path(path).expanduser()
-    file = place / "tokenizer.json" if place.is_dir() else place
+    local = Path(path).expanduser()
+    file = local / "tokenizer.json" if local.is_dir() else local
     if not file.is_file():
         raise InputError(f"lengths.tokenizer: {path} is neither a tokenizer.json nor a folder with one")
     return file

@@ -1,4 +1,4 @@
-"""Proper nouns: where they stand in a text, found once per set of examples by a spaCy pipeline."""
+"""Proper nouns: their positions in texts, found once per set of examples by a spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.settings import Settings
 
 CHUNK = 256
-"""Texts that an actor is given at once."""
+"""Texts that are sent to an actor at once."""
 TAGGED_AT_ONCE = 100_000
-"""Characters tagged at once: some 70 MB of activations in a pipeline of the common small size."""
+"""Characters that are tagged at once: about 70 MB of activations in a pipeline of the common small size."""
 Spans = tuple[tuple[int, int], ...]
 
 
 class ProperNouns(Settings):
-    """A spaCy pipeline by the name of an installed package or by its folder; a word counts where its part of speech
-    (PROPN) or its tag in the language (NNP, NNPS) is one of `tags`. Nothing is downloaded. (TiC-LM, section 4.)"""
+    """The spaCy pipeline that finds proper nouns (TiC-LM, section 4): an installed package by name, or a folder.
+
+    A word is a proper noun if its part of speech (PROPN) or its language-specific tag (NNP, NNPS) is one of `tags`.
+    Nothing is downloaded.
+    """
 
     pipeline: str
     tags: tuple[str, ...] = Field(("PROPN",), min_length=1)
     actors: int = Field(2, gt=0)
-    """How many hold the pipeline and tag side by side, where there are as many CPUs."""
+    """Number of actors that hold the pipeline and tag in parallel, if there are as many CPUs."""
 
     @cached_property
     def _folder(self) -> Path:
@@ -49,16 +52,17 @@ class ProperNouns(Settings):
 
     @property
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """The pipeline by what its folder holds, and the tags; InputError for one that could mark nothing."""
+        """The hash of the pipeline's files, and the tags. Raises InputError if the pipeline never gives one of them."""
         return self._digest, self.tags
 
     @property
     def external_inputs(self) -> str:
+        """A line that names the pipeline and its version, which come from outside the timeline."""
         meta = json.loads((self._folder / "meta.json").read_text())
         return f"proper nouns by {meta.get('lang', '')}_{meta.get('name', '')} {meta.get('version', '')}"
 
     def load(self) -> Any:
-        """The pipeline, without what part-of-speech tags do not need."""
+        """Load the pipeline without the components that part-of-speech tags do not need."""
         import spacy
 
         try:
@@ -66,19 +70,19 @@ class ProperNouns(Settings):
         except (ValueError, OSError, ImportError, KeyError, TypeError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"nouns.pipeline: {self.pipeline} cannot be loaded: {reason}") from None
-        pipeline.max_length = sys.maxsize  # the limit is for the memory of what was just left out
+        pipeline.max_length = sys.maxsize  # the limit protects the memory of the components that are excluded here
         return pipeline
 
 
 def _check_tags(nouns: ProperNouns, pipeline: Any) -> None:
-    """InputError where the pipeline never gives one of the tags, so that every word, or some, would be missed."""
+    """Raise InputError if the pipeline never gives one of the tags, so that proper nouns would be missed."""
     from spacy.parts_of_speech import IDS
 
     doc = pipeline("It is.")
     labels = {label for name in pipeline.pipe_names for label in getattr(pipeline.get_pipe(name), "labels", ())}
     known = {label for label in labels if "=" not in label} if doc.has_annotation("TAG") else set()
     if doc.has_annotation("POS"):
-        known |= {*IDS} - {""}  # what spaCy knows in every language; tags of a language are its tagger's own
+        known |= {*IDS} - {""}  # parts of speech are the same in every language; other tags belong to the tagger
     if not known:
         parts = ", ".join(pipeline.pipe_names) or "none"
         raise InputError(
@@ -92,7 +96,7 @@ def _check_tags(nouns: ProperNouns, pipeline: Any) -> None:
 
 
 def _folder(pipeline: str) -> Path:
-    """Where a pipeline lies; InputError where there is none."""
+    """Return the folder of a pipeline. Raises InputError if there is none."""
     try:
         import spacy.util
     except ImportError:
@@ -112,21 +116,21 @@ def _folder(pipeline: str) -> Path:
 
 
 class Tagger:
-    """Holds a pipeline, and gives the proper nouns of texts."""
+    """A loaded pipeline that finds the proper nouns of texts."""
 
     def __init__(self, nouns: ProperNouns) -> None:
         self._pipeline, self._tags = nouns.load(), frozenset(nouns.tags)
 
     def __call__(self, texts: Sequence[str]) -> list[Spans]:
-        """Character spans [start, end) of each text, in order."""
+        """Return the character spans [start, end) of the proper nouns of each text, in order."""
         return [
             tuple(
                 (token.idx, token.idx + len(token.text))
                 for token in doc
                 if token.pos_ in self._tags or token.tag_ in self._tags
             )
-            for some in _some(texts)
-            for doc in self._pipeline.pipe(some)
+            for batch in _batches(texts)
+            for doc in self._pipeline.pipe(batch)
         ]
 
 
@@ -134,31 +138,31 @@ Taggers = Actors[Sequence[str], list[Spans]]
 
 
 def taggers(nouns: ProperNouns) -> Taggers:
-    """Actors that tag, for as long as a block."""
+    """Return a context manager whose actors tag texts until it ends."""
     return Actors(Tagger, (nouns,), nouns.actors)
 
 
 def marked(taggers: Taggers, subsets: Mapping[Subset, Sequence[Example]]) -> dict[Subset, list[Example]]:
-    """The examples with the proper nouns of their texts; questions stay as they are."""
+    """Return the examples with the proper nouns of their texts marked; questions are returned unchanged."""
     texts = [(name, i) for name, examples in subsets.items() for i, e in enumerate(examples) if e.answer is None]
-    found = {name: list(examples) for name, examples in subsets.items()}
+    result = {name: list(examples) for name, examples in subsets.items()}
     chunks = [texts[at : at + CHUNK] for at in range(0, len(texts), CHUNK)]
-    tagged = taggers.map([[found[name][i].text for name, i in chunk] for chunk in chunks])
-    for chunk, spans in zip(chunks, tagged, strict=True):
-        for (name, i), mine in zip(chunk, spans, strict=True):
-            found[name][i] = replace(found[name][i], nouns=mine)
-    return found
+    tagged = taggers.map([[result[name][i].text for name, i in chunk] for chunk in chunks])
+    for chunk, spans_of_chunk in zip(chunks, tagged, strict=True):
+        for (name, i), spans in zip(chunk, spans_of_chunk, strict=True):
+            result[name][i] = replace(result[name][i], nouns=spans)
+    return result
 
 
-def _some(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts, as many at a time as have TAGGED_AT_ONCE characters; a longer one alone."""
-    some: list[str] = []
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in batches of at most TAGGED_AT_ONCE characters; a longer text is a batch of its own."""
+    batch: list[str] = []
     size = 0
     for text in texts:
-        if some and size + len(text) > TAGGED_AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(text)
+        if batch and size + len(text) > TAGGED_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
         size += len(text)
-    if some:
-        yield some
+    if batch:
+        yield batch

@@ -43,23 +43,23 @@ class QuestionsByMonth:
     writers: Sequence[str]
 
     @staticmethod
-    def of(site: BuildContext, asking: QuestionRules, name: str) -> QuestionsByMonth:
+    def of(context: BuildContext, asking: QuestionRules, name: str) -> QuestionsByMonth:
         """Read the tables, join them, ask; what was staged before stays. InputError where a table is missing, or there
         twice."""
-        told = {entry.path: dumps.describe(entry.path) for entry in site.inputs}
+        told = {entry.path: dumps.describe(entry.path) for entry in context.inputs}
         if None not in told.values():  # names tell before hours of reading do
             _check([(path, table) for path, table in told.items() if table], asking)
-        pieces = [piece for entry in site.inputs for piece in dumps.pieces(entry)]
-        tables, count = [writer(piece) for piece in pieces], _count(site.inputs)
-        rows = site.buckets(f"rows-{count}", count)
-        _run(site, "read", partial(read, rows), pieces)
+        pieces = [piece for entry in context.inputs for piece in dumps.pieces(entry)]
+        tables, count = [writer(piece) for piece in pieces], _count(context.inputs)
+        rows = context.buckets(f"rows-{count}", count)
+        _run(context, "read", partial(read, rows), pieces)
         about = [rows.about(name) for name in tables]
         _check([(piece.input.path, table) for piece, one in zip(pieces, about) for table in one["tables"]], asking)
         key = f"{hash64(' '.join(sorted(tables))):016x}"
-        threads, months = site.buckets(f"threads-{key}", count), site.buckets(f"months-{key}", MONTHS)
-        _run(site, "joined", partial(join, rows, threads, sorted(tables)), range(count))
+        threads, months = context.buckets(f"threads-{key}", count), context.buckets(f"months-{key}", MONTHS)
+        _run(context, "joined", partial(join, rows, threads, sorted(tables)), range(count))
         writers = [f"{number:05d}" for number in range(count)]
-        _run(site, "asked", partial(ask, threads, months, writers, asking, name), range(count))
+        _run(context, "asked", partial(ask, threads, months, writers, asking, name), range(count))
         asked = [months.about(name) for name in writers]
         about += [threads.about(name) for name in writers] + asked
         counts: Counter[int] = Counter()
@@ -93,8 +93,8 @@ class QuestionsByMonth:
         return found
 
 
-def _run(site: BuildContext, done: str, function: Callable[[T], None], items: Sequence[T]) -> None:
-    for _ in site.each(done, function, items):
+def _run(context: BuildContext, done: str, function: Callable[[T], None], items: Sequence[T]) -> None:
+    for _ in context.each(done, function, items):
         pass
 
 

@@ -116,23 +116,23 @@ def _passages(old: Article | None, new: Article) -> tuple[Passage, ...]:
     return tuple(passages(() if old is None else old.paragraphs, new.paragraphs))
 
 
-def comparisons(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
-    """Each step from a snapshot to the next whose period is not in `site.built`, oldest first; `inputs` are those of
+def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
+    """Each step from a snapshot to the next whose period is not in `context.built`, oldest first; `inputs` are those of
     `wiki.files()`. What is staged for a step stays until the next one is asked for; of dumps, no more than a few are
     staged at a time. InputError where there is nothing to compare."""
     snapshots, spare = wiki.series(inputs)
-    site.steps.append(
+    context.steps.append(
         Step(name="dumps", read=len(snapshots) + spare, dropped={"another of its month": spare} if spare else {})
     )
     if len(snapshots) < 2:
         raise InputError(f"examples: dumps of {len(snapshots)} months leave nothing to compare; give two or more")
-    stage = WikiStage.of(site.store, site.folder, wiki, snapshots)
+    stage = WikiStage.of(context.store, context.folder, wiki, snapshots)
     for number, (old, new) in enumerate(pairwise(snapshots)):
-        if new.period.label in site.built:
+        if new.period.label in context.built:
             continue
-        ahead = [one for one in snapshots[number + 2 : number + 2 + AHEAD] if one.period.label not in site.built]
+        ahead = [one for one in snapshots[number + 2 : number + 2 + AHEAD] if one.period.label not in context.built]
         unread = stage.unread([old, new, *ahead])
-        for _ in site.each("dump files read", stage.read, unread):
+        for _ in context.each("dump files read", stage.read, unread):
             pass
         yield Comparison(old, new, stage, (stage.describe(old), stage.describe(new)))
         stage.let_go(old)
@@ -164,14 +164,14 @@ class WikiStep:
         return self.new.period
 
 
-def diffed(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[WikiStep]:
-    """All diffs of each step whose period is not in `site.built`, oldest first, keyed by title; `inputs` are those of
+def diffed(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[WikiStep]:
+    """All diffs of each step whose period is not in `context.built`, oldest first, keyed by title; `inputs` are those of
     `wiki.files()`. What a step's buckets hold stays until the next one is asked for."""
-    for comparison in comparisons(site, wiki, inputs):
-        buckets = site.buckets(f"diffs-{comparison.name}", max(TITLE_BUCKETS, comparison.stage.count))
+    for comparison in comparisons(context, wiki, inputs):
+        buckets = context.buckets(f"diffs-{comparison.name}", max(TITLE_BUCKETS, comparison.stage.count))
         numbers = range(comparison.stage.count)
         done = f"{comparison.period.label}: buckets compared"
-        writers = sorted(site.each(done, partial(_kept, comparison, buckets), numbers))
+        writers = sorted(context.each(done, partial(_kept, comparison, buckets), numbers))
         pages: Counter[str] = Counter()
         found: Counter[str] = Counter()
         left: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def diffed(site: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iter
         steps = comparison.steps(pages.total(), left)
         statistics = {"pages": {**pages, DELETED: left[DELETED]}, "passages": dict(found)}
         yield WikiStep(comparison.old, comparison.new, buckets, tuple(writers), steps, statistics)
-        site.store.remove(buckets.folder)
+        context.store.remove(buckets.folder)
 
 
 def _kept(comparison: Comparison, buckets: Buckets, number: int) -> str:

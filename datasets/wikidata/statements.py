@@ -167,26 +167,26 @@ class Statements:
         return found
 
 
-def staged(site: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statements:
+def staged(context: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statements:
     """The statements of a dump, read and joined as far as that has not been done."""
-    sizes = [sum(entry.size for entry in site.inputs if entry.group == one.group) for one in wikidata.dumps]
+    sizes = [sum(entry.size for entry in context.inputs if entry.group == one.group) for one in wikidata.dumps]
     count = buckets_for(sizes)
-    objects, subjects = site.buckets(f"objects-{count}", count), site.buckets(f"subjects-{count}", count)
-    entries = [entry for entry in site.inputs if entry.group == dump.group]
+    objects, subjects = context.buckets(f"objects-{count}", count), context.buckets(f"subjects-{count}", count)
+    entries = [entry for entry in context.inputs if entry.group == dump.group]
     read = [f"{dump.date}-{hash64(entry.model_dump_json()):016x}" for entry in entries]
     name = f"{dump.date}-{hash64(' '.join(read)):016x}"
     groups = [(f"{name}-{first:02d}", tuple(range(first, count, GROUPS))) for first in range(min(GROUPS, count))]
     told = f"{subjects.folder}/{name}.json"
-    if not site.store.exists(told):
+    if not context.store.exists(told):
         reading = EntityFields(language=wikidata.language, site=wikidata.site, values=wikidata.values)
         work = list(zip(read, entries))
-        list(site.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, reading), work))
-        list(site.each(f"Wikidata of {dump.date}: joins", partial(_join, objects, subjects, read), groups))
-        site.store.write(told, json.dumps([objects.about(writer) for writer in read]).encode())
+        list(context.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, reading), work))
+        list(context.each(f"Wikidata of {dump.date}: joins", partial(_join, objects, subjects, read), groups))
+        context.store.write(told, json.dumps([objects.about(writer) for writer in read]).encode())
     for writer in read:  # joined, and not needed any more
-        site.store.remove(f"{objects.folder}/{writer}.json")
-        site.store.remove(f"{objects.folder}/{writer}")
-    about: list[dict[str, Any]] = json.loads(site.store.read(told))
+        context.store.remove(f"{objects.folder}/{writer}.json")
+        context.store.remove(f"{objects.folder}/{writer}")
+    about: list[dict[str, Any]] = json.loads(context.store.read(told))
     steps = Step.sum([[Step.model_validate(step) for step in one["steps"]] for one in about])
     return Statements(
         subjects=subjects,

@@ -483,10 +483,10 @@ def test_what_is_staged_for_a_step_goes_with_it(
     kept: dict[str, set[str]] = {}
     real = benchmark._kept
 
-    def look(recipe: ExampleSetRecipe, site: BuildContext, draft: PeriodDraft, tagging: None) -> str:
-        files = [file.removeprefix(f"{site.folder}/") for file in site.store.walk(site.folder)]
+    def look(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: None) -> str:
+        files = [file.removeprefix(f"{context.folder}/") for file in context.store.walk(context.folder)]
         kept[draft.period.label] = {file for file in files if file.startswith(("subjects", "triplets", "questions"))}
-        return real(recipe, site, draft, tagging)
+        return real(recipe, context, draft, tagging)
 
     monkeypatch.setattr(benchmark, "_kept", look)
     wiki(tmp_path / "enwiki-20170401-pages-articles.xml.bz2", OLD_PAGES)

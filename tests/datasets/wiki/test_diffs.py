@@ -30,19 +30,19 @@ def compared(folder: Path, built: frozenset[str] = frozenset()) -> dict[str, See
     """What `diffed` gives for the dumps of a folder, by period."""
     wiki = WikiDumps(dumps=(f"{folder}/*.xml*",))
     inputs = tuple(wiki.files())
-    site = BuildContext(Store(folder / "root"), "staging", 0, inputs, built, print)
-    before = set(_staged(site))
+    context = BuildContext(Store(folder / "root"), "staging", 0, inputs, built, print)
+    before = set(_staged(context))
     found: dict[str, Seen] = {}
-    for step in diffed(site, wiki, inputs):
+    for step in diffed(context, wiki, inputs):
         several = (step.buckets.read(number, step.writers) for number in range(step.buckets.count))
         articles = {key: value for records in several for key, value in records}
         found[step.period.label] = Seen(articles, {one.name: one for one in step.steps}, step.statistics["pages"])
-    assert before.issuperset(_staged(site)), "what was used is let go"
+    assert before.issuperset(_staged(context)), "what was used is let go"
     return found
 
 
-def _staged(site: BuildContext) -> list[str]:
-    return [name for name in site.store.folders("staging") if name.startswith("diffs")]
+def _staged(context: BuildContext) -> list[str]:
+    return [name for name in context.store.folders("staging") if name.startswith("diffs")]
 
 
 def test_all_passages_are_there_by_the_titles_of_articles(tmp_path: Path, loop: None) -> None:
@@ -83,8 +83,8 @@ def test_a_larger_dump_finds_nothing_staged_in_fewer_buckets(
     for month, pages in zip("56", (MAY, JUNE)):
         write(tmp_path, f"w-20160{month}01.xml", pages)
     wiki = WikiDumps(dumps=(f"{tmp_path}/*.xml",))
-    site = BuildContext(Store(tmp_path / "root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
-    next(diffed(site, wiki, site.inputs))  # and is killed
+    context = BuildContext(Store(tmp_path / "root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+    next(diffed(context, wiki, context.inputs))  # and is killed
     write(tmp_path, "w-20160701.xml", [*JULY, *(page(100 + n, f"P{n}", f"Paragraph {n}.") for n in range(60))])
     june = compared(tmp_path)["201606"]
     assert sorted(june.articles) == ["Aba", "Beb", "New", "New name"]

@@ -49,7 +49,7 @@ def write(path: Path, *entities: Mapping[str, Any]) -> str:
     return str(path)
 
 
-def site(folder: Path, wikidata: Wikidata) -> BuildContext:
+def build_context(folder: Path, wikidata: Wikidata) -> BuildContext:
     return BuildContext(Store(folder / "set"), "staging/x", 0, tuple(wikidata.inputs()), frozenset(), lambda line: None)
 
 
@@ -74,7 +74,7 @@ def wikidata(tmp_path: Path) -> Wikidata:
 def test_a_subject_has_its_triplets_with_labels_from_anywhere_in_the_dump(
     wikidata: Wikidata, loop: None, tmp_path: Path
 ) -> None:
-    dump = staged(site(tmp_path, wikidata), wikidata, wikidata.dumps[0])
+    dump = staged(build_context(tmp_path, wikidata), wikidata, wikidata.dumps[0])
     found = known(dump)
     assert set(found) == {"Q1", "Q3"}  # with an article and a label
     ada = found["Q1"]
@@ -90,7 +90,7 @@ def test_a_subject_has_its_triplets_with_labels_from_anywhere_in_the_dump(
 
 
 def test_every_entity_and_statement_is_counted(wikidata: Wikidata, loop: None, tmp_path: Path) -> None:
-    entities, subjects, stated = staged(site(tmp_path, wikidata), wikidata, wikidata.dumps[0]).steps
+    entities, subjects, stated = staged(build_context(tmp_path, wikidata), wikidata, wikidata.dumps[0]).steps
     assert (entities.read, entities.dropped) == (7, {"lexeme": 1, "property": 1, "without label": 1})
     assert (subjects.read, subjects.dropped) == (entities.kept, {"without article": 2})
     assert (stated.read, stated.kept) == (4, 4)
@@ -99,7 +99,7 @@ def test_every_entity_and_statement_is_counted(wikidata: Wikidata, loop: None, t
 def test_a_dump_is_read_once_and_what_was_killed_goes_on(
     wikidata: Wikidata, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = known(staged(site(tmp_path / "whole", wikidata), wikidata, wikidata.dumps[0]))
+    whole = known(staged(build_context(tmp_path / "whole", wikidata), wikidata, wikidata.dumps[0]))
     reads: list[str] = []
 
     def entities(path: str, *rest: Any) -> Iterator[Any]:
@@ -109,27 +109,27 @@ def test_a_dump_is_read_once_and_what_was_killed_goes_on(
         yield from read(path, *rest)
 
     monkeypatch.setattr("ticlm.datasets.wikidata.statements.entities", entities)
-    place = site(tmp_path, wikidata)
+    context = build_context(tmp_path, wikidata)
     with pytest.raises(KeyboardInterrupt):
-        staged(place, wikidata, wikidata.dumps[0])
+        staged(context, wikidata, wikidata.dumps[0])
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Buckets, "read", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        staged(place, wikidata, wikidata.dumps[0])
-    dump = staged(place, wikidata, wikidata.dumps[0])
+        staged(context, wikidata, wikidata.dumps[0])
+    dump = staged(context, wikidata, wikidata.dumps[0])
     assert reads[1] == reads[2] != reads[0]
     assert known(dump) == whole
-    assert staged(place, wikidata, wikidata.dumps[0]).steps == dump.steps
+    assert staged(context, wikidata, wikidata.dumps[0]).steps == dump.steps
     assert len(reads) == 3
-    held = [file for file in place.store.walk("staging") if "/objects-" in file]
+    held = [file for file in context.store.walk("staging") if "/objects-" in file]
     assert held == []  # once it is joined
 
 
 def test_one_more_file_of_a_dump_is_joined_with_all_others(wikidata: Wikidata, loop: None, tmp_path: Path) -> None:
-    staged(site(tmp_path, wikidata), wikidata, wikidata.dumps[0])
+    staged(build_context(tmp_path, wikidata), wikidata, wikidata.dumps[0])
     more = write(tmp_path / "c.json", item("Q99"))
     dump = wikidata.dumps[0].model_copy(update={"paths": (*wikidata.dumps[0].paths, more)})
     grown = wikidata.model_copy(update={"dumps": (dump,)})
-    ada = known(staged(site(tmp_path, grown), grown, dump))["Q1"]
+    ada = known(staged(build_context(tmp_path, grown), grown, dump))["Q1"]
     assert {triplet.object: triplet.text for triplet in ada.triplets}["Q99"] == "q99"
 
 
@@ -137,8 +137,8 @@ def test_pairs_tell_an_entity_that_said_nothing_from_one_that_was_not_there(loop
     old = write(tmp_path / "old.json", item("Q1", "Ada"), item("Q2", None, P1="Q1"))
     new = write(tmp_path / "new.json", item("Q1", "Ada", P1="Q2"), item("Q2", "Ulm", P1="Q1"))
     wikidata = settings.parse(Wikidata, {"dumps": {20170201: old, 20170301: new}}, "wikidata")
-    place = site(tmp_path, wikidata)
-    older, newer = (staged(place, wikidata, dump) for dump in wikidata.dumps)
+    context = build_context(tmp_path, wikidata)
+    older, newer = (staged(context, wikidata, dump) for dump in wikidata.dumps)
     found = {
         subject.id: before for number in range(newer.subjects.count) for subject, before in pairs(newer, older, number)
     }
@@ -149,7 +149,7 @@ def test_property_labels_can_come_from_a_file(wikidata: Wikidata, loop: None, tm
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({"P19": "born at", "P101": "field of work"}))
     given = wikidata.model_copy(update={"property_labels": str(labels)})
-    dump = staged(site(tmp_path, given), given, given.dumps[0])
+    dump = staged(build_context(tmp_path, given), given, given.dumps[0])
     assert dump.properties == {"P19": "place of birth", "P101": "field of work"}
     for bad in ("[1]", "{", '{"P1": {"en": "x"}}'):
         labels.write_text(bad)
