@@ -1,4 +1,4 @@
-"""Examples that lie ready in files: JSON lines or Parquet, a record each."""
+"""Examples that are read from files: JSON lines or Parquet, one record per example."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ Record = Mapping[str, Any]
 
 
 class ExampleFields(Settings):
-    """Which fields of a record are which of an Example's. `answer`, `aliases`, `choices`, `source` and `id` may be
-    absent; `period` is a date, `YYYYMM` or `YYYYMM-YYYYMM`, and read off the file's name where it is empty."""
+    """The names of the record's fields that hold the fields of an Example.
+
+    A record may lack `answer`, `aliases`, `choices`, `source` and `id`. The value of `period` is a date, `YYYYMM` or
+    `YYYYMM-YYYYMM`; if the name of the field is empty, the period is read from the file's name.
+    """
 
     text: str = "text"
     answer: str = "answer"
@@ -45,8 +48,8 @@ class ExampleFields(Settings):
 class ExampleFiles(Settings):
     """Examples in `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files: paths, globs or folders, local or remote.
 
-    Where a date says when an example is from, `periods` cuts time; where a label or the file's name does, the label
-    stands. Of choices, the answer is the one that `gold` counts to, or the record's `answer`, or the first.
+    If a record gives a date, its period is found in `periods`; if the record or the file's name gives a label, that is
+    the period. The right choice is the one at index `gold`, else the record's `answer`, else the first.
     """
 
     kind: Literal["files"] = "files"
@@ -71,28 +74,28 @@ class ExampleFiles(Settings):
             "read", read, list(zip(names, context.inputs)), sum(entry.size for entry in context.inputs)
         ):
             pass
-        told = [buckets.about(name) for name in names]
-        context.steps += Step.sum([(Step.model_validate(one["step"]),) for one in told])
+        notes = [buckets.about(name) for name in names]
+        context.steps += Step.sum([(Step.model_validate(note["step"]),) for note in notes])
         counts = Counter[str]()
-        for one in told:
-            counts.update(one["periods"])
+        for note in notes:
+            counts.update(note["periods"])
         late = sum(count for label, count in counts.items() if label in context.built)
         context.steps.append(Step(name="examples", read=counts.total(), dropped={STANDS: late} if late else {}))
         for label in sorted(counts.keys() - context.built, key=span):
-            whose = [place for place, one in enumerate(told) if label in one["periods"]]
-            found = buckets.read(buckets.of(label), [names[place] for place in whose])
-            mine = [Example(**_tuples(value)) for key, value in found if key == label]
+            numbers = [number for number, note in enumerate(notes) if label in note["periods"]]
+            staged = buckets.read(buckets.of(label), [names[number] for number in numbers])
+            examples = [Example(**_tuples(value)) for key, value in staged if key == label]
             start, end = span(label)
-            given = tuple(context.inputs[place].path for place in whose)
-            yield PeriodDraft(Period(label=label, start=start, end=end), {self.subset: mine}, inputs=given)
+            paths = tuple(context.inputs[number].path for number in numbers)
+            yield PeriodDraft(Period(label=label, start=start, end=end), {self.subset: examples}, inputs=paths)
 
 
 class _Unusable(Exception):
-    """Why a record is no example."""
+    """The record cannot be used as an example; the message is the reason."""
 
 
 def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> None:
-    """Stage the examples of one file, under the writer's name that goes with it."""
+    """Stage the examples of one file; `named` is the name of its writer, and the file."""
     name, entry = named
     if buckets.is_written(name):
         return
@@ -116,14 +119,14 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
 
 
 def _example(fields: ExampleFields, record: Record) -> dict[str, Any]:
-    """The fields of an Example that the record gives."""
+    """Return the fields of an Example that the record gives. Raises _Unusable."""
     text, answer = record.get(fields.text), record.get(fields.answer)
     if not isinstance(text, str) or not text.strip():
         raise _Unusable("without text")
     if not isinstance(answer, str | None):
         raise _Unusable("unreadable answer")
-    choices = _led(_strings_of(record.get(fields.choices), "unreadable choices"), answer, record.get("gold"))
-    found = {
+    choices = _answer_first(_strings_of(record.get(fields.choices), "unreadable choices"), answer, record.get("gold"))
+    example = {
         "text": text,
         "answer": choices[0] if choices else answer,
         "aliases": _strings_of(record.get(fields.aliases), "unreadable answer"),
@@ -131,34 +134,34 @@ def _example(fields: ExampleFields, record: Record) -> dict[str, Any]:
         "source": str(record.get(fields.source) or ""),
         "about": {name: str(record[name]) for name in fields.about if record.get(name) is not None},
     }
-    return found if record.get(fields.id) in (None, "") else found | {"id": str(record[fields.id])}
+    return example if record.get(fields.id) in (None, "") else example | {"id": str(record[fields.id])}
 
 
-def _led(choices: list[str], answer: str | None, gold: object) -> list[str]:
-    """The choices, the answer first: the one that `gold` counts to, or that is the answer, or the first."""
+def _answer_first(choices: list[str], answer: str | None, gold: object) -> list[str]:
+    """Return the choices with the right one first: that at index `gold`, else the `answer`, else the first."""
     if not choices:
         return choices
     if gold is None:
-        place = 0 if answer is None else choices.index(answer) if answer in choices else -1
+        index = 0 if answer is None else choices.index(answer) if answer in choices else -1
     else:
-        place = gold if isinstance(gold, int) and not isinstance(gold, bool) else -1
-    if not 0 <= place < len(choices) or answer not in (None, choices[place]):
+        index = gold if isinstance(gold, int) and not isinstance(gold, bool) else -1
+    if not 0 <= index < len(choices) or answer not in (None, choices[index]):
         raise _Unusable("unreadable choices")
-    return [choices[place], *choices[:place], *choices[place + 1 :]]
+    return [choices[index], *choices[:index], *choices[index + 1 :]]
 
 
 def _placed(files: ExampleFiles, record: Record, path: str) -> str:
-    """The label of the record's period."""
+    """Return the label of the record's period. Raises _Unusable."""
     if not files.fields.period:
-        for named in re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", path.rsplit("/", 1)[-1]):
+        for digits in re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", path.rsplit("/", 1)[-1]):
             with suppress(ValueError):
-                span(named)
-                return str(named)
+                span(digits)
+                return str(digits)
         raise _Unusable("no period in the file's name")
     stamp = record.get(files.fields.period)
     if stamp is None or stamp == "":
         raise _Unusable("without date")
-    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; as seconds it would be of the seventies
+    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; read as seconds it would lie in the 1970s
         stamp = str(stamp)
     try:
         if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
@@ -173,7 +176,7 @@ def _placed(files: ExampleFiles, record: Record, path: str) -> str:
 
 
 def _strings_of(value: object, otherwise: str) -> list[str]:
-    """A list of texts, empty where there is none."""
+    """Return the value as a list of texts; empty for None. Raises _Unusable(otherwise) for anything else."""
     if value is None:
         return []
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""A benchmark: the recipe of a set of examples, and how it is built."""
+"""The recipe of a set of examples, and its build."""
 
 from __future__ import annotations
 
@@ -30,35 +30,39 @@ from ticlm.platform.core.store import Store
 FOLDER = "examples"
 BUILDS = "builds"
 FORMAT = 1
-"""Part of every benchmark's identity; to be raised when the same one begins to give other examples."""
+"""Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
 
-AnyMaker = Annotated[ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")]
+AnyBuilder = Annotated[
+    ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")
+]
 
 
 class ExampleSetRecipe(Settings):
-    """A set of examples to build. `seed` is behind every random choice among them; with `nouns`, the proper nouns of
-    every text are marked."""
+    """A set of examples to build. `seed` decides all random choices; with `nouns`, proper nouns of texts are marked."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    examples: AnyMaker
+    examples: AnyBuilder
     nouns: ProperNouns | None = None
     seed: int = 0
 
     @property
     def id(self) -> str:
+        """The name of the set, as `name@version`."""
         return f"{self.name}@{self.version}"
 
     @property
     def identity(self) -> str:
-        """Fingerprint of all that reaches the examples: not names, not where files lie."""
+        """The fingerprint of everything that determines the examples; names and paths of files are not part of it."""
         nouns = None if self.nouns is None else self.nouns.identity
         return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed))
 
 
 class ExamplesRecord(Settings):
-    """What a build read of all its inputs, beside what its periods say of themselves. One that went on after it was
-    killed may not have read them all again: then `steps` are of the rest."""
+    """What one build read from its inputs and which periods it added; the periods have records of their own.
+
+    A build that continued after it was killed may not have read all inputs again: `steps` then count only the rest.
+    """
 
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
@@ -66,46 +70,46 @@ class ExamplesRecord(Settings):
 
 
 def builds(store: Store) -> list[ExamplesRecord]:
-    """Records of all finished builds, oldest first."""
+    """Return the records of all finished builds, oldest first."""
     return [ExamplesRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
-def build(benchmark: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
-    """The examples of a benchmark at `<root>/examples/<name>@<version>`, built as far as its inputs go.
+def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
+    """Build the set of examples at `<root>/examples/<name>@<version>` from all inputs, and return it.
 
-    Finished periods stay as they are; where no input is new or changed, none is opened and Ray is not started.
-    InputError for a benchmark that would give other examples than those that stand, and for inputs without any;
-    RunError while another process builds the same.
+    Finished periods are not changed. If no input is new or changed, no input is opened and Ray is not started. Raises
+    InputError if the recipe would give other examples than those of the finished periods, or if the inputs give no
+    examples; RunError while another process builds the same set.
     """
-    store = Store(Store(root).uri(f"{FOLDER}/{benchmark.id}"))
-    _check_recipe(store, benchmark)
+    store = Store(Store(root).uri(f"{FOLDER}/{recipe.id}"))
+    _check_recipe(store, recipe)
     before = builds(store)
-    inputs = tuple(benchmark.examples.inputs())
+    inputs = tuple(recipe.examples.inputs())
     if before and before[-1].inputs == inputs:
-        progress(f"{benchmark.id}: nothing new")
+        progress(f"{recipe.id}: nothing new")
         return Examples.open(store.uri())
-    with lease(store, f"data build {benchmark.id}"), running_ray():
-        _check_recipe(store, benchmark)  # again, as another process may have built meanwhile
-        staged = f"staging/{benchmark.identity[:16]}"
+    with lease(store, f"data build {recipe.id}"), running_ray():
+        _check_recipe(store, recipe)  # again, as another process may have built meanwhile
+        staged = f"staging/{recipe.identity[:16]}"
         for other in store.folders("staging"):
             if f"staging/{other}" != staged:
                 store.remove(f"staging/{other}")
         info = ExamplesInfo(
-            name=benchmark.name,
-            version=benchmark.version,
-            recipe=benchmark.identity,
-            external_inputs=() if benchmark.nouns is None else (benchmark.nouns.external_inputs,),
+            name=recipe.name,
+            version=recipe.version,
+            recipe=recipe.identity,
+            external_inputs=() if recipe.nouns is None else (recipe.nouns.external_inputs,),
         )
-        if not Examples(store, info).periods:  # of a first build that came to nothing
+        if not Examples(store, info).periods:  # left by a first build that gave nothing
             store.remove(INFO)
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
-        context = BuildContext(store, staged, benchmark.seed, inputs, built, progress)
-        with nullcontext() if benchmark.nouns is None else taggers(benchmark.nouns) as tagging:
-            made = [_kept(benchmark, context, draft, tagging) for draft in benchmark.examples.drafts(context)]
-        if not made and not built:
+        context = BuildContext(store, staged, recipe.seed, inputs, built, progress)
+        with nullcontext() if recipe.nouns is None else taggers(recipe.nouns) as tagging:
+            labels = [_publish(recipe, context, draft, tagging) for draft in recipe.examples.drafts(context)]
+        if not labels and not built:
             store.remove(INFO)
-            raise InputError(f"{benchmark.id}: no example came of its inputs; {_losses(context.steps)}")
+            raise InputError(f"{recipe.id}: no example came of its inputs; {_losses(context.steps)}")
         known = {label for record in before for label in record.periods}
         new = tuple(label for label in Examples(store, info).periods if label not in known)
         record = ExamplesRecord(inputs=inputs, steps=tuple(context.steps), periods=new)
@@ -114,8 +118,8 @@ def build(benchmark: ExampleSetRecipe, root: str, progress: Callable[[str], None
     return Examples.open(store.uri())
 
 
-def _kept(benchmark: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
-    """Mark and keep a period's examples; its label."""
+def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
+    """Mark the proper nouns of a period's examples and write them; return the period's label."""
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
         subsets = marked(tagging, subsets)
@@ -125,10 +129,10 @@ def _kept(benchmark: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft
         subsets={},
         steps=draft.steps,
         statistics={name: dict(counts) for name, counts in draft.statistics.items()},
-        lineage=lineage(benchmark, draft.inputs),
+        lineage=lineage(recipe, draft.inputs),
     )
-    kept = publish(context.store, manifest, subsets)
-    counts = ", ".join(f"{subset.rows:,} {name}" for name, subset in kept.subsets.items())
+    published = publish(context.store, manifest, subsets)
+    counts = ", ".join(f"{subset.rows:,} {name}" for name, subset in published.subsets.items())
     context.progress(f"{label}: {counts}")
     return label
 
@@ -139,13 +143,13 @@ def _losses(steps: list[Step]) -> str:
     return f"read {read:,}" + "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
 
 
-def _check_recipe(store: Store, benchmark: ExampleSetRecipe) -> None:
-    """InputError where periods stand that another recipe made."""
+def _check_recipe(store: Store, recipe: ExampleSetRecipe) -> None:
+    """Raise InputError if the set has periods that were built with another recipe."""
     if not store.exists(INFO):
         return
-    standing = Examples.open(store.uri())
-    if standing.periods and standing.info.recipe != benchmark.identity:
+    existing = Examples.open(store.uri())
+    if existing.periods and existing.info.recipe != recipe.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
-            f"version than {benchmark.version}"
+            f"version than {recipe.version}"
         )

@@ -1,4 +1,4 @@
-"""What a set of examples holds, for a terminal and as JSON."""
+"""Summaries of a set of examples, for a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ Manifests = Mapping[str, PeriodExamples]
 
 
 def overview(examples: Examples, period: str | None = None) -> Group:
-    """A table of the periods (or of the one) and their subsets, what was counted of them, and what every step left
-    out; it fits 100 columns."""
+    """Return tables of the periods (or of one) and their subsets, of their statistics, and of what each step left out.
+
+    The tables fit into 100 columns.
+    """
     manifests = _chosen(examples, period)
     parts = [titled(examples.info.id, _periods(manifests)), *_statistics(manifests)]
     lines = [f"{line}, from outside the timeline" for line in examples.info.external_inputs]
@@ -34,37 +36,38 @@ def overview(examples: Examples, period: str | None = None) -> Group:
 
 
 def as_json(examples: Examples, period: str | None = None) -> str:
-    """Everything that is known of a set, or of one period of it."""
-    found = {
+    """Return the records of a set, or of one of its periods, as JSON."""
+    records = {
         "info": examples.info.model_dump(mode="json"),
-        "periods": {label: one.model_dump(mode="json") for label, one in _chosen(examples, period).items()},
+        "periods": {label: manifest.model_dump(mode="json") for label, manifest in _chosen(examples, period).items()},
         "builds": [record.model_dump(mode="json") for record in builds(examples.store)],
     }
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json.dumps(records, indent=2, ensure_ascii=False)
 
 
 def _chosen(examples: Examples, period: str | None) -> Manifests:
-    have = examples.periods
-    return have if period is None else {period: chosen(have, period, f"examples {examples.info.id}")}
+    manifests = examples.periods
+    return manifests if period is None else {period: chosen(manifests, period, f"examples {examples.info.id}")}
 
 
 def _periods(manifests: Manifests) -> Table:
-    names = list(dict.fromkeys(name for one in manifests.values() for name in one.subsets))
-    totals = [sum(one.subsets[name].rows for one in manifests.values() if name in one.subsets) for name in names]
+    names = list(dict.fromkeys(name for manifest in manifests.values() for name in manifest.subsets))
+    totals = [sum(m.subsets[name].rows for m in manifests.values() if name in m.subsets) for name in names]
     count = f"{len(manifests)} period{'' if len(manifests) == 1 else 's'}"
     table = numbered("period", *names, footer=(count, *map(short, totals)))
-    for label, one in manifests.items():
-        table.add_row(label, *(short(one.subsets[name].rows) if name in one.subsets else "–" for name in names))
+    for label, manifest in manifests.items():
+        subsets = manifest.subsets
+        table.add_row(label, *(short(subsets[name].rows) if name in subsets else "–" for name in names))
     return table
 
 
 def _statistics(manifests: Manifests) -> list[Group]:
-    """A table for everything that was counted, summed over the periods."""
-    found: dict[str, Counter[str]] = {}
-    for one in manifests.values():
-        for name, counts in one.statistics.items():
-            found.setdefault(name, Counter()).update(counts)
-    return [titled(name, _counts(counts)) for name, counts in found.items()]
+    """Return a table for each of the statistics, summed over the periods."""
+    sums: dict[str, Counter[str]] = {}
+    for manifest in manifests.values():
+        for name, counts in manifest.statistics.items():
+            sums.setdefault(name, Counter()).update(counts)
+    return [titled(name, _counts(counts)) for name, counts in sums.items()]
 
 
 def _counts(counts: Counter[str]) -> Table:

@@ -1,4 +1,4 @@
-"""TiC-CodeDocs: the documentation of a project at each of its releases, a text per page (TiC-LM, appendix B.3)."""
+"""TiC-CodeDocs: the documentation of a project at each of its releases, one text per page (TiC-LM, appendix B.3)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LEFT_OUT = "releases left out"
 
 
 class CodeDocs(Settings):
-    """Releases of a project, each as `pages` of one form.
+    """The documentation pages of a project's releases.
 
-    `path` is the folder or archive of a release, with `{version}` in it; without one, the sources come from an index of
-    packages: `index`, else pip's PIP_INDEX_URL, else the public one. The period of a release is the month it came out
-    in; of several in one month the last one stands (in the order of the recipe, where dates are the same). A month that
-    was built stays as it is: a release that is added to it is left out, and counted.
+    `path` is the folder or archive of a release, with `{version}` in it. Without a path, the sources come from an index
+    of packages: `index`, else pip's PIP_INDEX_URL, else the public index. The period of a release is the month in which
+    it came out. If several came out in one month, the last is used (the last in the recipe if the dates are equal). A
+    finished month is not changed: a release that is added to it later is left out and counted.
     """
 
     kind: Literal["tic-codedocs"] = "tic-codedocs"
@@ -41,7 +41,7 @@ class CodeDocs(Settings):
     releases: tuple[AnyRelease, ...] = Field(min_length=1)
     pages: DocPages = DocPages()
     path: str = ""
-    index: str = Field("", exclude=True)  # which may hold a password: it is written nowhere
+    index: str = Field("", exclude=True)  # it may contain a password, so it is never written
 
     @model_validator(mode="after")
     def _consistent(self) -> CodeDocs:
@@ -56,11 +56,11 @@ class CodeDocs(Settings):
 
     @property
     def identity(self) -> Settings:
-        # releases are what there is to read: one more changes none of those before
+        # releases are inputs: another release does not change the examples of earlier ones
         return self.model_copy(update={"releases": (Release(version="any"),), "path": "", "index": ""})
 
     def inputs(self) -> list[Input]:
-        """One for each release, in their order; the day it came out leads its stamp."""
+        """Return one input per release, in the order of the recipe; its stamp begins with the day of the release."""
         on_index = any(not self._path(release) for release in self.releases)
         index = Index(self.index, self.project) if on_index else None
         return [self._input(release, index) for release in self.releases]
@@ -70,7 +70,7 @@ class CodeDocs(Settings):
         for number, entry in enumerate(context.inputs):
             day = date.fromisoformat(entry.stamp.split()[0])
             days.setdefault(f"{day:%Y%m}", []).append((day, number))
-        months = {label: [number for _, number in sorted(found)] for label, found in sorted(days.items())}
+        months = {label: [number for _, number in sorted(dated)] for label, dated in sorted(days.items())}
         last = {label: numbers[-1] for label, numbers in months.items() if label not in context.built}
         context.steps.append(self._releases(context, months))
         pages = context.buckets("pages", 1)
@@ -82,8 +82,7 @@ class CodeDocs(Settings):
             yield self._draft(pages, label, context.inputs[number], self.releases[number].version, same)
 
     def _releases(self, context: BuildContext, months: Mapping[str, Sequence[int]]) -> Step:
-        """Releases, and those of them that no period holds, nor will when this build is done; it says so of those that
-        came too late."""
+        """Count the releases, and those that no period will hold after this build; report those that came too late."""
         periods = Examples.open(context.store.uri()).periods if context.built else {}
         dropped: Counter[str] = Counter()
         for label, numbers in months.items():
@@ -93,9 +92,9 @@ class CodeDocs(Settings):
                 continue
             counts = periods[label].statistics
             held, followed = counts["documents by release"], counts.get(LEFT_OUT, {})
-            late = [one for one in versions if one not in held and _followed(one, *held) not in followed]
+            late = [v for v in versions if v not in held and _followed(v, *held) not in followed]
             dropped[STANDS] += len(late)
-            dropped[FOLLOWED] += sum(one not in late and one not in held for one in versions)
+            dropped[FOLLOWED] += sum(v not in late and v not in held for v in versions)
             for version in late:
                 context.progress(
                     f"{self.project} {version} is left out: {label} stands already, with {', '.join(held)}"
@@ -107,19 +106,19 @@ class CodeDocs(Settings):
         return release.path or self.path.replace("{version}", release.version)
 
     def _input(self, release: Release, index: Index | None) -> Input:
-        what, path = f"{self.project} {release.version}", self._path(release)
+        name, path = f"{self.project} {release.version}", self._path(release)
         day = release.date
         if path or index is None:
             try:
                 entry = described(path)
             except InputError as error:
-                raise InputError(f"{what}: {error}") from None
+                raise InputError(f"{name}: {error}") from None
         else:
             sdist = index.sdist(release.version)
             entry = Input(path=sdist.url, size=sdist.bytes, stamp=f"{HASHED}{sdist.sha256}")
             day = day or sdist.uploaded
         if day is None:
-            raise InputError(f"{what}: when did it come out? Give the release a date, such as {{date: 2017-06}}")
+            raise InputError(f"{name}: when did it come out? Give the release a date, such as {{date: 2017-06}}")
         return entry.model_copy(update={"stamp": f"{day.isoformat()} {entry.stamp}"})
 
     def _draft(self, pages: Buckets, label: str, entry: Input, version: str, same: Sequence[str]) -> PeriodDraft:
@@ -157,19 +156,19 @@ def _writer(version: str, entry: Input) -> str:
 
 
 def _read(buckets: Buckets, docs: CodeDocs, release: tuple[str, Input]) -> str:
-    """Stage the pages of a release; the name of the writer that did. InputError where it has none."""
+    """Stage the pages of a release; return the writer's name. Raises InputError if the release has no page."""
     version, entry = release
     name = _writer(version, entry)
     if buckets.is_written(name):
         return name
-    of = entry.stamp.partition(" ")[2]
-    sha256 = of.removeprefix(HASHED) if of.startswith(HASHED) else ""
+    stamp = entry.stamp.partition(" ")[2]
+    sha256 = stamp.removeprefix(HASHED) if stamp.startswith(HASHED) else ""
     steps, pages = docs.pages.of(with_login(entry.path, docs.index), version, sha256)
     if not pages:
         lost = {reason: count for step in steps for reason, count in step.dropped.items()}
-        told = "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
+        reasons = "".join(f", {count:,} {reason}" for reason, count in sorted(lost.items()))
         raise InputError(
-            f"{docs.project} {version}: no page of documentation in {entry.path}; {steps[0].read:,} files{told}"
+            f"{docs.project} {version}: no page of documentation in {entry.path}; {steps[0].read:,} files{reasons}"
         )
     with buckets.writing(name) as into:
         for page in pages:

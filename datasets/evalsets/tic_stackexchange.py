@@ -1,4 +1,4 @@
-"""TiC-StackExchange: the accepted answers of a site, in frames of time (TiC-LM, sections 4.3 and B.2)."""
+"""TiC-StackExchange: questions of a site with their accepted answers, in frames of time (TiC-LM, sections 4.3, B.2)."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ from ticlm.platform.core.settings import Settings
 
 
 class TicStackExchange(QuestionRules):
-    """One site's dump: its `.7z`, or those of its tables, or `Posts.xml`, `PostHistory.xml` and `Votes.xml` themselves
-    (plain, gz, bz2, zst). Frames are of one site, so each is a set of its own.
+    """Questions from the dump of one site, in frames of consecutive months.
 
-    Months follow each other into a frame until it holds `frame_least` examples. It ends with a month after which the
-    dump goes on, as its last one may not be over. What comes after the last such frame waits for a newer dump
-    (`last: drop`), or is a short frame (`keep`), and then that's that: frames that stand are never made again, and
-    a newer dump begins after them.
+    `paths` are the site's `.7z`, or the `.7z` of each table, or the files `Posts.xml`, `PostHistory.xml` and
+    `Votes.xml` (plain, gz, bz2, zst). A frame belongs to one site, so each site is a set of its own.
 
-    Of a month at most `month_most` are taken, and none where it has fewer than `month_least`; of a frame at most
-    `frame_most`: by a hash with the seed, so that which these are depends on nothing else. (The paper takes all;
-    released: 1000, 5 and 500.)
+    Months are joined into a frame until it holds `frame_least` examples. A frame never ends with the last month of the
+    dump, as that month may not be over. The months after the last whole frame wait for a newer dump (`last: drop`), or
+    become a short frame (`keep`). Finished frames are never built again: a newer dump continues after them, also after
+    a short one.
+
+    At most `month_most` questions are taken from a month, none from a month with fewer than `month_least`, and at most
+    `frame_most` from a frame. A hash with the seed chooses them, so the choice depends on nothing else. (The paper
+    takes all questions; the released code has 1000, 5 and 500.)
     """
 
     kind: Literal["tic-stackexchange"] = "tic-stackexchange"
     paths: Patterns = Field(min_length=1)
     site: str = ""
-    """Its name; by default that of the archive or the folder."""
+    """The name of the site; by default the name of the archive or the folder."""
     subset: Subset = "all"
     frame_least: int = Field(500, gt=0)
     frame_most: int | None = Field(None, gt=0)
@@ -59,65 +61,65 @@ class TicStackExchange(QuestionRules):
         return dumps.inputs(self.paths)
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        asked = QuestionsByMonth.of(context, self, self._name(context))
-        standing = _standing(context, asked)
-        counts = {month: count for month, count in asked.counts.items() if month >= standing}
+        questions = QuestionsByMonth.of(context, self, self._name(context))
+        first_new = _first_new_month(context, questions)
+        counts = {month: count for month, count in questions.counts.items() if month >= first_new}
         taken = {m: min(count, self.month_most or count) for m, count in counts.items() if count >= self.month_least}
-        made = list(frames(taken, self.frame_least, asked.latest))
+        planned = list(frames(taken, self.frame_least, questions.latest))
         left = {
-            "in or before a frame that stands": sum(asked.counts.values()) - sum(counts.values()),
+            "in or before a frame that stands": sum(questions.counts.values()) - sum(counts.values()),
             "in a month with too few": sum(counts.values()) - sum(counts[month] for month in taken),
         }
-        if made and not made[-1].whole and self.last == "drop":
-            rest = made.pop()
+        if planned and not planned[-1].whole and self.last == "drop":
+            rest = planned.pop()
             left["after the last whole frame"] = sum(counts[month] for month in taken if month in rest)
-        context.steps += [*asked.steps, _step("frames", sum(asked.counts.values()), left)]
-        begin = standing
-        for frame in made:
+        context.steps += [*questions.steps, _step("frames", sum(questions.counts.values()), left)]
+        begin = first_new
+        for frame in planned:
             if _period(frame).label not in context.built:
-                mine = {month: counts[month] for month in sorted(taken) if month in frame}
-                yield self._draft(context, asked, frame, mine, begin)
+                frame_counts = {month: counts[month] for month in sorted(taken) if month in frame}
+                yield self._draft(context, questions, frame, frame_counts, begin)
             begin = frame.last + 1
 
     def _name(self, context: BuildContext) -> str:
-        """The name of the site; InputError where files tell another than that of the frames that stand."""
+        """Return the name of the site. Raises InputError if the files name another site than the finished frames."""
         if self.site:
             return self.site
         name = dumps.site_of(context.inputs)
-        for standing in sorted(context.built)[-1:]:
-            example = next(Examples.open(context.store.uri()).read(standing, self.subset))
+        for built in sorted(context.built)[-1:]:
+            example = next(Examples.open(context.store.uri()).read(built, self.subset))
             if example.source != name:
                 raise InputError(
-                    f"examples.paths: files of {name} by their names, and the frames that stand are of "
-                    f"{example.source}; put them into a folder {example.source}, or build another version with a name "
-                    f"for the site as examples.site"
+                    f"examples.paths: these files are of {name} by their names, and the frames that stand are of "
+                    f"{example.source}; put the files into a folder {example.source}, or build another version that "
+                    f"names the site as examples.site"
                 )
         return name
 
     def _draft(
-        self, context: BuildContext, asked: QuestionsByMonth, frame: Frame, counts: Mapping[int, int], begin: int
+        self, context: BuildContext, questions: QuestionsByMonth, frame: Frame, counts: Mapping[int, int], begin: int
     ) -> PeriodDraft:
-        """A frame's examples, and what was counted of all questions since `begin`."""
-        found: list[tuple[int, int, Example]] = []
+        """Return a frame's examples, with statistics of all questions from month `begin` to the frame's last."""
+        sampled: list[tuple[int, int, Example]] = []
         for month in counts:
-            mine = [(month, hash64(f"{context.seed}\0{example.id}"), example) for example in asked.examples(month)]
-            found += sorted(mine, key=_hashed)[: self.month_most]
-        kept = sorted(sorted(found, key=_hashed)[: self.frame_most], key=lambda one: one[0])
+            keyed = [(month, hash64(f"{context.seed}\0{example.id}"), example) for example in questions.examples(month)]
+            sampled += sorted(keyed, key=_hash_and_id)[: self.month_most]
+        kept = sorted(sorted(sampled, key=_hash_and_id)[: self.frame_most], key=lambda entry: entry[0])
         examples = [example for _, _, example in kept]
         dropped = {
-            "over a month's most": sum(counts.values()) - len(found),
-            "over a frame's most": len(found) - len(kept),
+            "over a month's most": sum(counts.values()) - len(sampled),
+            "over a frame's most": len(sampled) - len(kept),
         }
-        statistics: dict[str, Mapping[str, int]] = {**asked.statistics(begin, frame.last)}
+        statistics: dict[str, Mapping[str, int]] = {**questions.statistics(begin, frame.last)}
         statistics["examples binned by"] = Counter(example.about["binned by"] for example in examples)
         step = _step("sampling", sum(counts.values()), dropped)
         inputs = tuple(entry.path for entry in context.inputs)
         return PeriodDraft(_period(frame), {self.subset: examples}, (step,), statistics, inputs)
 
 
-def _standing(context: BuildContext, asked: QuestionsByMonth) -> int:
-    """The month after those frames that stood when this build began, however often it was interrupted since."""
-    path = f"{context.folder}/standing-{asked.key}.json"
+def _first_new_month(context: BuildContext, questions: QuestionsByMonth) -> int:
+    """Return the month after the frames that were finished when this build began, even if it was interrupted since."""
+    path = f"{context.folder}/standing-{questions.key}.json"
     context.store.create(path, json.dumps({"periods": sorted(context.built)}).encode())
     ends = (span(label)[1] for label in context.store.read_json(path)["periods"])
     return max((end.year * 12 + end.month - 1 for end in ends), default=0)
@@ -129,8 +131,8 @@ def _period(frame: Frame) -> Period:
     return Period(label=first if first == last else f"{first}-{last}", start=start, end=end)
 
 
-def _hashed(one: tuple[int, int, Example]) -> tuple[int, str]:
-    return one[1], one[2].id
+def _hash_and_id(entry: tuple[int, int, Example]) -> tuple[int, str]:
+    return entry[1], entry[2].id
 
 
 def _step(name: str, read: int, dropped: Mapping[str, int]) -> Step:

@@ -1,4 +1,4 @@
-"""TiC-Wiki: passages of an encyclopedia that changed from one month to another, and passages that did not."""
+"""TiC-Wiki: passages of an encyclopedia that changed from one dump to the next, and passages that did not."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ LETTERLESS = "without a letter"
 
 
 class TicWiki(WikiDumps):
-    """For the month of every dump but the first, `passages` that changed since the dump before and as many that did
-    not (TiC-LM, B.1.2), chosen by a seeded hash. With `unit: page`, as in the paper's released files, an example is all
-    that changed in an article, or all that did not, joined by spaces."""
+    """Changed and unchanged passages for the month of every dump except the first (TiC-LM, B.1.2).
+
+    Each period has up to `passages` examples that changed since the dump before, and up to `passages` that did not,
+    chosen by a seeded hash. With `unit: page`, as in the paper's released files, an example is all text of an article
+    that changed, or all that did not, joined by spaces.
+    """
 
     kind: Literal["tic-wiki"] = "tic-wiki"
     passages: int = Field(10_000, gt=0)
@@ -52,8 +55,8 @@ class TicWiki(WikiDumps):
     def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
         counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", *SUBSETS)}
         for writer in writers:
-            for name, found in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
-                counts[name].update(found)
+            for name, counted in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
+                counts[name].update(counted)
         pages, left = counts["pages"], counts["left"]
         subsets = {name: self._examples(samples, writers, name) for name in SUBSETS}
         passed = [_step(name, counts[name], len(subsets[name])) for name in SUBSETS]
@@ -69,24 +72,24 @@ class TicWiki(WikiDumps):
         )
 
     def _examples(self, samples: Buckets, writers: Sequence[str], subset: str) -> list[Example]:
-        """The passages of all buckets whose hashes are the smallest, in the order of those."""
-        kept = Smallest(self.passages)
+        """Return the passages with the smallest hashes among all buckets, in the order of the hashes."""
+        smallest = Smallest(self.passages)
         for writer in writers:
             for _, value in samples.read(0, [f"{writer}-{subset}"]):
-                if not kept.add(value.pop("hash"), value):
-                    break  # a bucket's own are in order
-        return [Example(**value) for _, value in kept.in_order()]
+                if not smallest.add(value.pop("hash"), value):
+                    break  # the passages of a bucket are in order
+        return [Example(**value) for _, value in smallest.in_order()]
 
 
 class Smallest:
-    """The values with the smallest hashes, at most so many."""
+    """The `most` values with the smallest hashes among all that were added."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._heap: list[tuple[int, str, dict[str, Any]]] = []
 
     def add(self, number: int, value: dict[str, Any]) -> bool:
-        """False where the value's hash is too large to be among them."""
+        """Add a value with its hash; return False if the hash is too large for the value to be kept."""
         entry = (-number, str(value["id"]), value)
         if len(self._heap) < self._most:
             heapq.heappush(self._heap, entry)
@@ -97,18 +100,20 @@ class Smallest:
         return True
 
     def in_order(self) -> list[tuple[int, dict[str, Any]]]:
-        """(hash, value), smallest first."""
+        """Return (hash, value) of the values that are kept, smallest hash first."""
         return [(-number, value) for number, _, value in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
 
 
 def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int, number: int) -> str:
-    """Compare the articles of a bucket and keep as many of its passages as the period may need; the name of what
-    stands in `samples`, smallest hash first, with what was counted."""
+    """Compare the articles of a bucket and stage as many passages as the period may need; return the writer's name.
+
+    The passages stand in `samples`, smallest hash first, with the counts.
+    """
     name = f"{number:05d}"
     if samples.is_written(f"{name}-{SUBSETS[-1]}"):
         return name
     counts = {part: Counter[str]() for part in ("pages", "left", *SUBSETS)}
-    kept = {subset: Smallest(wiki.passages) for subset in SUBSETS}
+    smallest = {subset: Smallest(wiki.passages) for subset in SUBSETS}
     for diff in comparison.diffs(number, counts["left"]):
         counts["pages"][diff.state] += 1
         for subset, id, text in _candidates(diff, wiki.unit):
@@ -119,23 +124,23 @@ def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int,
             at = hash64(f"{seed}\0{comparison.period.label}\0{subset}\0{id}")
             about = {"title": diff.title, "url": comparison.url(diff.id)}
             dumps = {"old": comparison.old.stamp, "new": comparison.new.stamp}
-            kept[subset].add(at, {"id": id, "text": text, "about": about | dumps})
+            smallest[subset].add(at, {"id": id, "text": text, "about": about | dumps})
     for subset in SUBSETS:
         with samples.writing(f"{name}-{subset}") as into:
-            for at, value in kept[subset].in_order():
+            for at, value in smallest[subset].in_order():
                 into.add("", value | {"hash": at})
             into.about = {"counts": counts}
     return name
 
 
 def _candidates(diff: Diff, unit: str) -> Iterator[tuple[str, str, str]]:
-    """(subset, id, text) of everything in an article that may become an example."""
+    """Yield (subset, id, text) for each part of an article that may become an example."""
     if unit == "passage":
-        for number, one in enumerate(diff.passages):
-            yield SUBSETS[not one.changed], f"{diff.id}#{number}", one.text
+        for number, passage in enumerate(diff.passages):
+            yield SUBSETS[not passage.changed], f"{diff.id}#{number}", passage.text
         return
     for subset, changed in zip(SUBSETS, (True, False)):
-        if texts := [one.text for one in diff.passages if one.changed == changed]:
+        if texts := [passage.text for passage in diff.passages if passage.changed == changed]:
             yield subset, str(diff.id), " ".join(texts)
 
 

@@ -1,4 +1,4 @@
-"""Wiki questions: fill-in-the-blank questions on what changed in Wikidata and in a wiki, and on what stayed
+"""TiC-Wiki questions: fill-in-the-blank questions about facts of Wikidata and a wiki that changed or did not change
 (TiC-LM, B.1.3)."""
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.settings import Settings
 
 RELATIONS = 30
-"""Relations that are counted by name, the most frequent; the others are counted together."""
+"""Number of most frequent relations that are counted by name; the others are counted together."""
 
 
 class WikiQuestions(Settings):
-    """Questions whose answer is the object of a triplet: in `changed` those that Wikidata has newly and changed
-    sentences of the subject's article tell, in `unchanged` those that it had before and unchanged sentences tell.
+    """Questions whose answer is the object of a triplet of Wikidata.
 
-    Each snapshot of the wiki goes with the dump of Wikidata that is nearest in time, at most `within_days` away and not
-    after the snapshot's month; of two equally near ones with the earlier. A step without two different dumps makes no
-    period, and neither does one without a question. Of each subset `questions` are kept at random (None: all), once the
-    `caps` hold.
+    The subset `changed` holds triplets that are new in Wikidata and stated by changed sentences of the subject's
+    article; `unchanged` holds triplets that were there before and are stated by unchanged sentences.
+
+    Each snapshot of the wiki is paired with the dump of Wikidata that is nearest in time, at most `within_days` away
+    and not after the snapshot's month; the earlier one of two that are equally near. A step without two different dumps
+    gives no period, nor does a step without a question. After the `caps` are applied, `questions` of each subset are
+    kept at random (None: all).
     """
 
     kind: Literal["wiki-questions"] = "wiki-questions"
@@ -85,8 +87,9 @@ class WikiQuestions(Settings):
                 known.pop(date_).forget()
 
     def pairs(self, snapshots: Sequence[Snapshot]) -> tuple[dict[str, tuple[WikidataDump, WikidataDump]], Counter[str]]:
-        """The older and the newer dump of each step by the label of its period; steps without them by reason."""
-        found: dict[str, tuple[WikidataDump, WikidataDump]] = {}
+        """Return the older and the newer dump of each step by the label of its period, and the number of steps without
+        them by reason."""
+        paired: dict[str, tuple[WikidataDump, WikidataDump]] = {}
         unpaired: Counter[str] = Counter()
         for old, new in pairwise(snapshots):
             before, after = self._nearest(old), self._nearest(new)
@@ -95,43 +98,43 @@ class WikiQuestions(Settings):
             elif before.day >= after.day:
                 unpaired["no other dump of Wikidata than before"] += 1
             else:
-                found[new.period.label] = (before, after)
-        return found, unpaired
+                paired[new.period.label] = (before, after)
+        return paired, unpaired
 
     def _nearest(self, snapshot: Snapshot) -> WikidataDump | None:
         def distance(dump: WikidataDump) -> tuple[int, date]:
             return abs((dump.day - snapshot.day).days), dump.day
 
-        able = [dump for dump in self.wikidata.dumps if dump.day < snapshot.period.end]
-        best = min(able, key=distance, default=None)
-        return best if best is not None and distance(best)[0] <= self.within_days else None
+        candidates = [dump for dump in self.wikidata.dumps if dump.day < snapshot.period.end]
+        nearest = min(candidates, key=distance, default=None)
+        return nearest if nearest is not None and distance(nearest)[0] <= self.within_days else None
 
     def _draft(self, context: BuildContext, step: WikiStep, older: Statements, newer: Statements) -> PeriodDraft:
         label, key = step.period.label, _key(step, older, newer)
         capped = self.caps != Caps()
         triplets = context.buckets(f"triplets-{key}", step.buckets.count)
         compare = partial(cloze.compare, older, newer, triplets, self.triplets, context.seed)
-        compared = sorted(context.each(f"{label}: triplets", compare, _groups(newer.subjects)))
-        asking = cloze.ClozeRules(
+        triplet_writers = sorted(context.each(f"{label}: triplets", compare, _groups(newer.subjects)))
+        rules = cloze.ClozeRules(
             triplets=triplets,
-            writers=tuple(compared),
+            writers=tuple(triplet_writers),
             articles=step,
             blanks=self.blanks,
             salt=f"{context.seed}\0{label}",
             most=None if capped else self.questions,
         )
         questions = context.buckets(f"questions-{key}", 1)
-        ask = partial(cloze.ask, asking, questions)
-        asked = sorted(context.each(f"{label}: questions", ask, _groups(step.buckets)))
-        chosen = cloze.choose(questions, asked, self.caps, self.questions, newer.properties)
+        ask = partial(cloze.ask, rules, questions)
+        question_writers = sorted(context.each(f"{label}: questions", ask, _groups(step.buckets)))
+        chosen = cloze.choose(questions, question_writers, self.caps, self.questions, newer.properties)
         steps = (
             *step.steps,
-            *_sum([triplets.about(writer)["step"] for writer in compared]),
-            *_sum([questions.about(writer)["step"] for writer in asked]),
+            *_sum([triplets.about(writer)["step"] for writer in triplet_writers]),
+            *_sum([questions.about(writer)["step"] for writer in question_writers]),
             Step(name="questions", read=chosen.read, dropped=dict(sorted(chosen.dropped.items()))),
         )
         categories = Counter[str]()
-        for writer in compared:
+        for writer in triplet_writers:
             categories.update(triplets.about(writer)["categories"])
         files = [entry.path for snapshot in (step.old, step.new) for entry in snapshot.inputs]
         return PeriodDraft(
@@ -144,12 +147,12 @@ class WikiQuestions(Settings):
 
 
 def _key(step: WikiStep, older: Statements, newer: Statements) -> str:
-    """Names what is staged of a period, so that nothing is taken of other dumps, or of other buckets."""
+    """Return a name for the staged data of a period that differs for other dumps and other buckets."""
     return f"{step.period.label}-{hash64(' '.join((step.buckets.folder, older.info_path, newer.info_path))):016x}"
 
 
 def _groups(buckets: Buckets) -> list[cloze.Work]:
-    """Names of writers, and the buckets each reads."""
+    """Return the names of the writers with the buckets that each reads."""
     return [(f"{first:05d}", tuple(range(first, buckets.count, GROUPS))) for first in range(min(GROUPS, buckets.count))]
 
 
@@ -158,13 +161,13 @@ def _sum(steps: Sequence[Mapping[str, object]]) -> tuple[Step, ...]:
 
 
 def _statistics(categories: Mapping[str, int], examples: Mapping[str, Sequence[Example]]) -> dict[str, dict[str, int]]:
-    """Triplets by category before sentences were found for them; questions by category and by relation."""
-    several = [example for subset in examples.values() for example in subset]
-    relations = Counter(example.about["relation"] for example in several)
+    """Count triplets by category (before sentences are found for them), and questions by category and by relation."""
+    questions = [example for subset in examples.values() for example in subset]
+    relations = Counter(example.about["relation"] for example in questions)
     top = dict(sorted(relations.items(), key=lambda pair: (-pair[1], pair[0]))[:RELATIONS])
     rest = relations.total() - sum(top.values())
     return {
         "triplets": {name: count for name, count in categories.items() if count},
-        "questions": dict(sorted(Counter(example.about["category"] for example in several).items())),
+        "questions": dict(sorted(Counter(example.about["category"] for example in questions).items())),
         "relations": top | ({"other relations": rest} if rest else {}),
     }

@@ -1,0 +1,6 @@
+"""Wikis from MediaWiki's XML dumps: what changed from one snapshot to the next.
+
+`diffs` is the interface: `comparisons` and `diffed` yield each step between two snapshots; start there. Behind it,
+`dumps` finds the files and the snapshots they belong to, `mediawiki` reads pages from XML, `wikitext` turns wikitext
+into paragraphs, and `staging` keeps pages in buckets by id between these steps.
+"""

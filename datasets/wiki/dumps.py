@@ -1,4 +1,4 @@
-"""Dumps of a wiki: which files there are, and which state of the wiki each of them shows."""
+"""Dumps of a wiki: their files, and the snapshot of the wiki that each file belongs to."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ticlm.platform.core.settings import Settings
 
 SUFFIXES = (".xml", ".bz2", ".gz", ".zst", ".7z")
 PREFERRED_DAYS = (1, 20)
-"""Days whose dump stands for a month, best first; the month's first dump where there is none (TiC-LM, B.1.1)."""
+"""Days whose dump is used for a month, best first; else the first dump of the month is used (TiC-LM, B.1.1)."""
 GROWTH = {".bz2": 4.5, ".gz": 3.5, ".zst": 4.0, ".7z": 8.0}
-"""Bytes of XML that come of a packed byte, roughly; of histories, those that snapshots keep."""
+"""Approximate bytes of XML per packed byte; for histories, bytes of the pages that snapshots keep."""
 
 
 def _strings(value: object) -> object:
@@ -29,7 +29,7 @@ def _strings(value: object) -> object:
 
 
 def _by_date(value: object) -> object:
-    """`{20160501: path}`, where YAML makes a number of the date."""
+    """Turn the keys of `{20160501: path}` into texts, as YAML reads the date as a number."""
     if isinstance(value, Mapping):
         return {str(day): _strings(paths) for day, paths in value.items()}
     return _strings(value)
@@ -41,8 +41,7 @@ Dated = Annotated[tuple[str, ...] | dict[str, tuple[str, ...]], BeforeValidator(
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The wiki as it stood on a day (at its end, where a history says so), and the files that hold it. `key` names that
-    for what is staged of it."""
+    """The wiki as it stood on a day (for a history, at the end of the day), and the files that hold it."""
 
     day: date
     inputs: tuple[Input, ...]
@@ -50,10 +49,12 @@ class Snapshot:
 
     @property
     def stamp(self) -> str:
+        """The day, as YYYYMMDD."""
         return f"{self.day:%Y%m%d}"
 
     @property
     def key(self) -> str:
+        """A name for staged data of this snapshot; it depends on the files."""
         return f"{self.stamp}-{fingerprint(self.inputs)[:12]}"
 
     @property
@@ -64,13 +65,15 @@ class Snapshot:
 
 
 class WikiDumps(Settings):
-    """States of a wiki through time, from MediaWiki's XML dumps (`.xml`, also packed as bz2, gz, zst or 7z).
+    """Snapshots of a wiki over time, from MediaWiki's XML dumps (`.xml`, or packed as bz2, gz, zst or 7z).
 
-    `dumps` are files, globs or folders of `pages-articles`, in any number of parts; the date of a dump is in its files'
-    names (`enwiki-20160501-…`), or said: `{20160501: path}`. Of a month one dump is taken: that of the 1st, else of the
-    20th, else the first. Or `history` (`pages-meta-history`) is cut into `snapshots` of days: pages as they stood when
-    the day ended, though with the titles and in the namespaces that they have on the day of the history itself,
-    which may be later: a dump does not say what they were before.
+    Give either `dumps` or `history`. `dumps` are files, globs or folders of `pages-articles`, in any number of parts.
+    The date of a dump is read from the names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One
+    dump is used per month: that of the 1st, else of the 20th, else the first.
+
+    A `history` (`pages-meta-history`) gives a snapshot for each day in `snapshots`, with pages as they stood at the end
+    of that day. Their titles and namespaces are those of the day of the history, which may be later, because a dump
+    does not hold earlier ones.
     """
 
     dumps: Dated = ()
@@ -78,7 +81,7 @@ class WikiDumps(Settings):
     snapshots: tuple[Label, ...] = ()
     namespaces: tuple[int, ...] = (0,)
     lists: bool = True
-    """Whether items of lists are paragraphs; headings, tables and infoboxes never are."""
+    """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
@@ -92,23 +95,27 @@ class WikiDumps(Settings):
         return self
 
     def files(self, setting: str = "examples") -> list[Input]:
-        """Every file there is; its `group` is the day of the dump that it belongs to, or all days that a history is cut
-        into, so that one more makes another input. InputError that names the `setting` of a path without any."""
+        """Return every file, with its dump's day as `group`. For a history, `group` lists all snapshot days, so that
+        another day makes it another input.
+
+        Raises InputError, which names the `setting`, for a path without files.
+        """
         if self.history:
             days = " ".join(f"{day:%Y%m%d}" for day in self.days())
             return _xml(self.history, f"{setting}.history", days)
         if isinstance(self.dumps, dict):
-            several = sorted(self.dumps.items())
-            return [entry for day, paths in several for entry in _xml(paths, f"{setting}.dumps.{day}", day)]
-        found = _xml(self.dumps, f"{setting}.dumps")
-        return [entry.model_copy(update={"group": _dated(entry.path, f"{setting}.dumps")}) for entry in found]
+            by_day = sorted(self.dumps.items())
+            return [entry for day, paths in by_day for entry in _xml(paths, f"{setting}.dumps.{day}", day)]
+        entries = _xml(self.dumps, f"{setting}.dumps")
+        return [entry.model_copy(update={"group": _dated(entry.path, f"{setting}.dumps")}) for entry in entries]
 
     def days(self) -> tuple[date, ...]:
-        """The days of the snapshots of a history, in order."""
+        """Return the days of a history's snapshots, in order."""
         return tuple(sorted(map(_day, self.snapshots)))
 
     def series(self, inputs: Sequence[Input]) -> tuple[list[Snapshot], int]:
-        """The snapshots to compare, oldest first, and how many dumps stand back behind another of their month."""
+        """Return the snapshots to compare, oldest first, and the number of dumps not used because their month has
+        another."""
         if self.history:
             return [Snapshot(day, tuple(inputs), True) for day in self.days()], 0
         dumps: dict[date, list[Input]] = {}
@@ -122,7 +129,7 @@ class WikiDumps(Settings):
 
 
 def xml_bytes(inputs: Sequence[Input]) -> int:
-    """Roughly how much XML is in these files."""
+    """Return the approximate number of bytes of XML in these files."""
     return int(sum(entry.size * GROWTH.get(re.sub(r".*(?=\.)", "", entry.path), 1.0) for entry in inputs))
 
 
@@ -132,7 +139,7 @@ def _rank(day: date) -> tuple[int, int]:
 
 
 def _day(text: str) -> date:
-    """ValueError for anything but YYYYMMDD."""
+    """Parse a day. Raises ValueError for anything other than YYYYMMDD."""
     if not re.fullmatch(r"\d{8}", text):
         raise ValueError(f"{text!r} is not a day, which is written YYYYMMDD")
     return span(text)[0]
@@ -140,17 +147,17 @@ def _day(text: str) -> date:
 
 def _dated(path: str, setting: str) -> str:
     name = path.rsplit("/", 1)[-1]
-    for found in re.findall(r"(?<!\d)(?:19|20)\d{6}(?!\d)", name):
+    for digits in re.findall(r"(?<!\d)(?:19|20)\d{6}(?!\d)", name):
         try:
-            span(found)
+            span(digits)
         except ValueError:
             continue
-        return str(found)
-    raise InputError(f"{setting}: {name} has no date (YYYYMMDD) in its name; say it: dumps: {{YYYYMMDD: {path}}}")
+        return str(digits)
+    raise InputError(f"{setting}: {name} has no date (YYYYMMDD) in its name; give it: dumps: {{YYYYMMDD: {path}}}")
 
 
 def _xml(patterns: Sequence[str], setting: str, group: str = "") -> list[Input]:
-    """Without the indexes that lie beside dumps of many streams."""
+    """Return the XML files, without the index files that come with multistream dumps."""
     return [
         Input(path=path, size=size, stamp=stamp, group=group)
         for path, size, stamp in listing.files(patterns, SUFFIXES, setting)

@@ -1,4 +1,4 @@
-"""MediaWiki: the pages of an XML dump, each as it stood at one moment or at several."""
+"""Reader of MediaWiki's XML dumps: each page as it stood at one or several moments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ticlm.platform.core.errors import InputError
 
 NAMESPACE = "http://www.mediawiki.org/xml/export-"
 VERSIONS = ("0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11")
-"""Of the export schema; pages of older ones have no ids of their own."""
+"""Supported versions of the export schema; in older versions pages have no ids."""
 HIDDEN = (6, 14)
-"""Namespaces whose links show no text: files and categories."""
+"""Ids of the namespaces whose links show no text: files and categories."""
 BROKEN = "broken XML"
 NAMESPACED = "another namespace"
 REDIRECT = "redirect"
@@ -28,7 +28,7 @@ _REDIRECT = re.compile(r"\s*#\s*(?:redirect\b|\w+\s*:?\s*\[\[)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A page's text at the moments with these numbers; `why` says what it lacks to be an article."""
+    """The text of a page at the moments with these numbers; `why` is the reason if it is not an article, else ""."""
 
     page: int
     title: str
@@ -40,28 +40,30 @@ class Revision:
 
 @dataclass
 class Wiki:
-    """What a dump says of itself: `hidden` are the names of namespaces whose links show nothing, in lower case;
-    `broken` says where the XML was, and the rest of the file is lost."""
+    """Facts about a wiki that its dump gives."""
 
     hidden: tuple[str, ...] = ()
+    """Names, in lower case, of the namespaces whose links show no text."""
     base: str = ""
-    """The address of its main page."""
+    """The address of the main page."""
     broken: str = ""
+    """The error if the XML is broken, which means that the rest of the file is lost; else ""."""
 
 
 def end_of(day: date) -> float:
-    """Seconds since 1970 at the end of a day, UTC."""
+    """Return the end of a day (UTC) in seconds since 1970."""
     return (datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)).timestamp()
 
 
 def revisions(
     stream: BinaryIO, path: str, namespaces: Sequence[int], moments: Sequence[float] | None, about: Wiki
 ) -> Iterator[Revision]:
-    """Pages in the order of the dump: the newest revision of each, or, for a history, the newest before each of
-    `moments` (seconds since 1970), once for all moments at which it stood; a page that did not exist yet has none.
+    """Yield the newest revision of each page, in the order of the dump.
 
-    Where the XML or its packing breaks, the pages end and `about` says so. InputError for what is no dump, and for a
-    version of the schema that is not known. Texts of one page, at most one a moment, are in memory.
+    For a history, yield the newest revision before each of `moments` (seconds since 1970), once for all moments to
+    which it applies; a page that did not exist yet has none. If the XML or its packing is broken, the pages end there,
+    and `about.broken` holds the error. Raises InputError for files that are no dump and for unknown versions of the
+    schema. Only the texts of one page, at most one per moment, are in memory.
     """
     from mwxml import Dump
     from mwxml.element_iterator import ElementIterator
@@ -73,7 +75,7 @@ def revisions(
         dump = Dump.from_element(root)
         names = dump.site_info.namespaces or ()
         about.hidden = tuple(
-            sorted({"file", "image", "category"} | {one.name.lower() for one in names if one.id in HIDDEN})
+            sorted({"file", "image", "category"} | {name.name.lower() for name in names if name.id in HIDDEN})
         )
         about.base = dump.site_info.base or ""
         for page in pages(root, dump):
@@ -85,10 +87,10 @@ def revisions(
 
 
 def pages(root: Any, dump: Any) -> Iterator[Any]:
-    """The pages of mwxml's `dump`, of whose element `root` no more than one is held."""
+    """Yield the pages of mwxml's `dump`, and clear its element `root` after each page."""
     for page in dump.pages:
         yield page
-        root.element.clear()  # or it would keep an empty element of every page
+        root.element.clear()  # otherwise it keeps an empty element for every page
 
 
 def _check(root: Any, path: str) -> None:
@@ -104,11 +106,11 @@ def _check(root: Any, path: str) -> None:
 
 def _of_page(page: Any, namespaces: Sequence[int], moments: Sequence[float] | None) -> Iterator[Revision]:
     foreign = page.namespace not in namespaces
-    redirect = moments is None and page.redirect is not None  # of a history it tells of the last revision alone
+    redirect = moments is None and page.redirect is not None  # in a history it describes only the last revision
     grouped: dict[int, tuple[str, str, list[int]]] = {}
-    for number, one in enumerate(_newest(page, (float("inf"),) if moments is None else moments, not foreign)):
-        if one is not None:
-            grouped.setdefault(one[1], (*one[2:], []))[2].append(number)
+    for number, newest in enumerate(_newest(page, (float("inf"),) if moments is None else moments, not foreign)):
+        if newest is not None:
+            grouped.setdefault(newest[1], (*newest[2:], []))[2].append(number)
     for identity, (text, why, numbers) in grouped.items():
         if foreign:
             text, why = "", NAMESPACED
@@ -118,28 +120,29 @@ def _of_page(page: Any, namespaces: Sequence[int], moments: Sequence[float] | No
 
 
 def _newest(page: Any, moments: Sequence[float], texts: bool) -> list[tuple[float, int, str, str] | None]:
-    """(time, id, text, what it lacks) of the newest revision before each moment, None where there was none."""
+    """Return (time, id, text, why it is no article) of the newest revision before each moment, or None."""
     from mwxml.errors import MalformedXML
 
-    found: list[tuple[float, int, str, str] | None] = [None] * len(moments)
+    newest: list[tuple[float, int, str, str] | None] = [None] * len(moments)
     for revision in page:
         if revision.timestamp is None or page.id is None or page.title is None:
             raise MalformedXML("a revision without time, or a page without id or title")
         at, identity = float(revision.timestamp.unix()), int(revision.id or 0)
-        better = [n for n, (moment, best) in enumerate(zip(moments, found)) if at < moment and not _after(best, at)]
+        better = [n for n, (moment, best) in enumerate(zip(moments, newest)) if at < moment and not _after(best, at)]
         if better:
-            one = (at, identity, *(_text(revision) if texts else ("", "")))
+            entry = (at, identity, *(_text(revision) if texts else ("", "")))
             for number in better:
-                found[number] = one
-    return found
+                newest[number] = entry
+    return newest
 
 
 def _after(best: tuple[float, int, str, str] | None, at: float) -> bool:
-    """Whether the best one so far is newer; of those at the same second the last one counts."""
+    """Return whether the best revision so far is newer; of revisions in the same second the last one counts."""
     return best is not None and best[0] > at
 
 
 def _text(revision: Any) -> tuple[str, str]:
+    """Return the text of a revision and "", or "" and the reason why it is no article."""
     if revision.deleted.text:
         return "", DELETED
     if revision.model not in (None, "wikitext"):

@@ -1,4 +1,4 @@
-"""A wiki's pages where they are staged: as they stand in the dumps, then in clean paragraphs, in buckets by id."""
+"""The staged pages of a wiki, in buckets by page id: first as they stand in the dumps, then as clean paragraphs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ from ticlm.platform.core.periods import span
 from ticlm.platform.core.store import Store
 
 BUCKET_BYTES = 64 << 20
-MOST_BUCKETS = 256  # whose files a writer holds open at once
+"""Approximate bytes of XML per bucket."""
+MOST_BUCKETS = 256  # a writer keeps the files of all buckets open
 TWICE = "page twice in a dump"
 UNPARSED = "wikitext that its parser does not get through"
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A page at a snapshot, in paragraphs; `lost` says why its text is not known. Articles with one `digest` were
-    cleaned from the same wikitext in the same way."""
+    """A page at a snapshot, in paragraphs.
+
+    Articles with the same `digest` were cleaned from the same wikitext in the same way. `lost` is the reason if the
+    text is not known, else "".
+    """
 
     id: int
     title: str
@@ -40,8 +44,10 @@ class Article:
 
 @dataclass(frozen=True)
 class SnapshotInfo:
-    """What the files of a snapshot say of themselves, and what was read of them for it. In `broken` ones, pages that
-    are not found may have been there."""
+    """Facts about a snapshot that its files give, and counts of the pages read and dropped.
+
+    If `broken`, the rest of a file is lost, so a page that is missing may have existed.
+    """
 
     read: int
     dropped: dict[str, int]
@@ -52,8 +58,11 @@ class SnapshotInfo:
 
 @dataclass(frozen=True)
 class WikiStage:
-    """Below `folder` of a store, where the settings are the same. What is staged of a file is named after it, so that
-    it is found again; what is no longer needed of a snapshot can be let go."""
+    """The staged pages below a folder of a store, all made with the same settings.
+
+    Staged data is named after its file, so it is found again after an interruption. Data of a snapshot that is no
+    longer needed can be removed.
+    """
 
     store: Store
     folder: str
@@ -62,70 +71,76 @@ class WikiStage:
 
     @staticmethod
     def of(store: Store, folder: str, wiki: WikiDumps, snapshots: Sequence[Snapshot]) -> WikiStage:
-        """With buckets for the largest of these snapshots; another number of them has a folder of its own."""
+        """Return a stage with as many buckets as the largest of these snapshots needs. The number of buckets is part of
+        the folder's name."""
         largest = max((xml_bytes(snapshot.inputs) for snapshot in snapshots), default=0)
         count = max(1, min(MOST_BUCKETS, -(-largest // BUCKET_BYTES)))
         return WikiStage(store, f"{folder}/wiki-{count}", wiki, count)
 
     @property
     def raw(self) -> Buckets:
+        """The pages as they stand in the dumps."""
         return Buckets(self.store, f"{self.folder}/raw", self.count)
 
     def clean(self, snapshot: Snapshot) -> Buckets:
+        """Return the buckets for the clean pages of a snapshot."""
         return Buckets(self.store, f"{self.folder}/clean-{snapshot.key}", self.count)
 
     def unread(self, snapshots: Sequence[Snapshot]) -> list[DumpFile]:
-        """What is still to be read for these, a file each."""
-        found: dict[str, DumpFile] = {}
+        """Return the files that still have to be read for these snapshots."""
+        unread: dict[str, DumpFile] = {}
         for snapshot in snapshots:
             if not self._is_clean(snapshot):
-                found |= {one.writer: one for one in self.readings(snapshot) if not self.raw.is_written(one.writer)}
-        return list(found.values())
+                unread |= {file.writer: file for file in self.files(snapshot) if not self.raw.is_written(file.writer)}
+        return list(unread.values())
 
-    def readings(self, snapshot: Snapshot) -> list[DumpFile]:
+    def files(self, snapshot: Snapshot) -> list[DumpFile]:
+        """Return the files of a snapshot, each with the days for which it is read."""
         days = self.wiki.days() if snapshot.of_history else (snapshot.day,)
         return [
             DumpFile(entry, tuple(f"{day:%Y%m%d}" for day in days), snapshot.of_history) for entry in snapshot.inputs
         ]
 
-    def read(self, reading: DumpFile) -> None:
-        """Stage the pages of one file; of those without an article, count why."""
-        about, counts = Wiki(), {stamp: Counter[str]() for stamp in reading.stamps}
-        with self.raw.writing(reading.writer) as into:
-            for page in _pages(reading, self.wiki.namespaces, about):
-                stamps = [reading.stamps[number] for number in page.moments]
+    def read(self, file: DumpFile) -> None:
+        """Stage the pages of one file, and count those that are no articles by reason."""
+        about, counts = Wiki(), {stamp: Counter[str]() for stamp in file.stamps}
+        with self.raw.writing(file.writer) as into:
+            for page in _pages(file, self.wiki.namespaces, about):
+                stamps = [file.stamps[number] for number in page.moments]
                 for stamp in stamps:
                     counts[stamp][page.why] += 1
-                if not page.why or page.why in (DELETED, EMPTY):  # of these there was an article, though not its text
+                if not page.why or page.why in (DELETED, EMPTY):  # articles whose text is not known
                     value = {"title": page.title, "text": page.text, "lost": page.why}
                     into.add(str(page.page), {"stamps": stamps, **value})
             if about.broken:
-                for stamp in reading.stamps:
+                for stamp in file.stamps:
                     counts[stamp][BROKEN] += 1
-            told = {"hidden": about.hidden, "base": about.base, "counts": counts}
-            self.store.write(self._told(reading.writer), json.dumps(told).encode())
+            info = {"hidden": about.hidden, "base": about.base, "counts": counts}
+            self.store.write(self._info_path(file.writer), json.dumps(info).encode())
 
     def describe(self, snapshot: Snapshot) -> SnapshotInfo:
-        """Of all files of a snapshot that was read."""
-        every = [self.store.read_json(self._told(reading.writer)) for reading in self.readings(snapshot)]
+        """Return the facts and counts from all files of a snapshot, which must have been read."""
+        infos = [self.store.read_json(self._info_path(file.writer)) for file in self.files(snapshot)]
         counts: Counter[str] = Counter()
-        for one in every:
-            counts.update(one["counts"][snapshot.stamp])
+        for info in infos:
+            counts.update(info["counts"][snapshot.stamp])
         dropped = {why: count for why, count in sorted(counts.items()) if why}
-        hidden = tuple(sorted({name for one in every for name in one["hidden"]}))
-        return SnapshotInfo(counts.total(), dropped, hidden, every[0]["base"], BROKEN in dropped)
+        hidden = tuple(sorted({name for info in infos for name in info["hidden"]}))
+        return SnapshotInfo(counts.total(), dropped, hidden, infos[0]["base"], BROKEN in dropped)
 
     def tidy(self, snapshot: Snapshot, number: int, hidden: Sequence[str], earlier: Snapshot | None = None) -> None:
-        """Clean the pages of a bucket, where that is not done; texts that stood in an `earlier` snapshot are taken from
-        there. What falls away is counted beside them."""
+        """Clean the pages of a bucket, unless that is done already, and count the pages that are dropped.
+
+        Texts that did not change since the `earlier` snapshot are copied from it instead of cleaned again.
+        """
         buckets = self.clean(snapshot)
         if buckets.is_written(_name(number)):
             return
-        known = {} if earlier is None else {one.id: one for one in self.articles(earlier, number)}
+        known = {} if earlier is None else {article.id: article for article in self.articles(earlier, number)}
         seen: set[str] = set()
         dropped: Counter[str] = Counter()
         with buckets.writing(_name(number)) as into:
-            for key, value in self.raw.read(number, [one.writer for one in self.readings(snapshot)]):
+            for key, value in self.raw.read(number, [file.writer for file in self.files(snapshot)]):
                 if snapshot.stamp not in value["stamps"]:
                     continue
                 if key in seen:
@@ -149,42 +164,42 @@ class WikiStage:
         return Article(page, title, digest, lines, lost)
 
     def articles(self, snapshot: Snapshot, number: int) -> Iterator[Article]:
-        """The clean pages of a bucket."""
+        """Yield the clean pages of a bucket."""
         for key, value in self.clean(snapshot).read(number, [_name(number)]):
             yield Article(int(key), value["title"], value["digest"], tuple(value["paragraphs"]), value.get("lost", ""))
 
-    def step(self, name: str, snapshot: Snapshot, told: SnapshotInfo) -> Step:
-        """What was read of a snapshot and what fell away, once all its buckets are clean."""
-        dropped = Counter(told.dropped)
+    def step(self, name: str, snapshot: Snapshot, info: SnapshotInfo) -> Step:
+        """Return how many pages of a snapshot were read and dropped; all its buckets must be clean."""
+        dropped = Counter(info.dropped)
         for number in range(self.count):
             dropped.update(self.clean(snapshot).about(_name(number))["dropped"])
-        return Step(name=name, read=told.read, dropped=dict(sorted(dropped.items())))
+        return Step(name=name, read=info.read, dropped=dict(sorted(dropped.items())))
 
-    def let_go(self, snapshot: Snapshot) -> None:
-        """Remove what is staged of a snapshot. Markers go first, so that half of it is never taken for all."""
-        self.let_go_raw(snapshot)
+    def remove(self, snapshot: Snapshot) -> None:
+        """Remove the staged data of a snapshot. Markers are removed first, so a part is never taken for the whole."""
+        self.remove_raw(snapshot)
         for number in range(self.count):
             self.store.remove(f"{self.clean(snapshot).folder}/{_name(number)}.json")
         self.store.remove(self.clean(snapshot).folder)
 
-    def let_go_raw(self, snapshot: Snapshot) -> None:
-        """Remove its pages as they stand in its dump; those of a history serve all snapshots."""
+    def remove_raw(self, snapshot: Snapshot) -> None:
+        """Remove the raw pages of a snapshot, except those of a history, which all snapshots share."""
         if not snapshot.of_history:
-            for reading in self.readings(snapshot):
-                self.store.remove(f"{self.raw.folder}/{reading.writer}.json")
-                self.store.remove(f"{self.raw.folder}/{reading.writer}")
+            for file in self.files(snapshot):
+                self.store.remove(f"{self.raw.folder}/{file.writer}.json")
+                self.store.remove(f"{self.raw.folder}/{file.writer}")
 
     def _is_clean(self, snapshot: Snapshot) -> bool:
         buckets = self.clean(snapshot)
         return all(buckets.is_written(_name(number)) for number in range(self.count))
 
-    def _told(self, writer: str) -> str:
-        return f"{self.folder}/told/{writer}.json"
+    def _info_path(self, writer: str) -> str:
+        return f"{self.folder}/info/{writer}.json"
 
 
 @dataclass(frozen=True)
 class DumpFile:
-    """A file that is read for the days with these stamps."""
+    """A file of a dump, and the days (as YYYYMMDD) for which it is read."""
 
     input: Input
     stamps: tuple[str, ...]
@@ -192,6 +207,7 @@ class DumpFile:
 
     @property
     def writer(self) -> str:
+        """The name of the writer that stages this file."""
         return f"{hash64('|'.join((self.input.model_dump_json(), *self.stamps))):016x}"
 
 
@@ -199,10 +215,10 @@ def _name(number: int) -> str:
     return f"{number:05d}"
 
 
-def _pages(reading: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
-    """The pages of all members of a file; InputError where it is none of a MediaWiki."""
-    path = reading.input.path
-    moments = [end_of(span(stamp)[0]) for stamp in reading.stamps] if reading.of_history else None
+def _pages(file: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
+    """Yield the pages of all members of a file. Raises InputError if it is no dump of a MediaWiki."""
+    path = file.input.path
+    moments = [end_of(span(stamp)[0]) for stamp in file.stamps] if file.of_history else None
     try:
         for _, stream in unpacked(path):
             yield from revisions(stream, path, namespaces, moments, about)

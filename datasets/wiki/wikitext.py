@@ -1,4 +1,4 @@
-"""Wikitext: the prose of a page as plain paragraphs."""
+"""Conversion of wikitext to plain paragraphs of prose."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _KEPT_TAGS = frozenset(
     | {"font", "hr", "i", "ins", "kbd", "li", "mark", "nowiki", "ol", "onlyinclude", "p", "poem", "q", "rb", "rp", "rt"}
     | {"ruby", "s", "samp", "section", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "ul", "var"}
 )
-"""Tags whose content is read with the text; of all others (references, tables, galleries, formulas) nothing is."""
+"""Tags whose content is part of the text; all others (references, tables, galleries, formulas) are left out."""
 _BREAKING_TAGS = frozenset(
     {"blockquote", "br", "center", "dd", "div", "dl", "dt", "hr", "li", "ol", "p", "poem", "section", "ul"}
 )
-_ITEM = "\x00"  # stands for a mark of a list; no text can hold it, for XML cannot
+_ITEM = "\x00"  # stands for the mark of a list item; no text contains it, because XML cannot
 _INTERWIKI = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?:")
 _MARKS = re.compile(r"'{2,5}|__[A-Z]{3,}__|\[\[|\]\]")
-_NO_MARKUP = str.maketrans("{}|!", "\x01\x02\x03\x04")  # what is shown as it stands
+_NO_MARKUP = str.maketrans("{}|!", "\x01\x02\x03\x04")  # protects characters that are text and not markup
 _AS_SHOWN = str.maketrans("\x01\x02\x03\x04", "{}|!")
 _NEVER = re.compile("[\x00-\x04]")
 _RESIDUE = re.compile(r"\{\||\|\}|\{\{|\}\}|^[|}]")
-"""Of tables and templates that were never closed, or closed twice."""
+"""Remains of tables and templates that were never closed, or closed twice."""
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:[,;:/–—-]\s*)*\)|\[\s*\]")
 _OPENING = re.compile(r"\(\s*(?:[,;:]\s*)*")
 _CLOSING = re.compile(r"(?:\s*[,;:])+\s*\)")
@@ -50,28 +50,31 @@ _SPACE = re.compile(r"[^\S\n]+|[\u200b\u200e\u200f\ufeff]")
 
 
 class Unparsable(ValueError):
-    """Wikitext that its parser does not get through."""
+    """The parser failed on a wikitext."""
 
 
 def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) -> list[str]:
-    """The lines of text that a reader of the page sees, without headings, tables, templates, references, formulas and
-    pictures; entities are decoded, links are their text. Links into `hidden` namespaces (names in lower case) show
-    nothing. Items of lists are lines, too, unless `lists` is off. Lines with what is left of tables and templates that
-    were never closed are left out, whole. Unparsable where the parser fails."""
+    """Return the lines of prose that a reader of the page sees.
+
+    Headings, tables, templates, references, formulas and pictures are left out, entities are decoded, and links are
+    replaced by their text. Links into `hidden` namespaces (names in lower case) show nothing. List items are lines too,
+    unless `lists` is off. A line that contains remains of a table or template that was never closed is left out. Raises
+    Unparsable if the parser fails.
+    """
     import mwparserfromhell
 
     try:
         code = mwparserfromhell.parse(_NEVER.sub("", text), skip_style_tags=True)
-    except Exception as error:  # it has bugs of its own on odd pages, and so fails in several ways
+    except Exception as error:  # the parser has bugs on unusual pages and raises several types of errors
         raise Unparsable(f"{type(error).__name__}: {error}") from error
-    seen = "".join(_seen(code, frozenset(hidden)))
-    lines = (_line(line, lists) for line in _without_headers(seen.split("\n")))
+    text = "".join(_visible(code, frozenset(hidden)))
+    lines = (_line(line, lists) for line in _without_headers(text.split("\n")))
     return [line for line in lines if line]
 
 
 def _without_headers(lines: Sequence[str]) -> Iterator[str]:
-    """Lines but those that begin with `!` beside a row of a table that was never closed: elsewhere, `!` may begin a
-    text."""
+    """Yield the lines without headers of unclosed tables: lines that begin with `!` and adjoin a row of a table.
+    Elsewhere, text may begin with `!`."""
     runs = [(kind, list(run)) for kind, run in groupby(lines, _begins)]
     for before, (kind, run), after in zip([("", []), *runs], runs, [*runs[1:], ("", [])]):
         if kind != "!" or "|" not in (before[0], after[0]):
@@ -83,8 +86,8 @@ def _begins(line: str) -> str:
     return "|" if start.startswith(("|", "{|")) else "!" if start.startswith("!") else ""
 
 
-def _seen(code: Any, hidden: frozenset[str]) -> Iterator[str]:
-    """What is seen of each node."""
+def _visible(code: Any, hidden: frozenset[str]) -> Iterator[str]:
+    """Yield the visible text of each node."""
     from mwparserfromhell import nodes
 
     for node in code.nodes:
@@ -97,7 +100,7 @@ def _seen(code: Any, hidden: frozenset[str]) -> Iterator[str]:
                 yield from _link(node, hidden)
             case nodes.ExternalLink():
                 if node.title is not None:
-                    yield from _seen(node.title, hidden)
+                    yield from _visible(node.title, hidden)
                 elif not node.brackets:
                     yield str(node.url)
             case nodes.Tag():
@@ -107,10 +110,10 @@ def _seen(code: Any, hidden: frozenset[str]) -> Iterator[str]:
 
 
 def _character(entity: Any) -> str:
-    """What an entity stands for, which is no markup; nothing for halves of surrogate pairs and characters that are not
-    seen."""
-    found = str(entity.normalize())
-    return found.translate(_NO_MARKUP) if found.isprintable() or found.isspace() else ""
+    """Return the character of an entity, protected from being read as markup; "" for halves of surrogate pairs and
+    invisible characters."""
+    character = str(entity.normalize())
+    return character.translate(_NO_MARKUP) if character.isprintable() or character.isspace() else ""
 
 
 def _link(link: Any, hidden: frozenset[str]) -> Iterator[str]:
@@ -118,9 +121,9 @@ def _link(link: Any, hidden: frozenset[str]) -> Iterator[str]:
     if target.partition(":")[0].strip().lower() in hidden and ":" in target:
         return
     if link.text is not None:
-        yield from _seen(link.text, hidden)
-    elif not _INTERWIKI.match(target):  # to the same page in another language
-        shown = "".join(_seen(link.title, hidden)).strip().removeprefix(":")
+        yield from _visible(link.text, hidden)
+    elif not _INTERWIKI.match(target):  # a link to the same page in another language
+        shown = "".join(_visible(link.title, hidden)).strip().removeprefix(":")
         yield shown.partition("#")[0] or shown.removeprefix("#")
 
 
@@ -134,14 +137,14 @@ def _tag(tag: Any, hidden: frozenset[str]) -> Iterator[str]:
     if name in _BREAKING_TAGS:
         yield "\n"
     if tag.contents is not None:
-        seen = _seen(tag.contents, hidden)
-        yield from (part.translate(_NO_MARKUP) for part in seen) if name == "nowiki" else seen
+        parts = _visible(tag.contents, hidden)
+        yield from (part.translate(_NO_MARKUP) for part in parts) if name == "nowiki" else parts
     if name in _BREAKING_TAGS:
         yield "\n"
 
 
 def _line(line: str, lists: bool) -> str:
-    """A line without what is left of markup and of what was taken out of its middle; "" for one that is no text."""
+    """Return a line without remains of markup and of removed elements; "" if it is not text."""
     if not lists and line.lstrip().startswith(_ITEM):
         return ""
     line = _MARKS.sub("", line.replace(_ITEM, " ")).strip()

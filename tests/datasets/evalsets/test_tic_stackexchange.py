@@ -140,7 +140,9 @@ def test_a_newer_dump_under_another_name_is_not_taken_for_the_same_site(
     old = benchmark.build(recipe(folder, site=""), str(tmp_path))
     before = hashes(old)
     other = site().write(tmp_path / "new", packing)
-    with pytest.raises(InputError, match=rf"files of {name} by their names, and the frames that stand are of old") as e:
+    with pytest.raises(
+        InputError, match=rf"files are of {name} by their names, and the frames that stand are of old"
+    ) as e:
         benchmark.build(recipe(other, site=""), str(tmp_path))
     assert "\n" not in str(e.value) and hashes(Examples.open(old.store.uri())) == before
     site().write(folder)

@@ -481,14 +481,14 @@ def test_what_is_staged_for_a_step_goes_with_it(
     from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 
     kept: dict[str, set[str]] = {}
-    real = benchmark._kept
+    real = benchmark._publish
 
     def look(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: None) -> str:
         files = [file.removeprefix(f"{context.folder}/") for file in context.store.walk(context.folder)]
         kept[draft.period.label] = {file for file in files if file.startswith(("subjects", "triplets", "questions"))}
         return real(recipe, context, draft, tagging)
 
-    monkeypatch.setattr(benchmark, "_kept", look)
+    monkeypatch.setattr(benchmark, "_publish", look)
     wiki(tmp_path / "enwiki-20170401-pages-articles.xml.bz2", OLD_PAGES)
     dumps = recipe["examples"]["wikidata"]["dumps"]
     build(recipe, tmp_path / "root", wikidata={"dumps": dumps | {20170401: dumps[20170130]}})

@@ -74,9 +74,9 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
     texts = [text for text, _ in NEW[:40]]
     tagger = Tagger(ProperNouns(pipeline=str(pipeline)))
     together = tagger(texts)
-    assert [list(some) for some in proper_nouns._some(["aa", "b", "c"])] == [["aa", "b", "c"]]
+    assert [list(batch) for batch in proper_nouns._batches(["aa", "b", "c"])] == [["aa", "b", "c"]]
     monkeypatch.setattr(proper_nouns, "TAGGED_AT_ONCE", 3)
-    assert [list(some) for some in proper_nouns._some(["aa", "b", "c", "dddd", "", "e"])] == [
+    assert [list(batch) for batch in proper_nouns._batches(["aa", "b", "c", "dddd", "", "e"])] == [
         ["aa", "b"],
         ["c"],
         ["dddd"],
