@@ -1,8 +1,8 @@
-"""A StackExchange site as its dump gives it: rows of `Posts.xml`, `PostHistory.xml` and `Votes.xml`.
+"""Reader of the dump of a StackExchange site: rows of `Posts.xml`, `PostHistory.xml` and `Votes.xml`.
 
-Each of these tables is UTF-8, often after a byte-order mark: a head, then every `<row … />` on a line of its own. They
-come together in the site's `.7z`, or each in one (`stackoverflow.com-Posts.7z`), or unpacked; the Archive's
-documentation of the dump says what columns and types of events mean.
+Each of these tables is UTF-8, often with a byte-order mark, and has one `<row … />` per line after a head. The tables
+come together in the site's `.7z`, or each in a `.7z` of its own (`stackoverflow.com-Posts.7z`), or unpacked. The
+Internet Archive's documentation of the dump explains the columns and the types of events.
 """
 
 from __future__ import annotations
@@ -24,50 +24,53 @@ TABLES: tuple[Table, ...] = get_args(Table)
 SUFFIXES = (".7z", ".xml", ".xml.gz", ".xml.bz2", ".xml.zst")
 BLOCK = 1 << 20
 LONGEST = 64 << 20
-"""Bytes of a line. A post has 30,000 characters at most; a line beyond all measure means that this is no dump."""
+"""Longest line in bytes. A post has at most 30,000 characters, so a longer line means that the file is no dump."""
 HEAD = 1 << 12
 
 _NAME = re.compile(r"(?:^|[/\\-])(Posts|PostHistory|Votes)\.xml(?:\.gz|\.bz2|\.zst)?$")
 _SITE = re.compile(r"(.+?)(?:-(?:Posts|PostHistory|Votes))?\.7z")
 _OTHER = re.compile(r"-[A-Z]\w*\.7z$")
-"""The archive of one table (`stackoverflow.com-Users.7z`): names of sites are in lower case."""
+"""The archive of another table (`stackoverflow.com-Users.7z`); names of sites are in lower case."""
 _NOT_XML = re.compile(rb"&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));", re.IGNORECASE)
-"""References to control characters, which XML does not know and dumps have nevertheless."""
+"""References to control characters, which XML forbids but dumps contain."""
 
 
 def table_of(name: str) -> Table | None:
-    """The table that a file, or a member of an archive, is named after; None for all others (Comments.xml, …)."""
-    found = _NAME.search(name)
-    return next((table for table in TABLES if found and table == found[1]), None)
+    """Return the table that the name of a file or archive member says, or None for others (Comments.xml, …)."""
+    match = _NAME.search(name)
+    return next((table for table in TABLES if match and table == match[1]), None)
 
 
 def describe(path: str) -> Table | None:
-    """The table in an input, as far as its name tells: None for the archive of a whole site."""
+    """Return the table that the name of an input says, or None for the archive of a whole site."""
     return table_of(path[:-3] + ".xml" if path.endswith(".7z") else path)
 
 
 def inputs(paths: Sequence[str]) -> list[Input]:
-    """The archives and tables behind paths, globs and folders; InputError where there are none."""
-    found = [
+    """Return the archives and tables that paths, globs and folders give. Raises InputError if there are none."""
+    entries = [
         Input(path=path, size=size, stamp=stamp)
         for path, size, stamp in listing.files(paths, SUFFIXES, "examples.paths")
         if describe(path) is not None or (path.endswith(".7z") and not _OTHER.search(path))
     ]
-    if not found:
+    if not entries:
         raise InputError(
             f"examples.paths: no table of StackExchange in {', '.join(paths)}; they are named "
             f"{', '.join(f'{table}.xml' for table in TABLES)}, or packed in a .7z"
         )
-    return found
+    return entries
 
 
-def site_of(found: Sequence[Input]) -> str:
-    """The site that the names of its archives, or the folder of its tables, tell; InputError where they tell two."""
-    names = sorted({_site_of(entry.path) for entry in found})
+def site_of(inputs: Sequence[Input]) -> str:
+    """Return the site that the names of the archives, or the folder of the tables, give.
+
+    Raises InputError if they give several sites.
+    """
+    names = sorted({_site_of(entry.path) for entry in inputs})
     if len(names) > 1:
         raise InputError(
             f"examples.paths: these are files of {len(names)} sites ({', '.join(names)}); frames are of one site, so "
-            f"build a set for each, or give the one's name as examples.site"
+            f"build a set for each, or name the site as examples.site"
         )
     return names[0]
 
@@ -79,15 +82,16 @@ def _site_of(path: str) -> str:
 
 
 def pieces(entry: Input) -> list[Piece]:
-    """An unpacked table in stretches that can be read apart; anything else as a whole."""
+    """Return the pieces of an input that can be read independently: stretches of an unpacked table, else the whole."""
     cuts = records.stretches(entry.path, entry.size) if entry.path.endswith(".xml") else [(0, None)]
     return [Piece(input=entry, start=start, end=end) for start, end in cuts]
 
 
 def rows(piece: Piece) -> Iterator[tuple[Table, Row | str]]:
-    """(table, row) of each line in order; instead of a row, why there is none.
+    """Yield (table, row) for each line in order, with the reason instead of the row if the line is not usable.
 
-    InputError for what is no such table, or breaks off: of a history without its end, texts would be too old.
+    Raises InputError if a file is not such a table, or is cut off: without the end of a history, texts would be too
+    old.
     """
     path = piece.input.path
     try:
@@ -95,7 +99,7 @@ def rows(piece: Piece) -> Iterator[tuple[Table, Row | str]]:
             table = table_of(path)
             assert table is not None
             with opened(path) as raw:
-                if not piece.start:  # once is enough
+                if not piece.start:  # one check per file is enough
                     _check_end(raw, piece.input, table)
                 yield from _table(_stretch(raw, piece), table, path, not piece.start, False)
             return
@@ -115,7 +119,7 @@ def rows(piece: Piece) -> Iterator[tuple[Table, Row | str]]:
 
 
 def _lines(stream: BinaryIO, path: str) -> Iterator[bytes]:
-    """Blocks of whole lines."""
+    """Yield blocks of whole lines."""
     held = b""
     while block := stream.read(BLOCK):
         held += block
@@ -130,7 +134,7 @@ def _lines(stream: BinaryIO, path: str) -> Iterator[bytes]:
 
 
 def _stretch(raw: BinaryIO, piece: Piece) -> Iterator[bytes]:
-    """Blocks of the lines that begin in the piece; the byte before it tells whether a line begins there."""
+    """Yield blocks of the lines that begin in the piece; the byte before it shows whether a line begins there."""
     at = max(piece.start - 1, 0)
     raw.seek(at)
     if piece.start:
@@ -156,14 +160,17 @@ def _broken_off(path: str, table: Table) -> InputError:
 
 
 def _table(blocks: Iterator[bytes], table: Table, path: str, begins: bool, ends: bool) -> Iterator[tuple[Table, Any]]:
-    """The rows of a table, or of a stretch of it: whether it `begins` here, and whether its end has to be in here."""
+    """Yield the rows of a table or of a stretch of it.
+
+    `begins` says that the blocks begin with the table's head, `ends` that they must contain its end.
+    """
     root, whole = table.lower().encode(), False
     for block in blocks:
         if begins:
             head = re.match(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*<(\w+)\s*(/?)>\s*", block[:HEAD])
             if head is None or head[1] != root:
-                told = f"<{head[1].decode()}>" if head else repr(block[:40].decode("utf-8", "replace"))
-                raise InputError(f"{path}: {table}.xml has to begin with <{root.decode()}>, and begins with {told}")
+                start = f"<{head[1].decode()}>" if head else repr(block[:40].decode("utf-8", "replace"))
+                raise InputError(f"{path}: {table}.xml has to begin with <{root.decode()}>, and begins with {start}")
             begins, whole, block = False, bool(head[2]), block[head.end() :]
         end = block.rfind(b"</" + root + b">")
         if end >= 0:
@@ -177,7 +184,7 @@ def _table(blocks: Iterator[bytes], table: Table, path: str, begins: bool, ends:
 
 
 def _parsed(block: bytes) -> Iterator[Row | str]:
-    """The rows of whole lines. Where one of them is no XML, each is looked at by itself."""
+    """Yield the rows of whole lines. If the block is not valid XML, its lines are parsed one by one."""
     from lxml import etree
 
     try:

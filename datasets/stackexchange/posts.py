@@ -1,6 +1,6 @@
-"""Posts of a site with their past: what a dump says of them in three tables, joined, and as they stood in a month.
+"""Posts of a site with their history, joined from three tables of a dump, and their state at the end of a month.
 
-Months are numbers here, year × 12 + month − 1, and end with their last moment.
+Months are numbers here: year × 12 + month − 1.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 from ticlm.datasets.stackexchange.dumps import Row, Table
 
 BEGAN = 2008 * 12 + 7 - 1
-"""July 2008, when the first of the sites began (TiC-LM, B.2.1)."""
+"""July 2008, the month in which the first site began (TiC-LM, B.2.1)."""
 
 TITLES, BODIES = ("1", "4", "7"), ("2", "5", "8")
-"""PostHistoryTypeId: the first one, edits and rollbacks; each gives the whole text."""
+"""PostHistoryTypeId of first texts, edits and rollbacks; each event holds the whole text."""
 DELETED, UNDELETED = "12", "13"
 ACCEPTED = "1"
 VOTES = {"2": 1, "3": -1}
-"""VoteTypeId: up and down; a post's Score is their sum."""
+"""VoteTypeId of up and down votes; the Score of a post is their sum."""
 
 Record = dict[str, Any]
 Texts = list[tuple[int, str | None]]
@@ -29,9 +29,12 @@ Texts = list[tuple[int, str | None]]
 
 @dataclass(frozen=True)
 class Post:
-    """A question or an answer with what is known of its past, of each month the last. `question` is its own id where it
-    is one. What the dump shows of it now has not changed since month `changed`; it is kept where the history has gaps,
-    the body in HTML."""
+    """A question or an answer with its history: the last title, body, deletion and score of each month.
+
+    `question` is the id of the question, which is the post's own id if it is a question. The current texts of the dump
+    (`title_now`, and `html_now` in HTML) have not changed since month `changed`; `html_now` is held only if the history
+    has gaps.
+    """
 
     id: str
     question: str
@@ -40,7 +43,7 @@ class Post:
     changed: int
     accepted: str | None = None
     acceptance: int | None = None
-    """The month in which this answer was accepted, None where no vote tells."""
+    """The month in which this answer was accepted; None if there is no such vote."""
     votes: list[tuple[int, int]] = field(default_factory=list)
     deletions: list[tuple[int, bool]] = field(default_factory=list)
     titles: Texts = field(default_factory=list)
@@ -48,34 +51,37 @@ class Post:
     title_now: str | None = None
     html_now: str | None = None
     characters: int | None = None
-    """Of the newest body, where it is a question's."""
+    """The length of the newest body of a question; None for answers."""
 
     @property
     def month(self) -> int:
+        """The month in which the post was written."""
         return month_of(self.date)
 
     def title(self, month: int) -> str | None:
-        """As it stood at the end of a month; None where that is not known."""
-        found: str | None = _last(self.titles, month)
-        return found if found is not None or month < self.changed else self.title_now
+        """Return the title at the end of a month, or None if it is not known."""
+        text: str | None = _last(self.titles, month)
+        return text if text is not None or month < self.changed else self.title_now
 
     def body(self, month: int) -> str | None:
-        """As it stood at the end of a month, in Markdown (from HTML: as plain text); None where that is not known."""
-        found: str | None = _last(self.bodies, month)
-        if found is None and self.html_now is not None and month >= self.changed:
+        """Return the body at the end of a month as Markdown (as plain text if it comes from HTML), or None if it is not
+        known."""
+        text: str | None = _last(self.bodies, month)
+        if text is None and self.html_now is not None and month >= self.changed:
             return plain(self.html_now)
-        return found
+        return text
 
     def score_at(self, month: int) -> int:
-        """Votes up less votes down until the end of a month."""
+        """Return the number of up votes minus down votes until the end of a month."""
         return sum(net for at, net in self.votes if at <= month)
 
     def is_deleted(self, month: int) -> bool:
+        """Return whether the post was deleted at the end of a month."""
         return bool(_last(self.deletions, month))
 
 
 def record(table: Table, row: Row) -> tuple[str, Record] | str:
-    """(id of the post, what the row says of it), or why it says nothing that is asked for."""
+    """Return (id of the post, record of the row), or the reason why the row is not used."""
     name = row.get("Id" if table == "Posts" else "PostId", "")
     if not _is_number(name):
         return "without Id" if table == "Posts" else "without PostId"
@@ -84,8 +90,8 @@ def record(table: Table, row: Row) -> tuple[str, Record] | str:
         return "unreadable date" if row.get("CreationDate") else "without date"
     if month_of(date) < BEGAN:
         return "before the site existed"
-    found = {"Posts": _post, "PostHistory": _event, "Votes": _vote}[table](row, date)
-    return found if isinstance(found, str) else (str(int(name)), found)
+    outcome = {"Posts": _post, "PostHistory": _event, "Votes": _vote}[table](row, date)
+    return outcome if isinstance(outcome, str) else (str(int(name)), outcome)
 
 
 def _post(row: Row, date: str) -> Record | str:
@@ -113,8 +119,8 @@ def _post(row: Row, date: str) -> Record | str:
 
 
 def _event(row: Row, date: str) -> Record | str:
-    kind, place = row.get("PostHistoryTypeId"), row.get("Id", "")
-    order = int(place) if _is_number(place) else 0
+    kind, number = row.get("PostHistoryTypeId"), row.get("Id", "")
+    order = int(number) if _is_number(number) else 0
     if kind in TITLES or kind in BODIES:
         return {"of": "titles" if kind in TITLES else "bodies", "date": date, "order": order, "to": row.get("Text")}
     if kind in (DELETED, UNDELETED):
@@ -130,34 +136,36 @@ def _vote(row: Row, date: str) -> Record | str:
 
 
 def joined(records: Iterable[tuple[str, Record]], left: Counter[str]) -> Iterator[Post]:
-    """The posts of a bucket, in the order of their ids, whatever the order of the records. `left` counts records of
-    posts that are not there, by table."""
-    found: dict[str, list[Record]] = {}
-    for key, one in records:
-        found.setdefault(key, []).append(one)
-    for key in sorted(found, key=int):
-        mine = [one for one in found[key] if "html" in one]
-        if not mine:
-            left["PostHistory"] += sum("of" in one for one in found[key])
-            left["Votes"] += sum("month" in one for one in found[key])
+    """Yield the posts of a bucket in the order of their ids, whatever the order of the records.
+
+    `left` counts by table the records that belong to no post, and further records of a post under "Posts".
+    """
+    by_post: dict[str, list[Record]] = {}
+    for key, entry in records:
+        by_post.setdefault(key, []).append(entry)
+    for key in sorted(by_post, key=int):
+        posts = [entry for entry in by_post[key] if "html" in entry]
+        if not posts:
+            left["PostHistory"] += sum("of" in entry for entry in by_post[key])
+            left["Votes"] += sum("month" in entry for entry in by_post[key])
             continue
-        left["Posts"] += len(mine) - 1
-        yield _joined(key, mine[0] if len(mine) == 1 else min(mine, key=repr), found[key])
+        left["Posts"] += len(posts) - 1
+        yield _joined(key, posts[0] if len(posts) == 1 else min(posts, key=repr), by_post[key])
 
 
 def _joined(key: str, post: Record, records: Sequence[Record]) -> Post:
-    events = sorted((one for one in records if "of" in one), key=_in_order)
+    events = sorted((entry for entry in records if "of" in entry), key=_in_order)
     last: dict[str, dict[int, Any]] = {"titles": {}, "bodies": {}, "deletions": {}}
-    for one in events:
-        last[one["of"]][month_of(one["date"])] = one["to"]
+    for event in events:
+        last[event["of"]][month_of(event["date"])] = event["to"]
     votes: Counter[int] = Counter()
-    for one in records:
-        if "net" in one:
-            votes[one["month"]] += one["net"]
+    for entry in records:
+        if "net" in entry:
+            votes[entry["month"]] += entry["net"]
     is_question = post["question"] is None
     titles, bodies = (sorted(last[name].items()) for name in ("titles", "bodies"))
     newest = (bodies[-1][1] if bodies else None) or (plain(post["html"] or "") if is_question else "")
-    wanted = not is_question or bool(post["accepted"])  # of other questions nothing but their length is asked for
+    needs_text = not is_question or bool(post["accepted"])  # of other questions only the length is used
     gaps = not bodies or any(text is None for _, text in bodies)
     return Post(
         id=key,
@@ -166,32 +174,35 @@ def _joined(key: str, post: Record, records: Sequence[Record]) -> Post:
         score=post["score"],
         changed=max([post["changed"], *(month for month, _ in titles + bodies)]),
         accepted=post["accepted"],
-        acceptance=min((one["month"] for one in records if one.keys() == {"month"}), default=None),
+        acceptance=min((entry["month"] for entry in records if entry.keys() == {"month"}), default=None),
         votes=sorted(votes.items()),
         deletions=sorted(last["deletions"].items()),
-        titles=titles if wanted else [],
-        bodies=bodies if wanted else [],
+        titles=titles if needs_text else [],
+        bodies=bodies if needs_text else [],
         title_now=post["title"],
-        html_now=post["html"] if wanted and gaps else None,
+        html_now=post["html"] if needs_text and gaps else None,
         characters=len(newest) if is_question else None,
     )
 
 
 def _in_order(event: Record) -> tuple[str, int, bool, str]:
-    """By time and number; of those with the same, in any order that does not depend on where they stood."""
+    """Sort key of an event: time and number, then its content, so that the order never depends on that of the
+    records."""
     return event["date"], event["order"], event["to"] is None, str(event["to"])
 
 
 def month_of(date: str) -> int:
+    """Return the month of an ISO date, as a number."""
     return int(date[:4]) * 12 + int(date[5:7]) - 1
 
 
 def label(month: int) -> str:
+    """Return the label (YYYYMM) of a month number."""
     return f"{month // 12:04d}{month % 12 + 1:02d}"
 
 
 def plain(html: str) -> str:
-    """The text of a post's HTML."""
+    """Return the plain text of a post's HTML."""
     from resiliparse.extract.html2text import extract_plain_text
 
     return str(extract_plain_text(html, main_content=False)).strip()
@@ -202,11 +213,11 @@ def _is_number(text: str) -> bool:
 
 
 def _date(text: str | None) -> str | None:
-    """A date in UTC as dumps write them, which sort as they are; None for what is none."""
+    """Return a date in UTC as dumps write it, which sorts as text; None if the text is not a date."""
     try:
         date = datetime.fromisoformat(text or "")
         if text and len(text) == 23 and text[10] == "T" and text[19] == ".":
-            return text  # which writing it again would only cost time
+            return text  # already in this format; converting it would only cost time
         return (
             date.replace(tzinfo=date.tzinfo or UTC).astimezone(UTC).replace(tzinfo=None).isoformat("T", "milliseconds")
         )
@@ -214,6 +225,6 @@ def _date(text: str | None) -> str | None:
         return None
 
 
-def _last(of: Sequence[tuple[int, Any]], month: int) -> Any:
-    """What stood at the end of a month, None where nothing did."""
-    return next((value for at, value in reversed(of) if at <= month), None)
+def _last(values: Sequence[tuple[int, Any]], month: int) -> Any:
+    """Return the value at the end of a month, or None if there was none yet."""
+    return next((value for at, value in reversed(values) if at <= month), None)

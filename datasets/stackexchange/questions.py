@@ -1,4 +1,4 @@
-"""Questions of a site as they stood when their accepted answer came, as examples."""
+"""Questions of a site, as they stood when their accepted answer came, as examples."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ UNKNOWN, EMPTY = "text of the time is not known", "without text"
 
 
 class QuestionRules(Settings):
-    """Which questions are asked, and what stands in them.
+    """Which questions become examples, and which texts they show.
 
     A question belongs to the month in which its answer was accepted (`bin_by: acceptance`), or in which the answer that
-    is accepted now was written (`answer`: released with TiC-LM; also where no vote tells the acceptance). It is asked
-    in the words that stood at the end of that month, and so is everything else: no later edit, vote or answer reaches
-    it. Only that an answer is the accepted one is known from the dump's own time, and `votes: final` takes the scores
-    of that time, too (released).
+    is now accepted was written (`answer`, as in TiC-LM's released code; also used if no vote gives the acceptance). All
+    texts and scores are those at the end of that month, so no later edit, vote or answer reaches the example. Two facts
+    come from the dump's own time: which answer is the accepted one, and with `votes: final` the scores (as released).
 
-    `choices: none` keeps every accepted answer; `two` sets the lowest-scored other answer beside it, and keeps clear
-    winners alone. `others` are answers written by the end of that month, or not later than the accepted one (released).
+    `choices: none` keeps every accepted answer. `choices: two` adds the other answer with the lowest score, and keeps
+    only clear winners. `others` selects these other answers: written by the end of that month (`month`), or not later
+    than the accepted one (`before`, as released).
     """
 
     bin_by: Literal["acceptance", "answer"] = "acceptance"
@@ -33,7 +33,7 @@ class QuestionRules(Settings):
     lengths: Lengths = Lengths()
 
     def example(self, question: Post, answers: Sequence[Post], site: str) -> tuple[int, Example] | str:
-        """(month, the question as an example), or why it is none."""
+        """Return (month, the question as an example), or the reason why it is left out."""
         if not question.accepted:
             return "no accepted answer"
         accepted = next((answer for answer in answers if answer.id == question.accepted), None)
@@ -54,10 +54,10 @@ class QuestionRules(Settings):
                 return other
             shown.append(other)
             about |= {"other": other.id, "votes": ", ".join(str(self._score(post, month)) for post in shown)}
-        found = self._texts(question, shown, month)
-        if isinstance(found, str):
-            return found
-        query, choices = found
+        texts = self._texts(question, shown, month)
+        if isinstance(texts, str):
+            return texts
+        query, choices = texts
         return month, Example(
             id=question.id,
             text=f"{query}\nAnswer:",
@@ -68,7 +68,7 @@ class QuestionRules(Settings):
         )
 
     def _other(self, accepted: Post, answers: Sequence[Post], month: int) -> Post | str:
-        """The other answer with the lowest score, of equals the newest; or why there is none."""
+        """Return the other answer with the lowest score (the newest of equals), or the reason why there is none."""
         others = [
             post
             for post in sorted(answers, key=lambda post: (post.date, int(post.id)), reverse=True)
@@ -87,7 +87,7 @@ class QuestionRules(Settings):
         return post.score if self.votes == "final" else post.score_at(month)
 
     def _texts(self, question: Post, answers: Sequence[Post], month: int) -> tuple[str, tuple[str, ...]] | str:
-        """The query and the answers, as long as they may be, or why they are not to be had."""
+        """Return the query and the answers, cut to their limits, or the reason why the question is left out."""
         texts = [question.title(month), question.body(month), *(answer.body(month) for answer in answers)]
         known = [_clean(text) for text in texts if text is not None]
         if len(known) < len(texts):
@@ -102,8 +102,10 @@ class QuestionRules(Settings):
 
 
 def clear_winner(accepted: int, other: int) -> bool:
-    """Whether the accepted answer's votes leave those of another behind: by more than 20, or by at least 4 and four
-    times as many (as released with TiC-LM; the ratio to none, or less, is without bounds)."""
+    """Return whether the accepted answer's score is ahead by more than 20, or by at least 4 and four times as high.
+
+    This is the rule of TiC-LM's released code. Against a score of zero or less, any lead of at least 4 is enough.
+    """
     ahead = accepted - other
     return ahead > 20 or (ahead >= 4 and (other <= 0 or accepted >= 4 * other))
 

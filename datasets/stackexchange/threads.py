@@ -1,7 +1,7 @@
-"""Threads: questions with all their answers, out of tables that know neither of the other; a bucket at a time.
+"""Threads: questions with all their answers, joined from separate tables one bucket at a time.
 
-Rows meet by post, then posts by question, then examples by month. Each stage leaves its records in buckets on the
-store, and with them what it counted.
+Rows are grouped by post, then posts by question, then examples by month. Each of these three stages leaves its records
+in buckets on the store, together with its counts.
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ COUNTED = ("questions by site", "questions by month", "questions by characters",
 
 
 def step_of(table: Table) -> str:
+    """Return the name of the step that reads a table."""
     return f"rows of {table}.xml"
 
 
 def writer(piece: Piece) -> str:
+    """Return the name of the writer that stages a piece."""
     return f"{hash64(piece.model_dump_json()):016x}"
 
 
 def read(staged: Buckets, piece: Piece) -> None:
-    """Stage the rows of a piece by post. `about`: the tables that are in it, a Step for each, and the month of the
-    latest post."""
+    """Stage the rows of a piece by post.
+
+    `about` holds the tables in the piece, a Step for each, and the month of the latest post.
+    """
     name = writer(piece)
     if staged.is_written(name):
         return
@@ -45,13 +49,13 @@ def read(staged: Buckets, piece: Piece) -> None:
     with staged.writing(name) as into:
         for table, row in rows(piece):
             count[table] += 1
-            found = row if isinstance(row, str) else record(table, row)
-            if isinstance(found, str):
-                dropped[table][found] += 1
+            outcome = row if isinstance(row, str) else record(table, row)
+            if isinstance(outcome, str):
+                dropped[table][outcome] += 1
                 continue
             if table == "Posts":
-                latest = max(latest, month_of(found[1]["date"]))
-            into.add(*found)
+                latest = max(latest, month_of(outcome[1]["date"]))
+            into.add(*outcome)
         into.about = {
             "tables": [table for table in TABLES if count[table]],
             "steps": [_step(step_of(table), count[table], dropped[table]) for table in TABLES],
@@ -60,7 +64,7 @@ def read(staged: Buckets, piece: Piece) -> None:
 
 
 def join(staged: Buckets, threads: Buckets, writers: Sequence[str], number: int) -> None:
-    """Join a bucket of rows to posts, and put these by question. `about`: a Step of rows that found no post."""
+    """Join a bucket of rows to posts, and stage the posts by question. `about` holds Steps for rows without a post."""
     if threads.is_written(f"{number:05d}"):
         return
     left: Counter[str] = Counter()
@@ -74,36 +78,40 @@ def join(staged: Buckets, threads: Buckets, writers: Sequence[str], number: int)
 
 
 def ask(
-    threads: Buckets, months: Buckets, writers: Sequence[str], asking: QuestionRules, site: str, number: int
+    threads: Buckets, months: Buckets, writers: Sequence[str], rules: QuestionRules, site: str, number: int
 ) -> None:
-    """Make a bucket of posts examples, and put these by month. `about`: Steps of answers and questions, how many
-    examples a month has, and what was counted of the questions by the month they were asked in."""
+    """Turn a bucket of posts into examples, and stage them by month.
+
+    `about` holds Steps for answers and questions, the number of examples per month, and statistics of all questions by
+    the month in which they were posted.
+    """
     if months.is_written(f"{number:05d}"):
         return
-    found: dict[str, list[Post]] = {}
+    by_question: dict[str, list[Post]] = {}
     for key, value in threads.read(number, writers):
-        found.setdefault(key, []).append(Post(**value))
+        by_question.setdefault(key, []).append(Post(**value))
     dropped: Counter[str] = Counter()
     lost = questions = 0
     examples: Counter[str] = Counter()
     counted: dict[int, dict[str, Counter[str]]] = {}
     with months.writing(f"{number:05d}") as into:
-        for key in sorted(found, key=int):
-            question = next((post for post in found[key] if post.id == key and post.characters is not None), None)
-            answers = [post for post in found[key] if post is not question]
+        for key in sorted(by_question, key=int):
+            posts = by_question[key]
+            question = next((post for post in posts if post.id == key and post.characters is not None), None)
+            answers = [post for post in posts if post is not question]
             if question is None:
                 lost += len(answers)
                 continue
             questions += 1
             _count(counted.setdefault(question.month, {}), question, len(answers), site)
-            outcome = asking.example(question, answers, site)
+            outcome = rules.example(question, answers, site)
             if isinstance(outcome, str):
                 dropped[outcome] += 1
                 continue
             month, example = outcome
             examples[str(month)] += 1
             into.add(label(month), _fields(example))
-        answers_read = sum(map(len, found.values())) - questions
+        answers_read = sum(map(len, by_question.values())) - questions
         into.about = {
             "steps": [
                 _step("answers", answers_read, {"question is not there": lost}),
@@ -115,6 +123,7 @@ def ask(
 
 
 def example_of(value: Mapping[str, Any]) -> Example:
+    """Return the example of a staged record."""
     return Example(**{**value, "choices": tuple(value["choices"])})
 
 
@@ -128,21 +137,21 @@ def _step(name: str, read: int, dropped: Mapping[str, int]) -> dict[str, Any]:
 
 
 def no_questions() -> dict[str, Counter[str]]:
-    """What is counted of questions, by name and class, before there are any (TiC-LM, Figures 11 to 14)."""
+    """Return the statistics of questions by name and class, with all counts at zero (TiC-LM, Figures 11 to 14)."""
     classes = ((), (), (_class(n, CHARACTERS) for n in CHARACTERS), (_class(n, ANSWERS) for n in ANSWERS))
-    return {name: Counter(dict.fromkeys(of, 0)) for name, of in zip(COUNTED, classes)}
+    return {name: Counter(dict.fromkeys(names, 0)) for name, names in zip(COUNTED, classes)}
 
 
 def _count(into: dict[str, Counter[str]], question: Post, answers: int, site: str) -> None:
     classes = (site, label(question.month), _class(question.characters or 0, CHARACTERS), _class(answers, ANSWERS))
-    for name, of in zip(COUNTED, classes):
-        into.setdefault(name, Counter())[of] += 1
+    for name, class_ in zip(COUNTED, classes):
+        into.setdefault(name, Counter())[class_] += 1
 
 
 def _class(count: int, bounds: Sequence[int]) -> str:
-    """`0–249`, `250–499`, …, `8000 or more`; bounds begin with 0."""
-    place = bisect_right(bounds, count)
-    lower = bounds[place - 1]
-    if place == len(bounds):
+    """Return the class of a count: `0–249`, `250–499`, …, `8000 or more`. The bounds begin with 0."""
+    index = bisect_right(bounds, count)
+    lower = bounds[index - 1]
+    if index == len(bounds):
         return f"{lower} or more"
-    return str(lower) if bounds[place] - lower == 1 else f"{lower}–{bounds[place] - 1}"
+    return str(lower) if bounds[index] - lower == 1 else f"{lower}–{bounds[index] - 1}"
