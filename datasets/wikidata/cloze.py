@@ -1,8 +1,8 @@
-"""Cloze: the triplets of two dumps of Wikidata meet the sentences of two snapshots of a wiki, and become questions.
+"""Cloze questions from the triplets of two dumps of Wikidata and the sentences of two snapshots of a wiki.
 
-Triplets go into buckets by the title of their subject's article, as the articles' changed and unchanged texts do; so
-each bucket is asked by a task of its own. Questions wait in files, in a random order that follows from the seed, until
-it is known which of them are chosen.
+Triplets are staged in buckets by the title of their subject's article, as the changed and unchanged texts of articles
+are, so each bucket is a task of its own. Questions are staged in a random order that follows from the seed, until it is
+known which of them are chosen.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ TWICE = "question asked twice"
 CAPPED = "over the share of its subject, relation or object"
 SURPLUS = "not sampled"
 Work = tuple[str, Sequence[int]]
-"""Name of the writer, and the buckets it reads."""
+"""The name of a task's writer, and the buckets that the task reads."""
 Value = Mapping[str, Any]
 Ranked = tuple[int, dict[str, Any]]
-"""A question, and its place in the random order."""
+"""A question's rank in the random order, and the question."""
 
 
 def compare(older: Statements, newer: Statements, into: Buckets, rules: TripletRules, seed: int, work: Work) -> str:
-    """Algorithm 3 for the subjects of some buckets; what counts goes to `into`, by title. Subjects that a broken older
-    dump lacks are not compared: they need not be new."""
+    """Run Algorithm 3 on the subjects of some buckets; return the writer's name.
+
+    The triplets that are found are staged in `into` by title. Subjects that a broken older dump lacks are not compared,
+    because they need not be new.
+    """
     name, numbers = work
     if into.is_written(name):
         return name
@@ -50,12 +53,12 @@ def compare(older: Statements, newer: Statements, into: Buckets, rules: TripletR
                 if before is None and older.broken:
                     dropped[LOST_BEFORE] += len(subject.triplets)
                     continue
-                found = compared(before, subject.triplets, rules, seed)
-                removed += found.removed
-                dropped += found.dropped
-                categories.update(category for _, category in found.found)
-                if found.found:
-                    writer.add(subject.title, _subject(subject.id, subject.label, subject.aliases, found.found))
+                result = compared(before, subject.triplets, rules, seed)
+                removed += result.removed
+                dropped += result.dropped
+                categories.update(category for _, category in result.found)
+                if result.found:
+                    writer.add(subject.title, _subject(subject.id, subject.label, subject.aliases, result.found))
         writer.about = {
             "step": Step(name="triplets", read=read, dropped=dict(sorted((+dropped).items()))).model_dump(),
             "categories": {**dict(sorted(categories.items())), "removed": removed},
@@ -64,16 +67,18 @@ def compare(older: Statements, newer: Statements, into: Buckets, rules: TripletR
 
 
 def _subject(
-    subject: str, label: str | None, aliases: Sequence[str], found: Sequence[tuple[Any, str]]
+    subject: str, label: str | None, aliases: Sequence[str], triplets: Sequence[tuple[Any, str]]
 ) -> dict[str, Any]:
-    triplets = [[t.relation, t.object, t.text, t.aliases, category] for t, category in found]
-    return {"subject": subject, "label": label, "aliases": aliases, "triplets": triplets}
+    rows = [[t.relation, t.object, t.text, t.aliases, category] for t, category in triplets]
+    return {"subject": subject, "label": label, "aliases": aliases, "triplets": rows}
 
 
 @dataclass(frozen=True)
 class ClozeRules:
-    """How questions are made for one period: `salt` is behind their order, and at most `most` of a subset are kept
-    (None: all are)."""
+    """How the questions of one period are made.
+
+    `salt` determines their random order, and at most `most` questions of each subset are kept (None: all).
+    """
 
     triplets: Buckets
     writers: tuple[str, ...]
@@ -83,31 +88,31 @@ class ClozeRules:
     most: int | None
 
 
-def ask(asking: ClozeRules, into: Buckets, work: Work) -> str:
-    """The questions of some buckets of titles, subset by subset in their random order."""
+def ask(rules: ClozeRules, into: Buckets, work: Work) -> str:
+    """Stage the questions of some buckets of titles, by subset in random order; return the writer's name."""
     name, numbers = work
     if into.is_written(name):
         return name
     read = 0
     dropped: Counter[str] = Counter()
-    made: dict[str, list[Ranked]] = {CHANGED: [], UNCHANGED: []}
-    counts = dict.fromkeys(made, 0)
+    kept: dict[str, list[Ranked]] = {CHANGED: [], UNCHANGED: []}
+    counts = dict.fromkeys(kept, 0)
     for number in numbers:
         subjects: dict[str, list[dict[str, Any]]] = {}
-        for title, value in asking.triplets.read(number, asking.writers):
+        for title, value in rules.triplets.read(number, rules.writers):
             subjects.setdefault(title, []).append(value)
             read += len(value["triplets"])
-        for title, texts in asking.articles.buckets.read(number, asking.articles.writers):
+        for title, texts in rules.articles.buckets.read(number, rules.articles.writers):
             for value in subjects.pop(title, []):
-                for subset, question in _questions(title, value, texts, asking.blanks, dropped):
-                    rank = hash64(f"{asking.salt}\0{subset}\0{question['id']}")
+                for subset, question in _questions(title, value, texts, rules.blanks, dropped):
+                    rank = hash64(f"{rules.salt}\0{subset}\0{question['id']}")
                     counts[subset] += 1
-                    _keep(made[subset], (rank, question), asking.most)
-        dropped[NO_ARTICLE] += sum(len(value["triplets"]) for several in subjects.values() for value in several)
+                    _keep(kept[subset], (rank, question), rules.most)
+        dropped[NO_ARTICLE] += sum(len(value["triplets"]) for values in subjects.values() for value in values)
     with into.writing(name) as writer:
         tickets: dict[str, list[Any]] = {}
-        for subset, several in made.items():
-            for rank, question in sorted(several, key=_order)[: asking.most]:
+        for subset, questions in kept.items():
+            for rank, question in sorted(questions, key=_order)[: rules.most]:
                 writer.add(subset, {"rank": rank, **question})
                 tickets.setdefault(subset, []).append([rank, question["id"]])
         step = Step(name="sentences", read=read, dropped={k: n for k, n in sorted(dropped.items()) if n})
@@ -115,22 +120,22 @@ def ask(asking: ClozeRules, into: Buckets, work: Work) -> str:
     return name
 
 
-def _keep(several: list[Ranked], one: Ranked, most: int | None) -> None:
-    """Add one to those kept; of more than twice `most`, the first `most` in their order stay."""
-    several.append(one)
-    if most is not None and len(several) > 2 * most:
-        several.sort(key=_order)
-        del several[most:]
+def _keep(questions: list[Ranked], question: Ranked, most: int | None) -> None:
+    """Append a question; once there are more than twice `most`, keep the first `most` in order."""
+    questions.append(question)
+    if most is not None and len(questions) > 2 * most:
+        questions.sort(key=_order)
+        del questions[most:]
 
 
-def _order(one: Ranked) -> tuple[int, str]:
-    return one[0], one[1]["id"]
+def _order(question: Ranked) -> tuple[int, str]:
+    return question[0], question[1]["id"]
 
 
 def _questions(
     title: str, value: Value, texts: Value, blanks: Blanks, dropped: Counter[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(subset, question) for the triplets of one subject that have a sentence; the others are counted in `dropped`."""
+    """Yield (subset, question) for each triplet of a subject that has a sentence; `dropped` counts the others."""
     subject = names(value["label"], title, value["aliases"] if blanks.subject_aliases else ())
     sentences = {CHANGED: _sentences(texts["text_changed"]), UNCHANGED: _sentences(texts["text_unchanged"])}
     asked: set[tuple[str, str]] = set()
@@ -161,7 +166,7 @@ def _sentences(texts: Sequence[str]) -> list[str]:
 
 @dataclass
 class Chosen:
-    """The questions of a period by subset, and those that are left out, by reason."""
+    """The questions of a period by subset; `read` counts all, `dropped` those left out by reason."""
 
     examples: dict[str, list[Example]] = field(default_factory=dict)
     read: int = 0
@@ -169,24 +174,24 @@ class Chosen:
 
 
 def choose(questions: Buckets, writers: Sequence[str], caps: Caps, most: int | None, properties: Value) -> Chosen:
-    """Of each subset the first `most` questions in their order that the caps let stay."""
+    """Choose of each subset the first `most` questions, in their random order, among those that the caps allow."""
     out = Chosen()
-    about = [questions.about(writer) for writer in writers]
+    infos = [questions.about(writer) for writer in writers]
     for subset in (CHANGED, UNCHANGED):
-        tickets = sorted(tuple(ticket) for one in about for ticket in one["tickets"].get(subset, []))
-        made = sum(one["made"][subset] for one in about)
-        stay = _uncapped(tickets, caps)
-        kept = set(stay[:most])
+        tickets = sorted(tuple(ticket) for info in infos for ticket in info["tickets"].get(subset, []))
+        made = sum(info["made"][subset] for info in infos)
+        allowed = _uncapped(tickets, caps)
+        kept = set(allowed[:most])
         out.read += made
-        out.dropped[CAPPED] += len(tickets) - len(stay)
-        out.dropped[SURPLUS] += made - (len(tickets) - len(stay)) - len(kept)
-        found = [
+        out.dropped[CAPPED] += len(tickets) - len(allowed)
+        out.dropped[SURPLUS] += made - (len(tickets) - len(allowed)) - len(kept)
+        ranked = [
             (value["rank"], _example(value, properties))
             for writer in writers
             for key, value in questions.read(0, [writer])
             if key == subset and (value["rank"], value["id"]) in kept
         ]
-        out.examples[subset] = [example for _, example in sorted(found, key=lambda pair: (pair[0], pair[1].id))]
+        out.examples[subset] = [example for _, example in sorted(ranked, key=lambda pair: (pair[0], pair[1].id))]
     out.dropped += Counter()
     return out
 
@@ -194,8 +199,8 @@ def choose(questions: Buckets, writers: Sequence[str], caps: Caps, most: int | N
 def _uncapped(tickets: Sequence[tuple[int, str]], caps: Caps) -> list[tuple[int, str]]:
     if caps == Caps():
         return list(tickets)
-    said: list[Any] = [ticket[1].split(" ", 2) for ticket in tickets]
-    return [tickets[position] for position in capped(map(tuple, said), caps)]
+    triplets: list[Any] = [ticket[1].split(" ", 2) for ticket in tickets]
+    return [tickets[position] for position in capped(map(tuple, triplets), caps)]
 
 
 def _example(value: Value, properties: Value) -> Example:

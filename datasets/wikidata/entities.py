@@ -1,7 +1,7 @@
-"""Wikidata: the entities of its dumps, and what they state of one another.
+"""Reader of Wikidata's dumps: entities and their statements.
 
-A dump is JSON: `[`, an entity a line with a comma behind it, `]`; or XML, an entity a page. What is read here is as old
-as 2013: empty mappings that PHP wrote as `[]`, items known by their number alone, years of eleven digits.
+A dump is JSON (`[`, one entity per line followed by a comma, `]`) or XML with one page per entity. Dumps since 2013 can
+be read, with their oddities: empty mappings that PHP wrote as `[]`, items given only by number, years of eleven digits.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import Settings
 
 LINE_BYTES = 64 << 20
-"""Longer lines are no entities: the largest is a tenth of that."""
+"""Longest line in bytes; the largest entity has a tenth of it."""
 YEAR = 9
-"""The precision of a time that is known to the year; 10 and 11 are month and day."""
+"""The precision of a time that is known to the year; 10 is a month, 11 a day."""
 UNREADABLE = "broken JSON line"
 NO_ENTITY = "not an entity"
 ValueKind = Literal["item", "string", "monolingualtext", "quantity", "time"]
@@ -41,9 +41,12 @@ _ITEM, _PROPERTY = re.compile(r"Q[0-9]+"), re.compile(r"P[0-9]+")
 
 
 class EntityFields(Settings):
-    """What of an entity is read: labels and aliases in one `language` (where it has none, those for `mul`, all
-    languages), the title of its article on the wiki `site`, and statements with these kinds of `values`. Strings are
-    texts, not the identifiers, addresses and files that are stored as such; of a time its year stays."""
+    """The parts of an entity that are read.
+
+    These are labels and aliases in `language` (else those for `mul`, all languages), the title of its article on the
+    wiki `site`, and statements with these kinds of `values`. `string` means texts, not identifiers, addresses and
+    files, which are stored as strings too. Of a time only the year is kept.
+    """
 
     language: str = "en"
     site: str = "enwiki"
@@ -52,9 +55,9 @@ class EntityFields(Settings):
 
 @dataclass(frozen=True, slots=True)
 class StatementValue:
-    """What a statement says: another item, whose label stands with its own entity, or a literal in words.
+    """The value of a statement: another item (`text` is None, as the label stands with that item) or a literal.
 
-    `key` is the id of an item, and kind and text of a literal.
+    `key` is the id of the item, or kind and text of the literal.
     """
 
     key: str
@@ -64,8 +67,11 @@ class StatementValue:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An item with a label. `statements` are (property, value), `read` counts all that it has, and `dropped` those
-    that are left out; neither is filled without a `title`, as nobody asks for them then."""
+    """An item with a label.
+
+    `statements` are (property, value), `read` is the number of all its statements, and `dropped` counts those left out
+    by reason. All three stay empty without a `title`, because they are not used then.
+    """
 
     id: str
     label: str
@@ -84,21 +90,21 @@ class Property:
     label: str
 
 
-def entities(path: str, reading: EntityFields) -> Iterator[Entity | Property | str]:
-    """Every entity of a dump, plain or packed; instead of one that cannot serve, the reason.
+def entities(path: str, fields: EntityFields) -> Iterator[Entity | Property | str]:
+    """Yield every entity of a dump, plain or packed, with the reason in place of an entity that cannot be used.
 
-    A file that breaks off, also behind a whole line, ends with the reason `broken file`. InputError for one that cannot
-    be read or that holds no entity at all; Unreachable where a network fails.
+    A file that is cut off, even after a whole line, ends with the reason `broken file`. Raises InputError if the file
+    cannot be read or holds no entity, Unreachable if the network fails.
     """
     known = lines = 0
     damage = ""
     try:
         for _, stream in unpacked(path):
             for line in texts(stream) if _is_xml(stream) else _lines(stream):
-                found = line if isinstance(line, str) else entity(line, reading)
+                outcome = line if isinstance(line, str) else entity(line, fields)
                 lines += 1
-                known += found not in (UNREADABLE, NO_ENTITY, BROKEN)
-                yield found
+                known += outcome not in (UNREADABLE, NO_ENTITY, BROKEN)
+                yield outcome
     except Damaged as error:
         damage = str(error)
         yield BROKEN
@@ -107,8 +113,8 @@ def entities(path: str, reading: EntityFields) -> Iterator[Entity | Property | s
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     if not known:
-        none = f"none of its {lines:,} lines or pages holds an entity" if lines else "it is empty"
-        raise InputError(damage or f"{path} is no dump of Wikidata: {none}")
+        reason = f"none of its {lines:,} lines or pages holds an entity" if lines else "it is empty"
+        raise InputError(damage or f"{path} is no dump of Wikidata: {reason}")
 
 
 def _is_xml(stream: Any) -> bool:
@@ -116,8 +122,10 @@ def _is_xml(stream: Any) -> bool:
 
 
 def _lines(stream: Any) -> Iterator[bytes | str]:
-    """The lines that should hold entities; the reason where one is too long to be one, and `broken file` at last where
-    a list has no end."""
+    """Yield the lines that should hold entities.
+
+    A line that is too long is replaced by the reason, and `broken file` follows at the end if the list is not closed.
+    """
     first, listed, ended = True, False, False
     while line := stream.readline(LINE_BYTES):
         if len(line) == LINE_BYTES and not line.endswith(b"\n"):
@@ -134,8 +142,8 @@ def _lines(stream: Any) -> Iterator[bytes | str]:
         yield BROKEN
 
 
-def entity(line: bytes, reading: EntityFields) -> Entity | Property | str:
-    """The entity on a line of a dump, or why it is of no use."""
+def entity(line: bytes, fields: EntityFields) -> Entity | Property | str:
+    """Return the entity on a line of a dump, or the reason why it cannot be used."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError):
@@ -148,10 +156,10 @@ def entity(line: bytes, reading: EntityFields) -> Entity | Property | str:
     if not isinstance(raw.get("id"), str):
         return NO_ENTITY
     name = raw["id"].upper()
-    label = _in_language(raw.get("labels"), reading)
+    label = _in_language(raw.get("labels"), fields)
     match raw.get("type"):
         case "item" if _ITEM.fullmatch(name):
-            return "without label" if label is None else _item(name, label, raw, reading)
+            return "without label" if label is None else _item(name, label, raw, fields)
         case "property" if _PROPERTY.fullmatch(name):
             return "property without label" if label is None else Property(name, label)
         case str(other) if other in ("lexeme", "mediainfo", "entity-schema"):
@@ -159,20 +167,20 @@ def entity(line: bytes, reading: EntityFields) -> Entity | Property | str:
     return NO_ENTITY
 
 
-def _item(name: str, label: str, raw: Mapping[str, Any], reading: EntityFields) -> Entity:
-    aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), reading) if alias != label))
-    link = _mapping(raw.get("sitelinks")).get(reading.site)
+def _item(name: str, label: str, raw: Mapping[str, Any], fields: EntityFields) -> Entity:
+    aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), fields) if alias != label))
+    link = _mapping(raw.get("sitelinks")).get(fields.site)
     title = _words(_mapping(link).get("title"))
     if title is None:
         return Entity(name, label, aliases)
     statements: list[tuple[str, StatementValue]] = []
     dropped: Counter[str] = Counter()
     read = 0
-    for property_, several in _mapping(raw.get("claims")).items():
-        for statement in several if isinstance(several, list) else [several]:
+    for property_, claims in _mapping(raw.get("claims")).items():
+        for statement in claims if isinstance(claims, list) else [claims]:
             read += 1
             known = _PROPERTY.fullmatch(property_) is not None
-            value = _said(_mapping(statement), reading) if known else "unreadable property"
+            value = _value_of(_mapping(statement), fields) if known else "unreadable property"
             if isinstance(value, str):
                 dropped[value] += 1
             else:
@@ -181,13 +189,13 @@ def _item(name: str, label: str, raw: Mapping[str, Any], reading: EntityFields) 
 
 
 def canonical(title: str) -> str:
-    """A title as MediaWiki has it: spaces instead of underscores, and a capital to begin with."""
+    """Return a title as MediaWiki writes it: with spaces for underscores, and a capital first letter."""
     words = " ".join(title.replace("_", " ").split())
     return words[:1].upper() + words[1:]
 
 
-def _said(statement: Mapping[str, Any], reading: EntityFields) -> StatementValue | str:
-    """What a statement says, or why that does not count."""
+def _value_of(statement: Mapping[str, Any], fields: EntityFields) -> StatementValue | str:
+    """Return the value of a statement, or the reason why it is left out."""
     if statement.get("rank") == "deprecated":
         return "deprecated"
     snak = _mapping(statement.get("mainsnak"))
@@ -198,21 +206,21 @@ def _said(statement: Mapping[str, Any], reading: EntityFields) -> StatementValue
             return "no value"
     data = _mapping(snak.get("datavalue"))
     kind = _WRITTEN_AS.get(str(data.get("type")))
-    if kind is None or kind not in reading.values:
+    if kind is None or kind not in fields.values:
         return "another kind of value"
     if kind == "string" and snak.get("datatype", "string") != "string":
         return "another kind of value"  # an identifier, an address, a file
-    return _value(kind, data.get("value"), reading)
+    return _value(kind, data.get("value"), fields)
 
 
-def _value(kind: ValueKind, value: object, reading: EntityFields) -> StatementValue | str:
+def _value(kind: ValueKind, value: object, fields: EntityFields) -> StatementValue | str:
     match kind:
         case "item":
             return _item_value(_mapping(value))
         case "string":
             text = _words(value)
         case "monolingualtext":
-            if _mapping(value).get("language") != reading.language:
+            if _mapping(value).get("language") != fields.language:
                 return "another language"
             text = _words(_mapping(value).get("text"))
         case "quantity":
@@ -233,7 +241,7 @@ def _item_value(value: Mapping[str, Any]) -> StatementValue | str:
 
 
 def _quantity(amount: object) -> StatementValue | str:
-    """A number with a comma at every thousand, as an article would write it; plain as an alias."""
+    """Return a number with a comma at every thousand, as articles write it, and without commas as an alias."""
     try:
         number = Decimal(str(amount))
     except InvalidOperation:
@@ -245,7 +253,7 @@ def _quantity(amount: object) -> StatementValue | str:
 
 
 def _year(value: Mapping[str, Any]) -> StatementValue | str:
-    """The year of `+1952-03-11T00:00:00Z`, or of `-00000000044-03-15T00:00:00Z`."""
+    """Return the year of a time such as `+1952-03-11T00:00:00Z` or `-00000000044-03-15T00:00:00Z`."""
     moment, precision = value.get("time"), value.get("precision", YEAR)
     if not isinstance(moment, str) or not isinstance(precision, int):
         return "unreadable value"
@@ -258,16 +266,17 @@ def _year(value: Mapping[str, Any]) -> StatementValue | str:
     return StatementValue(f"time {text}", text)
 
 
-def _in_language(labels: object, reading: EntityFields) -> str | None:
-    held = _mapping(labels)
-    return _words(_mapping(held.get(reading.language)).get("value")) or _words(_mapping(held.get("mul")).get("value"))
+def _in_language(labels: object, fields: EntityFields) -> str | None:
+    by_language = _mapping(labels)
+    candidates = (_mapping(by_language.get(language)).get("value") for language in (fields.language, "mul"))
+    return next((words for words in map(_words, candidates) if words is not None), None)
 
 
-def _aliases(aliases: object, reading: EntityFields) -> Iterator[str]:
-    held = _mapping(aliases)
-    for language in (reading.language, "mul"):
-        several = held.get(language)
-        for alias in several if isinstance(several, list) else []:
+def _aliases(aliases: object, fields: EntityFields) -> Iterator[str]:
+    by_language = _mapping(aliases)
+    for language in (fields.language, "mul"):
+        entries = by_language.get(language)
+        for alias in entries if isinstance(entries, list) else []:
             if (words := _words(_mapping(alias).get("value"))) is not None:
                 yield words
 
@@ -277,7 +286,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _words(value: object) -> str | None:
-    """A text with single spaces; None for anything else, for nothing but spaces, and for half of a surrogate pair."""
+    """Return a text with single spaces; None for other types, blank texts, and texts with half a surrogate pair."""
     if not isinstance(value, str):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Statements: dumps of Wikidata staged by subject, the labels of the objects joined to them.
+"""Statements of Wikidata: dumps staged by subject, with the labels of the objects joined to them.
 
-    <folder>/objects    by object: what it is called, and the statements that ask for it
-    <folder>/subjects   by subject: what it is called, its article, and its statements with their objects' labels
+    <folder>/objects    by object: its label and aliases, and the statements that need them
+    <folder>/subjects   by subject: its label, aliases and article, and its statements with the labels of their objects
 
-A dump is read once. Whoever has no article on the wiki is no subject, so that an entity appears with its article.
+A dump is read once. An entity without an article on the wiki is no subject, so an entity appears with its article.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from ticlm.platform.core.settings import Settings
 
 SUFFIXES = tuple(f"{kind}{packing}" for kind in (".json", ".xml") for packing in ("", ".gz", ".bz2", ".zst", ".7z"))
 GROUP = "wikidata "
-"""How the groups of its inputs begin."""
+"""Prefix of the `group` of Wikidata's inputs."""
 BUCKET_BYTES = 64 << 20
-"""Bytes of a packed dump for each bucket: some gigabytes of JSON, of which a tenth is kept."""
+"""Bytes of a packed dump per bucket: some gigabytes of JSON, of which a tenth is kept."""
 GROUPS = 32
-"""Tasks that join: each writes into all buckets, so there are not as many as buckets."""
+"""Number of join tasks. Each writes into all buckets, so there are fewer tasks than buckets."""
 
 
 def _by_date(value: object) -> object:
-    """`{20170301: PATH}` as a list of dumps."""
+    """Turn `{20170301: PATH}` into a list of dumps."""
     if not isinstance(value, Mapping):
         return value
     return [{"date": date, "paths": [paths] if isinstance(paths, str) else paths} for date, paths in value.items()]
 
 
-def _some(dumps: tuple[Any, ...]) -> tuple[Any, ...]:
+def _not_empty(dumps: tuple[Any, ...]) -> tuple[Any, ...]:
     if not dumps:
         raise ValueError("give dumps of Wikidata, each by its day: {20170301: wikidata-20170301-all.json.bz2}")
     return dumps
 
 
 class WikidataDump(Settings):
-    """The files of one dump; `date` is its day, YYYYMMDD."""
+    """The files of one dump; `date` is its day, as YYYYMMDD."""
 
     date: Label = Field(pattern=r"^\d{8}$")
     paths: tuple[str, ...] = Field(min_length=1)
@@ -71,15 +71,18 @@ class WikidataDump(Settings):
 
     @property
     def group(self) -> str:
-        """Of its inputs."""
+        """The `group` of its inputs."""
         return f"{GROUP}{self.date}"
 
 
 class Wikidata(EntityFields):
-    """Dumps of Wikidata by their date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`. Labels of properties stand
-    in the dumps; `property_labels`, a JSON file of `{"P6": "head of government"}`, is for those that lack them."""
+    """Dumps of Wikidata by date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`.
 
-    dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_some)]
+    The labels of properties are read from the dumps. For dumps without them, `property_labels` names a JSON file such
+    as `{"P6": "head of government"}`.
+    """
+
+    dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_not_empty)]
     property_labels: str | None = None
 
     @model_validator(mode="after")
@@ -90,39 +93,39 @@ class Wikidata(EntityFields):
         return self
 
     def inputs(self) -> list[Input]:
-        """Every file, with its dump as `group`; InputError for a path without any."""
-        found = [
+        """Return every file, with its dump as `group`. Raises InputError for a path without files."""
+        entries = [
             entry for dump in self.dumps for entry in _inputs(f"dumps.{dump.date}", dump.paths, SUFFIXES, dump.group)
         ]
         if self.property_labels is not None:
-            found += _inputs("property_labels", (self.property_labels,), (".json",), f"{GROUP}properties")
-        return found
+            entries += _inputs("property_labels", (self.property_labels,), (".json",), f"{GROUP}properties")
+        return entries
 
     def known_properties(self) -> dict[str, str]:
-        """What `property_labels` says."""
+        """Return the labels in the file `property_labels`, by property. Raises InputError if it cannot be read."""
         if self.property_labels is None:
             return {}
         where = f"wikidata.property_labels: {self.property_labels}"
         try:
             with opened(self.property_labels) as file:
-                held = json.loads(file.read())
+                labels = json.loads(file.read())
         except Unreachable:
             raise
         except (OSError, ValueError) as error:
             raise InputError(f"{where} cannot be read: {error}") from None
-        if not isinstance(held, dict) or not all(isinstance(label, str) for label in held.values()):
+        if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
             raise InputError(f"{where} is not a JSON mapping from properties to their labels")
-        return held
+        return labels
 
 
 def _inputs(where: str, paths: Sequence[str], suffixes: tuple[str, ...], group: str) -> list[Input]:
-    found = listing.files(paths, suffixes, f"examples.wikidata.{where}")
-    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in found]
+    files = listing.files(paths, suffixes, f"examples.wikidata.{where}")
+    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in files]
 
 
 @dataclass
 class Subject:
-    """An item with an article, and what is stated of it; `label` is None where the dump does not have it."""
+    """An item with an article, and its statements; `label` is None if the dump has no label for it."""
 
     id: str
     label: str | None = None
@@ -133,7 +136,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Statements:
-    """A dump that is staged."""
+    """A staged dump: its subjects with their statements, and the labels of its properties."""
 
     subjects: Buckets
     writers: tuple[str, ...]
@@ -141,12 +144,12 @@ class Statements:
     steps: tuple[Step, ...]
     inputs: tuple[str, ...]
     info_path: str
-    """The file that says that all of it is staged."""
+    """The file whose presence says that the whole dump is staged."""
     broken: bool
-    """Whether a file or a line could not be read: subjects that are not found may have been there."""
+    """Whether a file or a line could not be read, so that a missing subject may have existed."""
 
     def forget(self) -> None:
-        """Remove what is staged; the dump would have to be read again."""
+        """Remove the staged data; using the dump again means reading it again."""
         store, folder = self.subjects.store, self.subjects.folder
         store.remove(self.info_path)
         for writer in self.writers:
@@ -154,57 +157,58 @@ class Statements:
             store.remove(f"{folder}/{writer}")
 
     def read(self, number: int) -> dict[str, Subject]:
-        """The subjects of a bucket by id."""
-        found: dict[str, Subject] = {}
+        """Return the subjects of a bucket by id."""
+        subjects: dict[str, Subject] = {}
         for key, value in self.subjects.read(number, self.writers):
-            subject = found.setdefault(key, Subject(key))
+            subject = subjects.setdefault(key, Subject(key))
             if "title" in value:
                 subject.label, subject.title = value["label"], value["title"]
                 subject.aliases = tuple(value["aliases"])
             else:
                 aliases = tuple(value["aliases"])
                 subject.triplets.append(Triplet(key, value["relation"], value["object"], value["text"], aliases))
-        return found
+        return subjects
 
 
 def staged(context: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statements:
-    """The statements of a dump, read and joined as far as that has not been done."""
-    sizes = [sum(entry.size for entry in context.inputs if entry.group == one.group) for one in wikidata.dumps]
+    """Return the statements of a dump; read and join it first, as far as that is not done yet."""
+    sizes = [sum(entry.size for entry in context.inputs if entry.group == each.group) for each in wikidata.dumps]
     count = buckets_for(sizes)
     objects, subjects = context.buckets(f"objects-{count}", count), context.buckets(f"subjects-{count}", count)
     entries = [entry for entry in context.inputs if entry.group == dump.group]
     read = [f"{dump.date}-{hash64(entry.model_dump_json()):016x}" for entry in entries]
     name = f"{dump.date}-{hash64(' '.join(read)):016x}"
     groups = [(f"{name}-{first:02d}", tuple(range(first, count, GROUPS))) for first in range(min(GROUPS, count))]
-    told = f"{subjects.folder}/{name}.json"
-    if not context.store.exists(told):
-        reading = EntityFields(language=wikidata.language, site=wikidata.site, values=wikidata.values)
+    info_path = f"{subjects.folder}/{name}.json"
+    if not context.store.exists(info_path):
+        fields = EntityFields(language=wikidata.language, site=wikidata.site, values=wikidata.values)
         work = list(zip(read, entries))
-        list(context.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, reading), work))
+        list(context.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, fields), work))
         list(context.each(f"Wikidata of {dump.date}: joins", partial(_join, objects, subjects, read), groups))
-        context.store.write(told, json.dumps([objects.about(writer) for writer in read]).encode())
-    for writer in read:  # joined, and not needed any more
+        context.store.write(info_path, json.dumps([objects.about(writer) for writer in read]).encode())
+    for writer in read:  # these are joined and no longer needed
         context.store.remove(f"{objects.folder}/{writer}.json")
         context.store.remove(f"{objects.folder}/{writer}")
-    about: list[dict[str, Any]] = json.loads(context.store.read(told))
-    steps = Step.sum([[Step.model_validate(step) for step in one["steps"]] for one in about])
+    infos: list[dict[str, Any]] = json.loads(context.store.read(info_path))
+    steps = Step.sum([[Step.model_validate(step) for step in info["steps"]] for info in infos])
+    labels = {property_: label for info in infos for property_, label in info["properties"].items()}
     return Statements(
         subjects=subjects,
         writers=(*read, *(writer for writer, _ in groups)),
-        properties=wikidata.known_properties() | {p: label for one in about for p, label in one["properties"].items()},
+        properties=wikidata.known_properties() | labels,
         steps=steps,
         inputs=tuple(entry.path for entry in entries),
-        info_path=told,
+        info_path=info_path,
         broken=any(reason in step.dropped for step in steps for reason in (BROKEN, UNREADABLE)),
     )
 
 
 def buckets_for(sizes: Sequence[int]) -> int:
-    """A power of two, so that it stays while a series of dumps grows a little."""
+    """Return the number of buckets for the largest dump: a power of two, so that it rarely changes as dumps grow."""
     return min(512, max(8, 1 << (max(sizes, default=0) // BUCKET_BYTES).bit_length()))
 
 
-def _read(objects: Buckets, subjects: Buckets, reading: EntityFields, work: tuple[str, Input]) -> None:
+def _read(objects: Buckets, subjects: Buckets, fields: EntityFields, work: tuple[str, Input]) -> None:
     """Stage the entities of one file."""
     name, entry = work
     if objects.is_written(name):
@@ -214,19 +218,19 @@ def _read(objects: Buckets, subjects: Buckets, reading: EntityFields, work: tupl
     unused: Counter[str] = Counter()
     properties: dict[str, str] = {}
     with objects.writing(name) as labels, subjects.writing(name) as named:
-        for found in entities(entry.path, reading):
+        for outcome in entities(entry.path, fields):
             counted["entities"] += 1
-            if isinstance(found, str):
-                lost[found] += 1
-            elif isinstance(found, Property):
-                properties[found.id] = found.label
+            if isinstance(outcome, str):
+                lost[outcome] += 1
+            elif isinstance(outcome, Property):
+                properties[outcome.id] = outcome.label
                 lost["property"] += 1
             else:
                 counted["items"] += 1
-                counted["subjects"] += found.title is not None
-                counted["statements"] += found.read
-                unused.update(found.dropped or {})
-                _add(found, labels, named)
+                counted["subjects"] += outcome.title is not None
+                counted["statements"] += outcome.read
+                unused.update(outcome.dropped or {})
+                _add(outcome, labels, named)
         without = {"without article": counted["items"] - counted["subjects"]}
         steps = [
             Step(name="entities", read=counted["entities"], dropped=dict(sorted(lost.items()))),
@@ -249,7 +253,7 @@ def _add(entity: Entity, labels: BucketWriter, named: BucketWriter) -> None:
 
 
 def _join(objects: Buckets, subjects: Buckets, read: Sequence[str], work: tuple[str, Sequence[int]]) -> str:
-    """Give the statements of some buckets of objects the labels that stand there, and put them with their subjects."""
+    """Add the objects' labels to the statements in some buckets, and stage the statements with their subjects."""
     name, numbers = work
     if subjects.is_written(name):
         return name
@@ -269,8 +273,11 @@ def _statement(relation: str, object_: str, text: str | None, aliases: Sequence[
 
 
 def pairs(statements: Statements, older: Statements, number: int) -> Iterator[tuple[Subject, list[Triplet] | None]]:
-    """Every subject of a bucket, its triplets from the oldest property and item on, and what the older dump stated of
-    it; None where it lacks the subject, which says nothing if that dump is `broken`."""
+    """Yield every subject of a bucket, with its triplets in the older dump.
+
+    The subject's own triplets are sorted by property and item, lowest number first. The older triplets are None if that
+    dump lacks the subject, which proves nothing if that dump is `broken`.
+    """
     before = older.read(number)
     for key, subject in sorted(statements.read(number).items()):
         subject.triplets.sort(key=lambda t: (len(t.relation), t.relation, len(t.object), t.object))

@@ -1,4 +1,4 @@
-"""Triplets: what two dumps of Wikidata state of a subject, told apart into unchanged and new (TiC-LM, B.1.3)."""
+"""Triplets of a subject in two dumps of Wikidata, classified as unchanged or new (TiC-LM, B.1.3)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ REPEATED = "repeated triplet"
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """Subject, relation and object by their ids (a literal by its kind and text), and how the object is called: None
-    where the dump has no label for it."""
+    """Subject, relation and object by their ids (a literal by its kind and text), and the object's label.
+
+    `text` is the label or literal, None if the dump has no label for the object.
+    """
 
     subject: str
     relation: str
@@ -32,27 +34,31 @@ class Triplet:
     aliases: tuple[str, ...] = ()
 
     def rank(self, seed: int) -> int:
-        """Its place in a random order that follows from the seed."""
+        """Return the triplet's rank in a random order that follows from the seed."""
         return hash64(f"{seed}\0{self.subject}\0{self.relation}\0{self.object}")
 
 
 class TripletRules(Settings):
-    """The rules of Algorithm 3 that have a number or a variant.
+    """The parameters of Algorithm 3.
 
-    A triplet whose object differs from that of an old one in case alone counts as unchanged (the paper), or is
-    discarded (the code released with it).
+    `object_words` is the largest number of words of an object. With `case_only: unchanged`, a triplet whose object
+    differs from an old one only in case counts as unchanged (the paper); with `discard`, it is left out (the released
+    code).
     """
 
     object_words: int | None = Field(5, gt=0)
     new_entity: int | None = Field(10, gt=0)
-    """Most triplets of an entity that the old dump lacks."""
+    """Largest number of triplets of an entity that the old dump lacks."""
     case_only: Literal["unchanged", "discard"] = "unchanged"
 
 
 @dataclass
 class Compared:
-    """The triplets of the new dump that count, by category; those that do not, by reason; and how many of the old dump
-    are gone from the new one, which are in neither."""
+    """The result of comparing the triplets of a subject.
+
+    `found` are the triplets of the new dump with their categories, `dropped` counts those left out by reason, and
+    `removed` is the number of triplets of the old dump that the new one lacks, which are in neither.
+    """
 
     found: list[tuple[Triplet, Category]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -60,20 +66,20 @@ class Compared:
 
 
 def compared(old: Sequence[Triplet] | None, new: Sequence[Triplet], rules: TripletRules, seed: int) -> Compared:
-    """Algorithm 3 for the triplets of one subject; `old` is None where the old dump lacks it.
+    """Run Algorithm 3 on the triplets of one subject; `old` is None if the old dump lacks the subject.
 
-    An object is the same where its id is, however it is called now. A relation may have several objects: a triplet is
-    compared with all that the old dump has for its relation, so that one more of them is new and the others are
-    unchanged. Every triplet of `new` is found or dropped, once.
+    Objects are the same if their ids are, whatever their labels. A relation may have several objects: a triplet is
+    compared with all objects that the old dump has for its relation, so an additional object is new and the others are
+    unchanged. Each triplet of `new` is either found or dropped, once.
     """
     distinct = {_key(triplet): triplet for triplet in reversed(new)}
     out = Compared(removed=len({_key(triplet) for triplet in old or ()} - distinct.keys()))
     out.dropped[REPEATED] = len(new) - len(distinct)
-    told = [(triplet, _category(triplet, old, rules)) for triplet in reversed(distinct.values())]
-    unseen = sorted((triplet for triplet, category in told if category == "new entity"), key=lambda t: t.rank(seed))
+    classified = [(triplet, _category(triplet, old, rules)) for triplet in reversed(distinct.values())]
+    unseen = sorted((t for t, category in classified if category == "new entity"), key=lambda t: t.rank(seed))
     unsampled = set() if rules.new_entity is None else {_key(triplet) for triplet in unseen[rules.new_entity :]}
     seen: set[tuple[str, str]] = set()
-    for triplet, category in told:
+    for triplet, category in classified:
         if category is None:
             out.dropped[CASE] += 1
         elif _key(triplet) in unsampled:
@@ -92,16 +98,16 @@ def compared(old: Sequence[Triplet] | None, new: Sequence[Triplet], rules: Tripl
 
 
 def _category(triplet: Triplet, old: Sequence[Triplet] | None, rules: TripletRules) -> Category | None:
-    """None where the rules discard it."""
+    """Return the category of a triplet, or None if the rules discard it."""
     if old is None:
         return "new entity"
-    same = [before for before in old if before.relation == triplet.relation]
-    if any(before.object == triplet.object for before in same):
+    same_relation = [before for before in old if before.relation == triplet.relation]
+    if any(before.object == triplet.object for before in same_relation):
         return "unchanged"
-    if not same:
+    if not same_relation:
         return "new relation"
     text = None if triplet.text is None else triplet.text.casefold()
-    if text is not None and any(before.text is not None and before.text.casefold() == text for before in same):
+    if text is not None and any(b.text is not None and b.text.casefold() == text for b in same_relation):
         return "unchanged" if rules.case_only == "unchanged" else None
     return "new object"
 
@@ -111,36 +117,41 @@ def _key(triplet: Triplet) -> tuple[str, str]:
 
 
 class Caps(Settings):
-    """At most such a share of all triplets has the same subject, relation or object, though one of each always may
-    (TemporalWiki: 0.01, 0.05, 0.05; the code released with TiC-LM has no such rule)."""
+    """The largest shares of all triplets that may have the same subject, relation or object; one triplet always may.
+
+    (TemporalWiki has 0.01, 0.05 and 0.05; TiC-LM's released code has no such rule.)
+    """
 
     subject: float | None = Field(None, gt=0, le=1)
     relation: float | None = Field(None, gt=0, le=1)
     object: float | None = Field(None, gt=0, le=1)
 
 
-Said = tuple[str, str, str]
-"""Subject, relation and object."""
+TripletIds = tuple[str, str, str]
+"""The ids of subject, relation and object."""
 
 
-def capped(triplets: Iterable[Said], caps: Caps) -> list[int]:
-    """Positions of the triplets that stay, so that the caps hold for those; the earlier goes before the later.
+def capped(triplets: Iterable[TripletIds], caps: Caps) -> list[int]:
+    """Return the positions of the triplets that stay when the caps are applied; earlier triplets go before later ones.
 
-    Who leaves makes the whole smaller and with it every cap, so triplets leave in rounds until nobody has to.
+    Every triplet that is removed lowers the total and with it every cap, so removal is repeated until all caps hold.
     """
-    held = list(enumerate(triplets))
+    remaining = list(enumerate(triplets))
     shares = (caps.subject, caps.relation, caps.object)
     while True:
-        limits = [None if share is None else max(1, floor(share * len(held) + 1e-9)) for share in shares]
-        kept = list(_within(held, limits))
-        if len(kept) == len(held):
-            return [position for position, _ in held]
-        held = kept
+        limits = [None if share is None else max(1, floor(share * len(remaining) + 1e-9)) for share in shares]
+        kept = list(_within(remaining, limits))
+        if len(kept) == len(remaining):
+            return [position for position, _ in remaining]
+        remaining = kept
 
 
-def _within(held: Iterable[tuple[int, Said]], limits: Sequence[int | None]) -> Iterator[tuple[int, Said]]:
+def _within(
+    triplets: Iterable[tuple[int, TripletIds]], limits: Sequence[int | None]
+) -> Iterator[tuple[int, TripletIds]]:
+    """Yield the triplets, without those that exceed the limits for their subject, relation or object."""
     counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for position, triplet in held:
+    for position, triplet in triplets:
         if all(limit is None or count[part] < limit for limit, count, part in zip(limits, counts, triplet)):
             for count, part in zip(counts, triplet):
                 count[part] += 1

@@ -1,6 +1,6 @@
-"""Wikidata as pages of a wiki: the entities in its `pages-articles` dumps, and the JSON that these held before 2014.
+"""Reader of Wikidata's XML dumps (`pages-articles`): entities as pages of a wiki, and the JSON format of before 2014.
 
-The paper names these dumps (TiC-LM, B.1.1); they go back further than those of JSON.
+The paper uses these dumps (TiC-LM, B.1.1); they go back further than the JSON dumps.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from ticlm.datasets.io.unpack import Damaged
 from ticlm.datasets.wiki.mediawiki import pages
 
 NAMESPACES = (0, 120)
-"""Of items and of properties."""
+"""The namespaces of items and of properties."""
 RANKS = ("deprecated", "normal", "preferred")
 LETTERS = {"item": "Q", "property": "P"}
 
 
 def texts(stream: BinaryIO) -> Iterator[bytes | str]:
-    """The JSON of every entity in an XML dump, by the newest revision of its page; instead of one that has none, the
-    reason. A file that breaks off ends with the reason `broken file`."""
+    """Yield the JSON of every entity in an XML dump, from the newest revision of its page.
+
+    A page without an entity gives the reason instead, and a file that is cut off ends with the reason `broken file`.
+    """
     from mwxml import Dump
     from mwxml.element_iterator import ElementIterator
     from mwxml.errors import MalformedXML
@@ -47,28 +49,28 @@ def _newest(page: Any) -> str | None:
 
 
 def modern(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An entity as dumps write it today, whatever it was written as: until 2014 labels were plain texts, statements a
-    list, and the id stood in `entity`."""
+    """Return an entity in today's format. Until 2014, labels were plain texts, statements a list, and the id stood in
+    `entity`."""
     if "labels" in raw or "type" in raw:
         return raw
     kind, number = _identity(raw.get("entity", raw.get("id")))
     claims: dict[str, list[Any]] = {}
-    several = raw.get("claims")
-    for claim in several if isinstance(several, list) else []:
+    old_claims = raw.get("claims")
+    for claim in old_claims if isinstance(old_claims, list) else []:
         if isinstance(claim, dict) and isinstance(snak := claim.get("m"), list) and len(snak) > 1:
             claims.setdefault(f"P{snak[1]}", []).append({"rank": _rank(claim.get("rank")), "mainsnak": _snak(snak)})
     return {
         "type": kind,
         "id": number,
         "labels": {language: {"value": label} for language, label in _items(raw.get("label"))},
-        "aliases": {language: _aliases(several) for language, several in _items(raw.get("aliases"))},
+        "aliases": {language: _aliases(aliases) for language, aliases in _items(raw.get("aliases"))},
         "claims": claims,
         "sitelinks": {site: _link(link) for site, link in _items(raw.get("links"))},
     }
 
 
 def _identity(entity: object) -> tuple[str, str]:
-    """Of `["item", 1]` or `q1`."""
+    """Return (type, id) of an entity that is given as `["item", 1]` or `q1`."""
     if isinstance(entity, list) and len(entity) == 2:
         return str(entity[0]), f"{LETTERS.get(str(entity[0]), '?')}{entity[1]}"
     name = str(entity).upper()
@@ -76,7 +78,7 @@ def _identity(entity: object) -> tuple[str, str]:
 
 
 def _snak(snak: list[Any]) -> dict[str, Any]:
-    """Of `["value", 31, "wikibase-entityid", {…}]` or `["somevalue", 31]`."""
+    """Return the snak that `["value", 31, "wikibase-entityid", {…}]` or `["somevalue", 31]` stands for."""
     value = {"type": snak[2], "value": snak[3]} if len(snak) > 3 else {}
     return {"snaktype": snak[0], "datavalue": value}
 
@@ -85,9 +87,9 @@ def _rank(rank: object) -> str:
     return RANKS[rank] if isinstance(rank, int) and 0 <= rank < len(RANKS) else "normal"
 
 
-def _aliases(several: object) -> list[dict[str, Any]]:
-    held = list(several.values()) if isinstance(several, dict) else several
-    return [{"value": alias} for alias in held] if isinstance(held, list) else []
+def _aliases(aliases: object) -> list[dict[str, Any]]:
+    texts = list(aliases.values()) if isinstance(aliases, dict) else aliases
+    return [{"value": alias} for alias in texts] if isinstance(texts, list) else []
 
 
 def _link(link: object) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_packed_files_hold_more_than_they_weigh() -> None:
 @pytest.mark.parametrize(
     ("names", "changes", "message"),
     [
-        (["w-latest.xml", "w-20160501.xml"], {}, "w-latest.xml has no date .YYYYMMDD. in its name; say it: dumps"),
+        (["w-latest.xml", "w-20160501.xml"], {}, "w-latest.xml has no date .YYYYMMDD. in its name; give it: dumps"),
         ([], {}, r"examples\.dumps: .* matches no file"),
         (
             [],
