@@ -1,4 +1,4 @@
-"""Trees of files: a folder, or an archive of one (zip, wheel, tar), read file by file and never unpacked to a disk."""
+"""Trees of files: a folder, or an archive (zip, wheel, tar) that is read file by file and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ticlm.platform.core.errors import InputError, RunError
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MOST_BYTES = 64 << 20
-"""A larger file within a tree is left out."""
+"""Larger files in a tree are left out."""
 UNPACKED_BYTES = 32 << 30
-"""An archive that unpacks to more is refused."""
+"""Archives that unpack to more are refused."""
 BLOCK = 1 << 20
 OUTSIDE = "outside of its archive"
 LINK = "a link"
@@ -44,28 +44,31 @@ _DAMAGE = (
 )
 
 
-def described(path: str) -> Input:
-    """A folder or archive as one input, whose stamp changes when a file in it does; InputError where there is none."""
+def describe(path: str) -> Input:
+    """Return a folder or archive as one input, whose stamp changes when a file in it changes.
+
+    Raises InputError if there is no such folder or archive.
+    """
     if "://" not in path:
         path = os.path.abspath(os.path.expanduser(path))
     try:
-        found = listing.files((path,), ARCHIVES if path.endswith(ARCHIVES) else ("",))
+        files = listing.files((path,), ARCHIVES if path.endswith(ARCHIVES) else ("",))
     except InputError as error:
-        told = str(error).removeprefix("documents.paths: ").split("; formats", 1)[0]
-        raise InputError(f"{told}; it takes a folder, or an archive: {', '.join(ARCHIVES)}") from None
+        reason = str(error).removeprefix("documents.paths: ").split("; formats", 1)[0]
+        raise InputError(f"{reason}; it takes a folder, or an archive: {', '.join(ARCHIVES)}") from None
     if path.endswith(ARCHIVES):
-        return Input(path=found[0].path, size=found[0].size, stamp=found[0].stamp)
-    stamp = hashlib.sha256("\n".join(map(repr, found)).encode()).hexdigest()
-    return Input(path=path, size=sum(one.size for one in found), stamp=stamp)
+        return Input(path=files[0].path, size=files[0].size, stamp=files[0].stamp)
+    stamp = hashlib.sha256("\n".join(map(repr, files)).encode()).hexdigest()
+    return Input(path=path, size=sum(file.size for file in files), stamp=stamp)
 
 
 def files(path: str, refused: Callable[[str], str], sha256: str = "") -> Iterator[tuple[str, bytes | str]]:
-    """(path within the tree, its bytes) of every file in a folder or archive; (path, reason) of those left out: links,
-    files too large, those that lead out of the tree, and what is `refused` by its path, for a reason.
+    """Yield (path within the tree, bytes) for every file in a folder or archive, or (path, reason) for files left out.
 
-    Paths in an archive of a release begin below the folder that is named after it, where all its files lie in one. An
-    archive is read by what it is, whatever its name says. InputError where it is cut off or damaged: half a tree
-    is none. RunError where its bytes have not the `sha256` that was told.
+    Left out are links, files that are too large, paths that lead out of the tree, and files for whose path `refused`
+    returns a reason. If all files of an archive lie in one folder named after the release, paths begin below that
+    folder. The format of an archive is read from its bytes, not from its name. Raises InputError if the archive is cut
+    off or damaged, and RunError if its bytes do not have the given `sha256`.
     """
     if not path.endswith(ARCHIVES):
         yield from _in_folder(path, refused)
@@ -78,15 +81,16 @@ def files(path: str, refused: Callable[[str], str], sha256: str = "") -> Iterato
                 file.seek(0)
                 yield from _in_tar(path, file, refused)
         except (*_DAMAGE, OSError) as error:
-            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # one seeks where it says to
-                raise  # the disk's own
-            told = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"{path}: cut off, damaged, or no archive: {told}") from None
+            # EINVAL comes from a seek to an offset that a damaged archive gives; other numbers are errors of the disk
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+                raise
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"{path}: cut off, damaged, or no archive: {reason}") from None
 
 
 @contextmanager
 def _at_hand(path: str, sha256: str) -> Iterator[BinaryIO]:
-    """The archive as a local file to seek in, gone afterwards where it had to be fetched."""
+    """Open the archive as a local file with random access; a remote archive is copied to a temporary file."""
     with opened(path) as source, tempfile.TemporaryFile() as copy:
         file: Any = source if "://" not in path else copy
         digest = hashlib.sha256()
@@ -140,7 +144,7 @@ def _in_tar(path: str, file: BinaryIO, refused: Callable[[str], str]) -> Iterato
 
 
 def _entries(path: str, archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
-    """All but folders, from an archive that is whole: it is read once to its end, and files of it afterwards."""
+    """Return all entries except folders, after reading the archive once to its end to make sure that it is whole."""
     unpacked = 0
     for entry in archive:
         unpacked = _counted(path, unpacked + max(entry.size, 0))
@@ -149,7 +153,10 @@ def _entries(path: str, archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
 
 
 def _check_end(archive: tarfile.TarFile) -> None:
-    """tarfile takes a damaged header, or none, for the end, and leaves the checksum behind it unread."""
+    """Check that the archive has its end mark, and read the rest, which checks the compression's checksum.
+
+    tarfile itself takes a damaged or missing header for the end.
+    """
     rest: Any = archive.fileobj
     rest.seek(archive.offset)
     if rest.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
@@ -159,8 +166,10 @@ def _check_end(archive: tarfile.TarFile) -> None:
 
 
 def _top(names: Sequence[str]) -> str:
-    """The folder that all files of an archive lie in, `numpy-1.13.0/`, where it looks like that of a release: its name
-    changes from one to the next, and is no part of any file's."""
+    """Return the folder that holds all files of an archive if its name looks like that of a release (`numpy-1.13.0/`).
+
+    That name changes with every release, so it must not be part of the files' names. Return "" if there is none.
+    """
     tops = {top if slash else "" for top, slash, _ in (name.removeprefix("./").partition("/") for name in names)}
     top = tops.pop() if len(tops) == 1 else ""
     return f"{top}/" if _VERSIONED.search(top) else ""

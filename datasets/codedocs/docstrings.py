@@ -1,4 +1,4 @@
-"""Docstrings: what a Python source file says of its module, classes and functions, read without importing it."""
+"""Docstrings of a Python source file: of its module, classes and functions, read without importing it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ticlm.datasets.text.charset import decoded
 
 MOST_BYTES = 8 << 20
 ATTACHED = frozenset({"add_newdoc", "add_docstr", "add_docstr_all", "add_newdoc_for_scalar_type"})
-"""Calls that give a docstring to what is written in C: NumPy's and PyTorch's."""
+"""Calls with which NumPy and PyTorch give docstrings to objects that are written in C."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 NOT_PYTHON_3 = "not Python 3"
 
 
 def docstring_pages(path: str, data: bytes) -> list[DocPage]:
-    """A page for the module and for each public class, method and function with a docstring, in their order: the dotted
-    name, then the signature and the docstring without its indentation. BrokenPage for what Python 3 cannot parse.
+    """Return a page for the module and for each public class, method and function with a docstring, in their order.
 
-    Public is what has no name with one leading underscore, modules apart: many keep there what others show. A class has
-    the signature of its `__init__`. What `add_newdoc` and the like document is a page, too, without a signature.
+    The title is the dotted name; the text is the signature and the docstring without its indentation. A name with one
+    leading underscore is not public, except for modules, because many projects define in `_module.py` what others show.
+    A class has the signature of its `__init__`. Objects that `add_newdoc` and similar calls document are pages without
+    a signature. Raises BrokenPage if Python 3 cannot parse the file.
     """
     if len(data) > MOST_BYTES:
         raise BrokenPage("too large")
@@ -35,16 +36,16 @@ def docstring_pages(path: str, data: bytes) -> list[DocPage]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # ValueError: a null character
         raise BrokenPage(NOT_PYTHON_3) from None
     module = _module(path)
-    found = [(module, "", _docstring(tree)), *_members(module, tree.body)]
-    found += reversed(list(_attached(module, tree)))  # a docstring is given once
-    pages = {name: "\n\n".join(filter(None, (signature, text))) for name, signature, text in found if text}
-    return [  # of several definitions the last
+    entries = [(module, "", _docstring(tree)), *_members(module, tree.body)]
+    entries += reversed(list(_attached(module, tree)))  # the first call that gives a docstring counts
+    pages = {name: "\n\n".join(filter(None, (signature, text))) for name, signature, text in entries if text}
+    return [  # the last of several definitions counts
         DocPage(f"{path}#{name}", name, re.sub(r"\n{3,}", "\n\n", text)) for name, text in pages.items()
     ]
 
 
 def _source(data: bytes) -> str:
-    """The text as Python reads it (PEP 263), or whatever its bytes look like."""
+    """Return the text as Python decodes it (PEP 263), else with a guessed encoding."""
     try:
         return importlib.util.decode_source(data)
     except (SyntaxError, UnicodeDecodeError):
@@ -52,7 +53,7 @@ def _source(data: bytes) -> str:
 
 
 def _module(path: str) -> str:
-    """`numpy.linalg` of `numpy/linalg/__init__.py`; folders that only hold packages are no part of it."""
+    """Return the module of a path: `numpy.linalg` for `numpy/linalg/__init__.py`, without folders such as `src`."""
     names = path.rsplit(".", 1)[0].split("/")
     if names[0] in ("src", "lib", "python") and len(names) > 1:
         del names[0]
@@ -60,12 +61,12 @@ def _module(path: str) -> str:
 
 
 def _members(above: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, str, str]]:
-    """(dotted name, signature, docstring) of what is defined here, in branches as well."""
+    """Yield (dotted name, signature, docstring) for each definition in a body, including those in branches."""
     for node in body:
         match node:
             case ast.ClassDef() if _public(node.name):
                 name = f"{above}.{node.name}"
-                yield name, f"class {name}{_built(node)}", _docstring(node)
+                yield name, f"class {name}{_init_signature(node)}", _docstring(node)
                 yield from _members(name, node.body)
             case ast.FunctionDef() | ast.AsyncFunctionDef() if _public(node.name):
                 name = f"{above}.{node.name}"
@@ -86,7 +87,7 @@ def _docstring(node: ast.Module | ast.ClassDef | Function) -> str:
 
 
 def _signature(node: Function, bound: bool) -> str:
-    """`(a, b=1) -> int`; of a `bound` one without its first argument."""
+    """Return a signature such as `(a, b=1) -> int`; without the first argument and the return type if `bound`."""
     arguments = node.args
     if bound and (first := arguments.posonlyargs or arguments.args):
         del first[0]
@@ -94,8 +95,8 @@ def _signature(node: Function, bound: bool) -> str:
     return f"({ast.unparse(arguments)}){returns}"
 
 
-def _built(node: ast.ClassDef) -> str:
-    inits = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+def _init_signature(node: ast.ClassDef) -> str:
+    inits = [child for child in node.body if isinstance(child, ast.FunctionDef) and child.name == "__init__"]
     return _signature(inits[-1], True) if inits else ""
 
 
@@ -104,25 +105,28 @@ def _is_property(node: Function) -> bool:
 
 
 def _attached(module: str, tree: ast.Module) -> Iterator[tuple[str, str, str]]:
-    """Docstrings that are given by calls: (name, "", docstring)."""
+    """Yield (name, "", docstring) for the docstrings that are given by calls."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in ATTACHED:
-            yield from _given(module, node.args)
+            yield from _from_call(module, node.args)
 
 
-def _given(module: str, arguments: Sequence[ast.expr]) -> Iterator[tuple[str, str, str]]:
-    """Of `(place, name, text)`, `(place, name, (attribute, text))`, `(object, text)` or `(name, text)`."""
+def _from_call(module: str, arguments: Sequence[ast.expr]) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, "", docstring) from the arguments of a call.
+
+    The arguments are `(module, name, text)`, `(module, name, (attribute, text))`, `(object, text)` or `(name, text)`.
+    """
     *names, last = arguments or [ast.Constant("")]
-    several = last.elts if isinstance(last, ast.List) else [last]
-    dotted = ".".join(_name(one) for one in names if not isinstance(one, ast.List))
-    for one in several:
-        attribute, text = "", one
-        if isinstance(one, ast.Tuple) and len(one.elts) >= 2:
-            attribute, text = f".{_name(one.elts[0])}", one.elts[1]
-        written = inspect.cleandoc(_text(text)).strip()
+    entries = last.elts if isinstance(last, ast.List) else [last]
+    dotted = ".".join(_name(name) for name in names if not isinstance(name, ast.List))
+    for entry in entries:
+        attribute, text = "", entry
+        if isinstance(entry, ast.Tuple) and len(entry.elts) >= 2:
+            attribute, text = f".{_name(entry.elts[0])}", entry.elts[1]
+        docstring = inspect.cleandoc(_text(text)).strip()
         name = f"{dotted}{attribute}" if "." in dotted else f"{module}.{dotted}{attribute}"
-        if dotted and written:
-            yield name, "", written
+        if dotted and docstring:
+            yield name, "", docstring
 
 
 def _name(node: ast.expr) -> str:
@@ -130,7 +134,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _text(node: ast.expr) -> str:
-    """A text that stands in the source; parts that are computed are left out, placeholders stay."""
+    """Return the text of an expression; computed parts are left out, placeholders stay."""
     match node:
         case ast.Constant(value=str(text)):
             return text

@@ -1,4 +1,4 @@
-"""Document trees of docutils as plain text: paragraphs in lines of their own, code as it stands, tables by rows."""
+"""Document trees of docutils as plain text: one line per paragraph, code unchanged, tables row by row."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 def text_of(tree: Any) -> tuple[str, str]:
-    """(first title, all else): blocks have an empty line between them, and what lies within another is indented as far
-    as a reader needs it."""
+    """Return (first title, all other text). Blocks are separated by an empty line, and nested blocks are indented where
+    a reader needs it."""
     from docutils import nodes
 
     for mark in [*tree.findall(nodes.footnote_reference), *tree.findall(nodes.citation_reference)]:
         mark.children = [nodes.Text(f"[{mark.astext()}]")]
-    for broken in tree.findall(nodes.problematic):  # mostly links whose targets stand in other files
+    for broken in tree.findall(nodes.problematic):  # mostly links whose targets are in other files
         broken.children = [nodes.Text(re.sub(r"^`([^`]+)`_+$|^(\w+)_+$", r"\1\2", broken.astext()))]
     title = next(iter(tree.findall(nodes.title)), None)
     blocks = [text for node in tree.children if (text := _block(node, title))]
@@ -22,7 +22,7 @@ def text_of(tree: Any) -> tuple[str, str]:
 
 
 def _block(node: Any, title: Any) -> str:
-    """A node as lines without an end; "" for what is never shown."""
+    """Return a node's lines without a final newline; "" for nodes that are never shown."""
     from docutils import nodes
 
     match node:
@@ -48,7 +48,7 @@ def _block(node: Any, title: Any) -> str:
             return _indented(_blocks(node.children, title))
         case nodes.Admonition() if not isinstance(node, nodes.admonition | nodes.system_message):
             return f"{node.tagname.capitalize()}: {_blocks(node.children, title)}"
-        case nodes.system_message():  # what docutils could not read, as it is written
+        case nodes.system_message():  # markup that docutils could not read, unchanged
             return "\n\n".join(
                 _block(child, title) for child in node.children if isinstance(child, nodes.literal_block)
             )
@@ -66,7 +66,7 @@ def _blocks(children: Sequence[Any], title: Any) -> str:
 
 
 def _line(node: Any) -> str:
-    """Text in one line, however it was broken."""
+    """Return the text of a node in one line."""
     from docutils import nodes
 
     if isinstance(node, nodes.comment | nodes.substitution_definition | nodes.target):
@@ -87,7 +87,7 @@ def _list(node: Any, title: Any) -> str:
 
 
 def _table(node: Any, title: Any) -> str:
-    """The caption, and a line per row; cells are parted by a bar."""
+    """Return the caption and a line per row, with cells separated by bars."""
     from docutils import nodes
 
     rows = [" | ".join(_line(entry) for entry in row.children) for row in node.findall(nodes.row)]

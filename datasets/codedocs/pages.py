@@ -1,4 +1,4 @@
-"""The pages of one release of a documentation: which files of a tree they are in, and which are worth reading."""
+"""The documentation pages of one release: which files hold them, and which pages are kept."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ CYTHON = (".pyx", ".pxd", ".pxi")
 
 
 class DocPages(Settings):
-    """Pages of the HTML that Sphinx built (`form: html`), or of the sources as they are (`form: source`):
-    reStructuredText, and the docstrings of Python files.
+    """Which files of a release are read as pages.
 
-    Files count that match one of `include` and none of `exclude`: globs that begin at any folder, in which `*` crosses
-    folders. A page shorter than `shortest_chars`, not counting ends of lines and double spaces, is left out.
+    `form: html` reads HTML that Sphinx built. `form: source` reads sources: reStructuredText, and docstrings of Python
+    files. A file is read if it matches one of `include` and none of `exclude`; these are globs that may begin at any
+    folder, in which `*` crosses folders. A page shorter than `shortest_chars`, not counting newlines and double spaces,
+    is left out.
     """
 
     form: Literal["html", "source"] = "source"
@@ -54,24 +55,24 @@ class DocPages(Settings):
     shortest_chars: int = Field(25, ge=1)
 
     def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[DocPage]]:
-        """What became of the files of a release and of the pages in them, and the pages that are kept, by name.
+        """Read a release; return what was read and left out of its files and pages, and the pages kept, sorted by file.
 
-        Names are paths within the release; those of docstrings end in `#` and the dotted name. Whatever order the files
-        lie in, the pages are the same. InputError for a folder or archive that cannot be read whole.
+        The name of a page is its path within the release, for docstrings followed by `#` and the dotted name. The pages
+        do not depend on the order of the files. Raises InputError if the folder or archive cannot be read completely.
         """
         dropped: Counter[str] = Counter()
-        found: dict[str, list[DocPage]] = {}
+        by_path: dict[str, list[DocPage]] = {}
         read = 0
         for path, data in files(tree, partial(_refused, self), sha256):
             read += 1
             pages = data if isinstance(data, str) else _pages(path, data, version)
             if isinstance(pages, str):
                 dropped[pages] += 1
-            elif path in found:
+            elif path in by_path:
                 dropped["a name that another file has"] += 1
             else:
-                found[path] = pages
-        ordered = [page for path in sorted(found) for page in found[path]]
+                by_path[path] = pages
+        ordered = [page for path in sorted(by_path) for page in by_path[path]]
         kept, left = _worth_reading(ordered, self.shortest_chars)
         steps = (
             Step(name="files", read=read, dropped=dict(sorted(dropped.items()))),
@@ -81,7 +82,7 @@ class DocPages(Settings):
 
 
 def _refused(rules: DocPages, path: str) -> str:
-    """Why a file is not opened, by its path; "" for one that is."""
+    """Return the reason why a file with this path is not opened, or ""."""
     if rules.form == "source" and path.endswith(CYTHON):
         return "Cython, which is not parsed"
     if not path.endswith(SUFFIXES[rules.form]):
@@ -93,7 +94,7 @@ def _refused(rules: DocPages, path: str) -> str:
 
 
 def _pages(path: str, data: bytes, version: str) -> list[DocPage] | str:
-    """The pages in a file, or why it has none."""
+    """Return the pages in a file, or the reason why it has none."""
     try:
         if path.endswith(".py"):
             return docstring_pages(path, data) or "without docstrings"
@@ -105,7 +106,7 @@ def _pages(path: str, data: bytes, version: str) -> list[DocPage] | str:
 
 
 def _worth_reading(pages: Sequence[DocPage], shortest: int) -> tuple[list[DocPage], Mapping[str, int]]:
-    """The pages without those that are next to empty or repeat another; counts of these."""
+    """Return the pages without those that are almost empty or repeat another, and the counts of these by reason."""
     left: Counter[str] = Counter()
     kept: list[DocPage] = []
     seen: set[tuple[str, str]] = set()
@@ -125,7 +126,7 @@ def _worth_reading(pages: Sequence[DocPage], shortest: int) -> tuple[list[DocPag
 
 
 def _is_unicode(text: str) -> bool:
-    """No for half of a surrogate pair, which an escape in a docstring can be, and a byte of a file's name."""
+    """Return False for a text with half a surrogate pair, which comes from escapes in docstrings or odd file names."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,8 @@
-"""Releases of a project: versions and dates, and where an index of packages keeps their sources."""
+"""Releases of a project, and where a package index keeps their sources.
+
+The index is read without a client library: pages also come from folders and object stores through fsspec, every request
+has the retries of all other readers, and some mirrors give upload times only in an attribute of their HTML.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from ticlm.platform.core.settings import Settings
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 NEAREST = 12
+"""Number of versions that an error lists."""
 
 
 def _day(value: object) -> object:
@@ -46,8 +51,11 @@ Day = Annotated[date | None, BeforeValidator(_day)]
 
 
 class Release(Settings):
-    """A version, the day it came out (or its month, which is then the first of it; where empty, the index has to know),
-    and a folder or archive with what `CodeDocs` reads, if it is not where that says."""
+    """A release of a project.
+
+    `date` is the day on which it came out, or its month, which means the first day; without it, the index must give the
+    date. `path` is a folder or archive with the release, if it differs from the path in `CodeDocs`.
+    """
 
     version: Annotated[Label, BeforeValidator(_version)] = Field(min_length=1)
     date: Day = None
@@ -55,12 +63,13 @@ class Release(Settings):
 
 
 AnyRelease = Annotated[Release, BeforeValidator(_from_version)]
-"""A release, or only its version."""
+"""A release, which may be given as its version alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sdist:
-    """A source distribution on an index; `sha256`, `bytes` and `uploaded` as far as the index says them."""
+    """A source distribution on an index; `sha256`, `bytes` and `uploaded` are "", 0 and None if the index lacks
+    them."""
 
     url: str
     sha256: str
@@ -69,68 +78,70 @@ class Sdist:
 
 
 class Index:
-    """The page of a project on an index of packages with the simple API (PEP 503, 691, 700), read when it is made.
+    """The page of a project on a package index with the simple API (PEP 503, 691, 700), read on construction.
 
-    `url` is where the index is; where empty, pip's PIP_INDEX_URL, or the public one. A name and password in it are in
-    no address that comes out. InputError for a project that it does not have, RunError where it cannot be read.
+    `url` is the address of the index; if empty, pip's PIP_INDEX_URL or the public index is used. A name and password in
+    it appear in no address that comes out. Raises InputError if the index does not have the project, RunError if it
+    cannot be read.
     """
 
     def __init__(self, url: str, project: str) -> None:
         from packaging.utils import canonicalize_name
 
         self.project = project
-        whole = f"{_root(url)}/{canonicalize_name(project)}/"
-        self.url = _without_login(whole)
-        self._sdists = self._read(_asked(whole, self.url, project))
+        page = f"{_root(url)}/{canonicalize_name(project)}/"
+        self.url = _without_login(page)
+        self._sdists = self._read(_fetched(page, self.url, project))
 
     def sdist(self, version: str) -> Sdist:
-        """The source distribution of a version (1.13 is 1.13.0); InputError with the nearest there are."""
+        """Return the source distribution of a version (1.13 is 1.13.0). Raises InputError that lists the nearest
+        ones."""
         from packaging.version import InvalidVersion, Version
 
         try:
-            wanted = Version(version)
+            parsed = Version(version)
         except InvalidVersion:
             raise InputError(f"{self.project}: {version!r} is no version of Python packages (PEP 440)") from None
-        if wanted in self._sdists:
-            return self._sdists[wanted]
+        if parsed in self._sdists:
+            return self._sdists[parsed]
         if not self._sdists:
             raise InputError(
                 f"{self.project}: {self.url} has no sources of it, only what is built; give its releases a path"
             )
-        have = sorted(self._sdists)
-        at = sum(one < wanted for one in have)
-        near = have[max(0, at - NEAREST // 2) : at + NEAREST // 2]
+        versions = sorted(self._sdists)
+        at = sum(other < parsed for other in versions)
+        near = versions[max(0, at - NEAREST // 2) : at + NEAREST // 2]
         raise InputError(
-            f"{self.project}: no sources of version {version} at {self.url}; the nearest of {len(have)} are "
+            f"{self.project}: no sources of version {version} at {self.url}; the nearest of {len(versions)} are "
             f"{', '.join(map(str, near))}"
         )
 
     def _read(self, data: bytes) -> dict[Any, Sdist]:
-        """By version; of several formats `.tar.gz`."""
+        """Return the source distributions by version; `.tar.gz` goes before `.zip`."""
         from packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
         from packaging.version import InvalidVersion
 
         links = _links_of_json(data) if data.lstrip()[:1] == b"{" else _links_of_html(data)
-        found: dict[Any, Sdist] = {}
+        sdists: dict[Any, Sdist] = {}
         for link, size, uploaded, sha256 in links:
             url, fragment = urldefrag(urljoin(self.url, link))
             filename = unquote(url.rsplit("/", 1)[-1])
             try:
                 name, version = parse_sdist_filename(filename)
             except (InvalidSdistFilename, InvalidVersion):
-                continue  # wheels, installers, and what never was a version
-            if name != canonicalize_name(self.project) or (version in found and filename.endswith(".zip")):
+                continue  # wheels, installers and names without a valid version
+            if name != canonicalize_name(self.project) or (version in sdists and filename.endswith(".zip")):
                 continue
-            hashed = sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")
-            found[version] = Sdist(url, hashed.lower(), size, _uploaded(uploaded))
-        return found
+            digest = sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")
+            sdists[version] = Sdist(url, digest.lower(), size, _uploaded(uploaded))
+        return sdists
 
 
 def with_login(url: str, index: str) -> str:
-    """The address of a file with the name and password of the index's own, where both are on one server."""
+    """Return the address of a file with the index's name and password, if both are on the same server."""
     login, at, server = urlsplit(_root(index)).netloc.rpartition("@")
-    asked = urlsplit(url)
-    return urlunsplit(asked._replace(netloc=f"{login}@{server}")) if at and asked.netloc == server else url
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{login}@{server}")) if at and parts.netloc == server else url
 
 
 def _without_login(url: str) -> str:
@@ -139,27 +150,27 @@ def _without_login(url: str) -> str:
 
 
 def _root(index: str) -> str:
-    return (index or os.environ.get("PIP_INDEX_URL") or _pips_own()).rstrip("/")
+    return (index or os.environ.get("PIP_INDEX_URL") or _default_index()).rstrip("/")
 
 
-def _pips_own() -> str:
-    """The index that pip asks where nobody names another."""
+def _default_index() -> str:
+    """Return the index that pip uses by default."""
     try:
         from pip._internal.models.index import PyPI  # pip has no public name for it
     except ImportError:
-        raise InputError("examples.index: say the URL of an index of packages, or set PIP_INDEX_URL") from None
+        raise InputError("examples.index: give the URL of a package index, or set PIP_INDEX_URL") from None
     return str(PyPI.simple_url)
 
 
-def _asked(url: str, shown: str, project: str) -> bytes:
-    """The bytes of an index's page."""
+def _fetched(url: str, shown: str, project: str) -> bytes:
+    """Return the bytes of an index's page; errors name it as `shown`."""
     import fsspec
     import tenacity
 
     page = url + "index.html" if url.startswith("file:") or "://" not in url else url
     options = {"headers": {"Accept": ACCEPTED}} if url.startswith(("http://", "https://")) else {}
     patience = fetching.PATIENCE
-    asking = tenacity.Retrying(
+    retrying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(patience.tries),
         wait=tenacity.wait_random_exponential(multiplier=patience.first_s, max=patience.most_s),
         retry=tenacity.retry_if_exception(passing),
@@ -167,7 +178,7 @@ def _asked(url: str, shown: str, project: str) -> bytes:
     )
     try:
         fs, path = fsspec.url_to_fs(page, **options)
-        return bytes(asking(fs.cat_file, path))
+        return bytes(retrying(fs.cat_file, path))
     except FileNotFoundError:
         raise InputError(f"{project}: no such project at {shown}") from None
     except Exception as error:
@@ -175,12 +186,12 @@ def _asked(url: str, shown: str, project: str) -> bytes:
 
 
 def _links_of_json(data: bytes) -> list[tuple[str, int, str, str]]:
-    """(link, bytes, time of upload, sha256) of each file (PEP 691, 700)."""
+    """Return (link, bytes, time of upload, sha256) of each file on a JSON page (PEP 691, 700)."""
     try:
         files = json.loads(data)["files"]
         return [
-            (str(one["url"]), int(one.get("size") or 0), str(one.get("upload-time") or ""), _sha256(one))
-            for one in files
+            (str(file["url"]), int(file.get("size") or 0), str(file.get("upload-time") or ""), _sha256(file))
+            for file in files
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise RunError(f"what the index answered is no list of files (PEP 691): {in_one_line(error)}") from None
@@ -191,7 +202,7 @@ def _sha256(file: Mapping[str, Any]) -> str:
 
 
 def _links_of_html(data: bytes) -> list[tuple[str, int, str, str]]:
-    """The same of a page of links (PEP 503); some mirrors say the time in an attribute."""
+    """Return the same for an HTML page of links (PEP 503); some mirrors give the time in an attribute."""
     import lxml.etree
     import lxml.html
 

@@ -1,7 +1,7 @@
-"""reStructuredText as projects write it for Sphinx, to plain text, without building anything.
+"""Conversion of reStructuredText written for Sphinx to plain text, without building the documentation.
 
-docutils parses it. What it does not know is taken for what it most likely is: a role says its text, a directive says
-its argument and holds more of the document. Nothing is included, expanded or run.
+docutils parses the text. Unknown markup is read as what it most likely is: a role shows its text, a directive shows its
+argument and contains more of the document. Nothing is included, expanded or run.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MOST_CHARS = 4 << 20
 
 
 class BrokenPage(Exception):
-    """A page that the parser cannot take, with a reason."""
+    """The parser cannot read a page; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocPage:
-    """A page of documentation: `name` tells it from the others of its release, `text` comes without the title."""
+    """A page of documentation: `name` is unique within its release, and `text` does not contain the title."""
 
     name: str
     title: str
@@ -32,16 +32,18 @@ class DocPage:
 
 
 def rst_page(name: str, source: str, version: str = "") -> DocPage:
-    """A file's text, under the first title in it (under its own name where there is none); `|version|` and `|release|`
-    in it are the `version`, unless the page defines them. BrokenPage where docutils fails; errors of the markup leave
-    what they are about as it is written."""
+    """Return the page of a file; its title is the first title in it, else the file's name.
+
+    `|version|` and `|release|` are replaced by `version`, unless the page defines them. Markup with errors stays as it
+    is written. Raises BrokenPage if docutils fails.
+    """
     from docutils.core import publish_doctree
 
     if len(source) > MOST_CHARS:
         raise BrokenPage("too large")
     try:
         with _sphinx_markup():
-            # at the top, where no block is left open, and a definition of the page's own comes later and is taken
+            # at the top no block is open, and a definition by the page itself comes later and replaces this one
             release = _RELEASE.format(version) if version else ""
             title, text = text_of(publish_doctree(release + source, source_path=name, settings_overrides=_QUIET))
     except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
@@ -52,7 +54,7 @@ def rst_page(name: str, source: str, version: str = "") -> DocPage:
 _QUIET = {
     "report_level": 5,
     "halt_level": 6,
-    "traceback": True,  # or it ends the process
+    "traceback": True,  # otherwise docutils ends the process on an error
     "warning_stream": False,
     "file_insertion_enabled": False,
     "raw_enabled": False,
@@ -62,7 +64,7 @@ _QUIET = {
     "line_length_limit": MOST_CHARS,
 }
 _RELEASE = ".. |version| replace:: {0}\n.. |release| replace:: {0}\n..\n\n"
-"""Up to an empty comment, which takes in no lines: a page may begin with indented ones."""
+"""It ends with an empty comment, which takes in no lines, as a page may begin with indented lines."""
 _SILENT = {
     "toctree", "contents", "sectnum", "currentmodule", "module", "py:module", "py:currentmodule", "index", "highlight",
     "default-domain", "tabularcolumns", "raw", "include", "literalinclude", "meta", "graphviz", "digraph", "graph",
@@ -89,7 +91,8 @@ _BARE = {"only", "ifconfig", "htmlonly", "glossary", "hlist", "grid", "tab-set",
 
 @contextmanager
 def _sphinx_markup() -> Iterator[None]:
-    """docutils' two look-ups, replaced while a page is parsed: as Sphinx itself does, there is no other way in."""
+    """Replace docutils' look-ups of directives and roles while a page is parsed, as Sphinx does; there is no other
+    way."""
     from docutils.parsers.rst import directives, roles
 
     directive, role = directives.directive, roles.role
@@ -109,7 +112,7 @@ def _sphinx_markup() -> Iterator[None]:
 
 
 def _role(name: str, raw: str, text: str, lineno: int, inliner: Any, *_: Any) -> tuple[list[Any], list[Any]]:
-    """What any role shows: the title of `title <target>`, the last name of `~a.b.c`, else its text."""
+    """Return what a role shows: the title of `title <target>`, the last name of `~a.b.c`, else its text."""
     from docutils import nodes, utils
 
     shown = utils.unescape(text)
@@ -123,7 +126,7 @@ def _role(name: str, raw: str, text: str, lineno: int, inliner: Any, *_: Any) ->
 
 
 def _math(name: str, raw: str, *_: Any) -> tuple[list[Any], list[Any]]:
-    """A formula as it is written, backslashes and all."""
+    """Return a formula as it is written, with backslashes."""
     from docutils import nodes
 
     formula = raw.split("`")[1] if raw.count("`") >= 2 else raw
@@ -132,7 +135,7 @@ def _math(name: str, raw: str, *_: Any) -> tuple[list[Any], list[Any]]:
 
 @cache
 def _directive(name: str) -> Any:
-    """A directive that docutils does not have, or whose options are Sphinx's."""
+    """Return a class for a directive that docutils does not have, or that has options of Sphinx."""
     from docutils import nodes
     from docutils.parsers.rst import Directive
 
@@ -148,22 +151,22 @@ def _directive(name: str) -> Any:
             if name in _CODE:
                 return _as_code(name, self.arguments, list(self.content))
             argument = self.arguments[0] if self.arguments else ""
-            said = [] if name in _BARE else _said(name, argument, bool(self.content), self._inline)
+            head = [] if name in _BARE else _head(name, argument, bool(self.content), self._inline)
             if name == "autosummary":
                 return [nodes.literal_block(text="\n".join(self.content))]
             body = nodes.container()
             self.state.nested_parse(self.content, self.content_offset, body)
-            return [*said, *body.children]
+            return [*head, *body.children]
 
         def _inline(self, text: str) -> Any:
-            found, messages = self.state.inline_text(text, self.lineno)
-            return nodes.paragraph(text, "", *found, *messages)
+            children, messages = self.state.inline_text(text, self.lineno)
+            return nodes.paragraph(text, "", *children, *messages)
 
     return Lenient
 
 
 class _Anything(dict[str, Callable[[str | None], str]]):
-    """Options of any name with any value; none of them is shown."""
+    """A specification that accepts options of any name with any value; none of them is shown."""
 
     def __missing__(self, name: str) -> Callable[[str | None], str]:
         return lambda value: value or ""
@@ -173,7 +176,7 @@ class _Anything(dict[str, Callable[[str | None], str]]):
 
 
 def _as_code(name: str, arguments: Sequence[str], lines: Sequence[str]) -> list[Any]:
-    """A literal block; of languages and numbers of plots nothing is said, a formula may stand in the argument."""
+    """Return a literal block, without the language or number in the argument; a formula may stand in the argument."""
     from docutils import nodes
 
     first = [line for line in arguments if name in ("math", "productionlist", "prompt")]
@@ -181,8 +184,8 @@ def _as_code(name: str, arguments: Sequence[str], lines: Sequence[str]) -> list[
     return [nodes.literal_block(text=shown)] if shown else []
 
 
-def _said(name: str, argument: str, more: bool, inline: Callable[[str], Any]) -> list[Any]:
-    """What stands above a directive's content: signatures as they are, a version under what became of it."""
+def _head(name: str, argument: str, more: bool, inline: Callable[[str], Any]) -> list[Any]:
+    """Return the text above a directive's content: a signature as it is, or a note such as "New in version 1.2:"."""
     from docutils import nodes
 
     if name in _VERSIONS:

@@ -1,4 +1,4 @@
-"""Pages that Sphinx built, as plain text: what stands between header, sidebars and footer of any of its themes."""
+"""Conversion of HTML pages that Sphinx built to plain text: the content between header, sidebars and footer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAIN = (
     "article",
     "body",
 )
-"""Where the text of a page may be; the first that there is."""
+"""Selectors of the content of a page; the first that matches is used."""
 SKIPPED = (
     "a.headerlink",
     ".viewcode-link",
@@ -42,17 +42,17 @@ SKIPPED = (
 
 
 def html_page(name: str, html: str) -> DocPage:
-    """The page's main heading, and its text without it; BrokenPage where there is none.
+    """Return a page with its main heading as the title and its other text. Raises BrokenPage if there is no content.
 
-    A main-content heuristic is not used: Sphinx says where its content is, and one that guesses leaves headings' link
-    marks in, or parameters out. Signatures, lists of parameters, tables, formulas and code stay.
+    No main-content heuristic is used, because Sphinx marks its content, and a heuristic keeps the link marks of
+    headings or loses parameters. Signatures, lists of parameters, tables, formulas and code stay.
     """
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
     tree = HTMLTree.parse(html)
     document: Any = tree.document
-    main = next((found for selector in MAIN if (found := document.query_selector(selector)) is not None), None)
+    main = next((node for selector in MAIN if (node := document.query_selector(selector)) is not None), None)
     if main is None:
         raise BrokenPage("without text")
     _tidied(tree, main)
@@ -61,12 +61,14 @@ def html_page(name: str, html: str) -> DocPage:
     if heading is not None:
         heading.decompose()
     text = extract_plain_text(main.html, preserve_formatting=True, alt_texts=False).replace("\xa0", " ")
-    own = _line(tree.title or "")  # "Title — Project 1.0 documentation"
-    return DocPage(name, title or re.split(r"\s+[—–|]\s+", own)[0], re.sub(r"\s*\n(\s*\n)+", "\n\n", text).strip())
+    page_title = _line(tree.title or "")  # "Title — Project 1.0 documentation"
+    return DocPage(
+        name, title or re.split(r"\s+[—–|]\s+", page_title)[0], re.sub(r"\s*\n(\s*\n)+", "\n\n", text).strip()
+    )
 
 
 def _tidied(tree: Any, main: Any) -> None:
-    """Take out what is not text, and part what only the style sheet parts."""
+    """Remove nodes that are not text, and separate words that only the style sheet separates."""
     for node in main.query_selector_all(", ".join(SKIPPED)):
         node.decompose()
     for node in main.query_selector_all("dt > .classifier"):
@@ -75,9 +77,9 @@ def _tidied(tree: Any, main: Any) -> None:
     for table in main.query_selector_all("table:not(.field-list):not(.footnote):not(.citation):not(.highlighttable)"):
         if not table.query_selector_all("table"):
             rows = (" | ".join(_line(cell.text) for cell in _cells(row)) for row in table.query_selector_all("tr"))
-            shown = tree.create_element("pre")
-            shown.append_child(tree.create_text_node("\n".join(rows)))
-            table.parent.replace_child(shown, table)
+            lines = tree.create_element("pre")
+            lines.append_child(tree.create_text_node("\n".join(rows)))
+            table.parent.replace_child(lines, table)
 
 
 def _cells(row: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ticlm.datasets.codedocs.archives import described
+from ticlm.datasets.codedocs.archives import describe
 from ticlm.datasets.codedocs.pages import DocPages
 from ticlm.datasets.codedocs.releases import AnyRelease, Index, Release, with_login
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -110,7 +110,7 @@ class CodeDocs(Settings):
         day = release.date
         if path or index is None:
             try:
-                entry = described(path)
+                entry = describe(path)
             except InputError as error:
                 raise InputError(f"{name}: {error}") from None
         else:

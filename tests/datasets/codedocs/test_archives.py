@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.datasets.codedocs import archives
-from ticlm.datasets.codedocs.archives import described, files
+from ticlm.datasets.codedocs.archives import describe, files
 from ticlm.platform.core.errors import InputError, RunError
 
 TREE = {"top/a.rst": b"one", "top/b/c.py": b"two" * 999, "top/b/d.png": b"\x89PNG", "top/e": b""}
@@ -163,10 +163,10 @@ def test_a_folder_is_one_input_that_changes_with_any_of_its_files(tmp_path: Path
     (tmp_path / "docs/b").mkdir(parents=True)
     (tmp_path / "docs/a.rst").write_bytes(b"12345")
     (tmp_path / "docs/b/c.rst").write_bytes(b"123")
-    before = described(str(tmp_path / "docs"))
-    assert before.size == 8 and before == described(str(tmp_path / "docs/"))
+    before = describe(str(tmp_path / "docs"))
+    assert before.size == 8 and before == describe(str(tmp_path / "docs/"))
     (tmp_path / "docs/b/c.rst").write_bytes(b"1234")
-    assert described(str(tmp_path / "docs")) != before
+    assert describe(str(tmp_path / "docs")) != before
     for missing in ("nothing", "nothing.zip"):
         with pytest.raises(InputError, match="nothing"):
-            described(str(tmp_path / missing))
+            describe(str(tmp_path / missing))
