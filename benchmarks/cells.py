@@ -1,9 +1,10 @@
-"""Evaluation cells per second, and how often a checkpoint is loaded: checkpoint × period × task.
+"""Benchmark of evaluation: cells (checkpoint × period × task) per second, and how often a checkpoint is loaded.
 
     python -m benchmarks.cells [--quick] [--threads 1] [--ray]
 
-Ours loads a checkpoint once for all its cells; the other side is the same code with a load for every task and period,
-as where evaluations are separate jobs. Both must come to the same numbers. With --ray, also on one and two evaluators.
+Our side loads a checkpoint once for all its cells. The other side is the same code with a load for every task and
+period, as if evaluations were separate jobs. Both must give the same numbers. With --ray, one and two evaluators are
+timed too.
 """
 
 from __future__ import annotations

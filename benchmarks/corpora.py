@@ -1,4 +1,4 @@
-"""Corpora of invented tokens to time things on."""
+"""Corpora of invented tokens for benchmarks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Rolling document log-likelihood, and questions with two choices: ours against lm-evaluation-harness, same weights,
-tokens, windows and prefix.
+"""Benchmark of document log-likelihood (rolling) and of questions with two choices against lm-evaluation-harness, with
+the same weights, tokens, windows and prefix.
 
     python benchmarks/rivals.py lm-eval
     python -m benchmarks.evaluation [documents choices] [--quick] [--threads 2]
 
-Numbers must agree per document, and per choice; the rival runs at the best batch size of those it is tried with, ours
-at its default.
+Numbers must agree for each document and each choice. The rival runs at the best of the batch sizes that are tried, our
+side at its default.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""lm-evaluation-harness' side of evaluation.py; runs in the environment of the rival `lm-eval`."""
+"""The side of lm-evaluation-harness in evaluation.py; it runs in the environment of the rival `lm-eval`."""
 
 import contextlib
 import json

@@ -1,12 +1,12 @@
-"""Order and reading of replayed rows: ours against MosaicML streaming and litdata with the same proportions, and
-against a raw Parquet read of the same files.
+"""Benchmark of reading replayed rows against MosaicML streaming and litdata with the same proportions, and against a
+raw Parquet read of the same files.
 
     python benchmarks/rivals.py streaming litdata
     python -m benchmarks.loading [--quick]
 
-A round at its ninth month under half replay: rows of 2,049 tokens, half of them new, half from the eight months before.
-Each side hands over batches [256, 2049] of uint16 as they are asked for. The rivals keep the proportions over an epoch
-or on average, ours at every step.
+The round is the ninth month of half replay: rows of 2,049 tokens, half of them new, half from the eight months before.
+Each side returns batches [256, 2049] of uint16 one by one. The rivals keep the proportions over an epoch or on average,
+our side at every step.
 """
 
 from __future__ import annotations

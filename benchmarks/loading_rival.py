@@ -1,6 +1,6 @@
 """The rivals' sides of loading.py: `loading_rival.py streaming|litdata FOLDER`, each in its own environment.
 
-Both get what suits them best: uncompressed shards on a local disk, one process, samples stacked into one array.
+Both run in their best case: uncompressed shards on a local disk, one process, samples stacked into one array.
 """
 
 import json

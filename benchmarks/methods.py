@@ -1,10 +1,10 @@
-"""What a step of each method costs against a step of plain cyclic cosine, and what comes before its steps.
+"""Benchmark of methods: the cost of a step against a step of plain cyclic cosine, and the cost around the steps.
 
     python -m benchmarks.methods [--quick]
 
-All methods train the same rounds in one process with one thread, taking turns, run by run. A run's ratio is that to the
-plain run of the same turn; medians over turns are reported. The time of a method is that of its steps. What a round
-does before its first step and after its last (EWC's Fisher pass, publishing) is reported apart, in seconds per round.
+All methods train the same rounds in one process with one thread and take turns. The ratio of a run is that to the plain
+run of the same turn; medians over turns are reported. The time of a method is the time of its steps. The time before
+the first step and after the last (EWC's Fisher pass, publishing) is reported separately, in seconds per round.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A report's summary beside TiC-LM's Table 2: rank correlation of each column, and which orderings hold.
+"""Comparison of a report's summary with TiC-LM's Table 2: rank correlation of each column, and orderings that hold.
 
     python -m benchmarks.paper ROOT/reports/monthly/summary.csv
 
-Rows are matched by the catalogue's names. Spearman's ρ is taken over the methods that both have, the Oracle series
-apart, because it is no continual method. An ordering is a pair of methods that the paper separates by more than its
-spread of seeds (.001); it holds where ours has the same sign.
+Rows are matched by the catalogue's names. Spearman's ρ is computed over the methods that both have, without the Oracle
+series, because it is not a continual method. An ordering is a pair of methods whose difference in the paper is larger
+than its spread of seeds (.001); it holds if our difference has the same sign.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def read(path: str, source: str) -> pd.DataFrame:
-    """Means by method, for one source of text ("" is all)."""
+    """Return the means by method for one source of text ("" means all)."""
     summary = pd.read_csv(path, keep_default_na=False, na_values=[""])
     summary["source"] = summary["source"].fillna("")
     return summary[summary["source"] == source].set_index("method")[list(MEANS)].astype(float)

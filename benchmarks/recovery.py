@@ -1,14 +1,15 @@
-"""How long a chain stands still when a worker is killed, a node is lost, a node is added: ours against Ray's defaults.
+"""Benchmark of recovery: how long a chain stands still after a killed worker, a lost node or an added node, with our
+settings and with Ray's defaults.
 
     python -m benchmarks.recovery [--times 3] [--quick]
 
 Each side trains a tiny model without end on `workers: [1, 2]`, on a Ray of its own: a head without CPUs and two nodes
-of one CPU. All run the same code. `defaults` undoes what cluster.py sets before Ray Train is loaded, and tells Ray's
-coordinator nothing when nodes come and go; `quick health` is ours on a Ray whose head was started with HEALTH_CHECKS.
-The sides take turns, each on a fresh Ray.
+of one CPU. All sides run the same code. `defaults` undoes the settings that our code makes before Ray Train is loaded,
+and does not inform Ray's coordinator when nodes come and go. `quick health` is our side on a Ray whose head was started
+with HEALTH_CHECKS. The sides take turns, each on a fresh Ray.
 
-detect  from the fault until Ray Train's controller knows
-wait    until the new workers begin to run our code: room is found, processes start, torch loads, they connect
+detect  from the fault until Ray Train's controller notices it
+wait    until the new workers begin to run our code: resources are found, processes start, torch loads, they connect
 start   until their first step is done: transformers loads, the checkpoint is read
 """
 
@@ -65,7 +66,7 @@ def main() -> None:
 
 
 def _serve(side: str) -> None:
-    """Answer each fault with what the recovery from it took, on a Ray of this process's own."""
+    """Answer each fault with the times of the recovery from it, on a Ray of this process."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     folder = tempfile.mkdtemp(prefix="rc", dir="/tmp")  # short: sockets live in it
@@ -101,7 +102,7 @@ def _serve(side: str) -> None:
 
 
 class Chain:
-    """A chain that trains without end in a thread, and the moments that it went through."""
+    """A chain that trains without end in a thread, and the moments of its events."""
 
     def __init__(self, folder: str, side: str) -> None:
         from ticlm.platform.cluster import nodes, ray_train
@@ -123,7 +124,7 @@ class Chain:
             self.moments.append(event)
 
     def after(self, began: float, workers: int) -> dict[str, float]:
-        """Waits for the first step of that many workers after `began`, and says what took how long until then."""
+        """Wait for the first step of that many workers after `began`, and return how long each part took."""
         while self.thread.is_alive():
             time.sleep(0.1)
             since = [m for m in self.moments if m["time"] >= began]

@@ -1,6 +1,6 @@
-"""Make the environments of the rivals: `python benchmarks/rivals.py [NAME …]`, all of them by default.
+"""Installation of the rivals' environments: `python benchmarks/rivals.py [NAME …]`, by default all of them.
 
-Each rival lives in `.rivals/NAME`, so that its pins never meet ours.
+Each rival has an environment of its own in `.rivals/NAME`, so that its pins never conflict with ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUIREMENTS = {
 
 
 def python(name: str) -> Path:
-    """The interpreter of a rival; exits with the command that makes its environment where there is none."""
+    """Return the interpreter of a rival; exit with the command that makes its environment if there is none."""
     interpreter = HOME / name / "bin" / "python"
     if not (HOME / name / "ready").exists():
         raise SystemExit(f"the rival {name} is not installed; run: python benchmarks/rivals.py {name}")

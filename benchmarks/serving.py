@@ -1,4 +1,4 @@
-"""Our side of a benchmark: answers requests, one line of JSON each, with what the work gave and the time it took."""
+"""Our side of a benchmark: it answers requests, one line of JSON each, with the result of the work and its time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Answer = dict[str, Any]
 
 
 def serve(prepare: Callable[[Answer], Callable[[], Answer]]) -> None:
-    """`prepare` turns a request into work; only the work is timed."""
+    """Answer requests until the input ends. `prepare` turns a request into work; only the work is timed."""
     for line in sys.stdin:
         work = prepare(json.loads(line))
         wall, cpu = time.perf_counter(), time.process_time()

@@ -1,7 +1,7 @@
-"""Two sides of a benchmark in processes of their own, timed in turns; each loads once and then answers run by run.
+"""The sides of a benchmark in separate processes, timed in turns; each side loads once and then answers run by run.
 
-A side is a script that reads one JSON object per line from its input and answers each with one line of JSON, holding at
-least `wall_s` and `cpu_s`. What it prints on the way goes to its error stream, which is shown only when it fails.
+A side is a script that reads one JSON object per line from its input and answers each with one line of JSON, which
+holds at least `wall_s` and `cpu_s`. Other output goes to its error stream, which is shown only if it fails.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Side:
         self._errors.close()
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to one request; exits with the side's own words where it died."""
+        """Return the answer to one request; exit with the side's error output if it died."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -63,7 +63,7 @@ class Side:
 
 
 def report(amount: float, unit: str, ours: Side, others: Mapping[str, Side]) -> None:
-    """A table of `amount` per second on both clocks, and how much faster ours is than each of the others."""
+    """Print a table of `amount` per second of wall and CPU time, and how much faster our side is than the others."""
     print(f"{'':34} {unit + '/s wall':>18} {unit + '/s CPU':>18} {'ours faster: wall':>18} {'CPU':>6}")
     for name, side in {"ours": ours, **others}.items():
         wall, cpu = side.median("wall_s"), side.median("cpu_s")

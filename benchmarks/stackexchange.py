@@ -1,10 +1,10 @@
-"""Posts of a StackExchange dump to questions as they stood: ours against ElementTree and dictionaries.
+"""Benchmark of building questions from a StackExchange dump against ElementTree and dictionaries in memory.
 
     python -m benchmarks.stackexchange [--quick]
 
-An invented site of three unpacked tables, the same for both; both give the accepted answers in the words of the month
-of acceptance, which have to be equal. The other side parses with the standard library and holds all posts, versions
-and votes in memory, as a script for a small site would; ours keeps them on disk, in buckets. One core, no Ray.
+Both sides read the same invented site of three unpacked tables and give the accepted answers with the texts of the
+month of acceptance, which must be equal. The other side parses with the standard library and holds all posts, versions
+and votes in memory, as a script for a small site would; our side keeps them on disk, in buckets. One core, no Ray.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ticlm.platform.core.store import Store
 WORDS = [f"word{n}" for n in range(4000)]
 OURS, RIVAL = "ours", "in memory"
 ANSWERS, EDITS, VOTES = 1.6, 0.5, 4.0
-"""Of a question, of a post, of a post, on average; about those of Stack Overflow."""
+"""Means per question (answers) and per post (edits, votes), about those of Stack Overflow."""
 
 
 def compare(folder: Path, questions: int, runs: int) -> None:
@@ -60,12 +60,12 @@ def compare(folder: Path, questions: int, runs: int) -> None:
 
 def _ours(folder: Path) -> Iterator[tuple[str, str, str]]:
     vars(context_module)["each"] = lambda function, items, *_: map(function, items)
-    maker = TicStackExchange(paths=(str(folder),), site="toy")
+    builder = TicStackExchange(paths=(str(folder),), site="toy")
     with tempfile.TemporaryDirectory() as root:
-        context = BuildContext(Store(root), "staging", 0, tuple(maker.inputs()), frozenset(), lambda line: None)
-        asked = QuestionsByMonth.of(context, maker, "toy")
-        for month in asked.counts:
-            for example in asked.examples(month):
+        context = BuildContext(Store(root), "staging", 0, tuple(builder.inputs()), frozenset(), lambda line: None)
+        questions = QuestionsByMonth.of(context, builder, "toy")
+        for month in questions.counts:
+            for example in questions.examples(month):
                 yield example.about["month"], example.text, example.answer or ""
 
 
@@ -106,7 +106,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _write(folder: Path, questions: int) -> tuple[int, int]:
-    """The tables of an invented site; its posts, and their bytes."""
+    """Write the tables of an invented site; return the number of posts and of bytes."""
     rows: dict[str, list[str]] = {name: [] for name in ("Posts", "PostHistory", "Votes")}
     draw, names = Random(0), iter(range(1, 10**9))
 
@@ -162,7 +162,7 @@ def _side(name: str, folder: Path) -> Callable[[dict[str, Any]], Callable[[], di
 
 
 def _peak_kib() -> int:
-    """The most memory of this process; that of getrusage begins with its parent's."""
+    """Return the peak memory of this process in KiB; getrusage would include that of its parent."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1])
 

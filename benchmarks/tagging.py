@@ -1,10 +1,10 @@
-"""Proper nouns: words tagged per second by one and by two spaCy actors on Ray, and in this process without Ray.
+"""Benchmark of marking proper nouns: words per second with one and two spaCy actors on Ray, and without Ray.
 
     python -m benchmarks.tagging [--quick] [--pipeline NAME_OR_FOLDER]
 
-By default with a pipeline of the size of spaCy's small ones (a convolutional network of width 96 and depth 4), trained
-for a moment on the synthetic world: how well it tags does not matter here. Ray is started before, and actors are
-loaded within the time, as they are in a build.
+The default pipeline has the size of spaCy's small ones (a convolutional network of width 96 and depth 4) and is trained
+briefly on the synthetic world; its quality does not matter here. Starting Ray is not timed; loading the actors is, as
+it is part of a build.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Training tokens/s of a chain against a bare PyTorch loop and Hugging Face Trainer: same model, batches and optimizer.
+"""Benchmark of training: tokens/s of a chain against a bare PyTorch loop and Hugging Face Trainer, with the same model,
+batches and optimizer.
 
     python -m benchmarks.training [--quick]
 
-Each side is a process of its own with one thread. They take turns, run by run; medians are reported. All minimise
-cross-entropy with z-loss. Ours reads shards, mixes replay, follows the schedule and publishes every round; the others
-get their batches ready-made in memory. The time of a side is that of its steps; what a chain spends between rounds is
-reported apart, per month boundary.
+Each side is a process of its own with one thread. The sides take turns, and medians are reported. All minimise
+cross-entropy with z-loss. Our side reads shards, mixes replay, follows the schedule and publishes every round; the
+others get prepared batches in memory. The time of a side is the time of its steps; the time that a chain spends between
+rounds is reported separately, per month boundary.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
 
 
 def loop_side(corpus: str) -> Callable[[int, int], dict[str, float]]:
-    """What one writes by hand: forward, loss, backward, clip, AdamW."""
+    """Train with a hand-written loop: forward, loss, backward, clip, AdamW."""
     import torch
 
     torch.set_num_threads(1)

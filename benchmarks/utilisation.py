@@ -1,10 +1,10 @@
-"""Model FLOPs utilisation of a preset on one device: the steps of a round as the chain runs them.
+"""Benchmark of model FLOPs utilisation: the steps of a round of a preset on one device, as a chain runs them.
 
     python -m benchmarks.utilisation [--model 1b] [--rows 8] [--steps 20] [--peak 989e12] [--compile]
 
-Counts 6N + 12 · layers · width · length FLOPs per token (PaLM, appendix B), N with all embeddings, over the device's
-`--peak` in bfloat16 (989 TFLOP/s: an H100 or H200 without sparsity). Needs neither Ray nor a corpus. `--device cpu
---model tiny` is a smoke run, whose utilisation means nothing.
+The FLOPs per token are 6N + 12 · layers · width · length (PaLM, appendix B), where N includes all embeddings; they are
+divided by the device's `--peak` in bfloat16 (989 TFLOP/s for an H100 or H200 without sparsity). Neither Ray nor a
+corpus is needed. `--device cpu --model tiny` is a smoke run whose utilisation means nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _recipe(options: argparse.Namespace) -> RoundRecipe:
 
 
 def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) -> tuple[float, int, int]:
-    """(median seconds of a step, parameters, FLOPs per token), after five steps that warm up."""
+    """Return (median seconds of a step, parameters, FLOPs per token), after five steps of warm-up."""
     made = build.config(recipe.model, 50_432)
     with torch.device(workers.device):
         module = build.scratch(made, recipe.objective, 0)

@@ -1,10 +1,11 @@
-"""Dumps of a wiki to what changed between them: pages read, cleaned and compared per second, and memory.
+"""Benchmark of comparing dumps of a wiki: pages read, cleaned and compared per second, and memory.
 
     python -m benchmarks.wiki [--quick]
 
-In turns, on one core. Comparing against difflib as it is, on the same paragraphs and sentences: it makes keys of all
-and does not trim what both versions begin and end with. Cleaning against the parser's own `strip_code`. Pages are those
-of `../shared/data`, or invented; every other one has in its newer version three lines changed, left out or put in.
+The sides take turns on one core. Comparing is timed against plain difflib on the same paragraphs and sentences, which
+makes keys of all lines and does not skip the common beginning and end of two versions. Cleaning is timed against the
+parser's own `strip_code`. Pages are those of `../shared/data`, or invented; in the newer version of every other page,
+three lines are changed, removed or inserted.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Pages = Sequence[tuple[str, str]]
 
 
 def pages() -> Pages:
-    """(title, wikitext) of real articles, else of invented ones."""
+    """Return (title, wikitext) of real articles, or of invented ones if there are none."""
     if SHARED.exists():
         return [
             (one.title, one.text)
@@ -83,7 +84,7 @@ def read(packed: bytes) -> int:
 
 
 def plainly(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """What changed, by difflib alone."""
+    """Return the changed text that difflib alone finds."""
     found: list[str] = []
     for tag, i, j, k, m in SequenceMatcher(None, [*map(key, old)], [*map(key, new)], autojunk=False).get_opcodes():
         if tag == "insert":
@@ -99,7 +100,7 @@ def plainly(old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 
 def show(what: str, count: int, sides: Mapping[str, Callable[[], object]], rounds: int) -> None:
-    """Time the sides in turns; pages per second of each, and how much faster the first is."""
+    """Time the sides in turns; print pages per second of each, and how much faster the first one is."""
     walls: dict[str, list[float]] = {name: [] for name in sides}
     cpus: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
@@ -145,7 +146,7 @@ def measure(rounds: int) -> None:
 
 
 def peak(copies: int) -> None:
-    """Print the most memory (MiB) that staging and comparing so many copies of the pages took, in buckets of 4 MiB
+    """Print the peak memory (MiB) of staging and comparing this many copies of the pages, with buckets of 4 MiB
     and writers that hold 2."""
     import resource
 

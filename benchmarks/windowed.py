@@ -1,11 +1,11 @@
-"""Does deduplicating newer text against older text help? Two corpora of one crawl, compared on text that neither made.
+"""Experiment on deduplicating newer text against older text: two corpora of one crawl, compared on text of neither.
 
     python -m benchmarks.windowed ROOT [--data ../shared/data]
 
-The crawl holds dated posts and, among them, pages of another site that are crawled again whenever they change. One
-corpus is deduplicated within every period, the other over windows of ten periods (TiC-LM, appendix D.7). The same study
-runs on both; what is compared is the loss on the documentation of three releases of NumPy, cut with the same tokenizer.
-All steps go on where they stopped.
+The crawl holds dated posts and pages of another site that are crawled again whenever they change. One corpus is
+deduplicated within every period, the other over windows of ten periods (TiC-LM, appendix D.7). The same study runs on
+both, and their losses on the documentation of three releases of NumPy are compared, with the same tokenizer. All steps
+continue where they were interrupted.
 """
 
 from __future__ import annotations

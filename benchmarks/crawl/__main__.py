@@ -1,4 +1,4 @@
-"""The data pipeline, part by part: ours against its rivals on one core, its memory, a whole build, and what it costs.
+"""Benchmarks of the data pipeline: its parts against rivals on one core, its memory, a whole build, and its cost.
 
 python benchmarks/rivals.py datatrove
 python -m benchmarks.crawl [pages dedup packing memory build] [--quick] [--runs 5]
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def run(part: str, folder: Path, quick: bool, runs: int) -> dict[str, float]:
-    """Print one part; the rates that it measures."""
+    """Run and print one part; return the rates that it measures."""
     match part:
         case "pages":
             return pages.compare(folder, 30 if quick else 400, runs)

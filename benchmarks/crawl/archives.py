@@ -1,6 +1,6 @@
-"""Web archives to time things on: real pages and posts where `../shared/data` is there, else an invented world's.
+"""Web archives for benchmarks: real pages and posts if `../shared/data` exists, else those of the synthetic world.
 
-A page has the three records of Common Crawl (request, response, metadata), each a gzip member of its own.
+A page has the three records of Common Crawl (request, response, metadata), each in a gzip member of its own.
 """
 
 from __future__ import annotations

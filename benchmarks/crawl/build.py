@@ -1,10 +1,10 @@
-"""A whole `ticlm data build` of web archives, on one CPU of Ray and on two: pages per second of wall time.
+"""Benchmark of a whole `ticlm data build` of web archives on one and two CPUs: pages per second of wall time.
 
     python -m benchmarks.crawl build [--quick]
 
-Each build has a Ray of its own in a fresh process, started before the clock; a first small build starts its workers.
-An archive is read by one task, and a month is tokenised in tasks of 64 MiB of text: so at this size only reading and
-filtering spread over CPUs. The tokenizer is a folder; training one is one task, too.
+Each build has a Ray of its own in a fresh process, which is started before the clock; a small first build starts its
+workers. An archive is read by one task, and a month is tokenised in tasks of 64 MiB of text, so at this size only
+reading and filtering spread over CPUs. The tokenizer is a finished folder; training one would be one task too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a month of Common Crawl costs in core-hours, from rates per core and stated assumptions."""
+"""Cost of a month of Common Crawl in core-hours, from rates per core and stated assumptions."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds of CPU on one core; the defaults are those of README.md, section Crawls."""
+    """Seconds of CPU on one core; the defaults are the rates of README.md, section Crawls."""
 
     read_s_per_html_mb: float = 0.0324
     """Reading records and extracting text."""
     filter_s_per_text_mb: float = 0.3155
     """All of TiC-CC's filters."""
     shingle_s_per_m: float = 0.0913
-    """Per million n-grams, as is the next."""
+    """Making n-grams, per million."""
     judge_s_per_m: float = 0.136
-    """Against a filter far beyond the caches."""
+    """Judging n-grams, per million, with a filter much larger than the caches."""
     pack_s_per_m: float = 1.433
     """Per million tokens."""
 
 
 @dataclass(frozen=True)
 class Month:
-    """What is taken for given of a month."""
+    """The assumptions about a month."""
 
     kept_tokens: float = 100e9
     """TiC-LM, section 3: 100 to 500 billion a month over all ten global shards."""
     read_per_kept: float = 10.0
     """Tokens extracted per token kept: assumed, as 29 trillion are kept (TiC-LM) and DCLM-Pool had 240 by 2022."""
     before_dedup: float = 2.0
-    """Tokens that pass the filters, per token kept: assumed."""
+    """Tokens that pass the filters per token kept: assumed."""
     page_tokens: float = 1200.0
     """DCLM-Pool: 240 trillion tokens of 200 billion pages."""
     page_html_mb: float = 0.15
-    """Assumed, as crawls of 2024 are announced with about 150 kB of content a page."""
+    """Assumed, because announcements of crawls of 2024 give about 150 kB of content per page."""
     token_chars: float = 4.5
     """Assumed."""
     token_ngrams: float = 1.0
-    """Assumed; a little less, as words of several tokens are one."""
+    """Assumed; the true number is a little lower, as words of several tokens count once."""
 
 
 def project(rates: Rates) -> None:

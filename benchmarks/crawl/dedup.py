@@ -1,10 +1,10 @@
-"""Deduplication by n-grams: ours against datatrove's SingleBloomFilter, whose decisions have to be equal.
+"""Benchmark of deduplication by n-grams against datatrove's SingleBloomFilter, with equal decisions.
 
     python -m benchmarks.crawl dedup [--quick]
 
-Documents are one paragraph of invented lower-case words, which both sides cut and normalise alike; a part of them are
-edited copies of earlier ones, on both sides of the threshold. The filters take the same memory and have as many probes,
-and room enough that false positives are absent. `remove: documents` is the rule of both.
+A document is one paragraph of invented lower-case words, which both sides split and normalise alike. Some are edited
+copies of earlier ones, above and below the threshold. The filters have the same memory and number of probes, and enough
+room that there are no false positives. Both use the rule `remove: documents`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OURS, PLAIN, USUAL = "ours", "datatrove, nothing normalised", "datatrove"
 
 
 def compare(folder: Path, documents: int, runs: int) -> dict[str, float]:
-    """Print both sides; seconds of CPU that ours takes per million n-grams, to make them, and to judge them in
+    """Print both sides; return our seconds of CPU per million n-grams, for making them and for judging them in
     a large filter."""
     job = {"texts": list(_texts(documents)), "bytes": BYTES, "probes": PROBES}
     (folder / "job.json").write_text(json.dumps(job))

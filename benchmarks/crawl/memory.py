@@ -1,9 +1,9 @@
-"""Memory while the input grows tenfold: peak resident size of a fresh process that reads, filters and stages a WARC
-file, and of one that shingles and judges staged documents against a filter of fixed size.
+"""Benchmark of memory as the input grows tenfold: peak resident size of a fresh process that reads, filters and stages
+a WARC file, and of one that shingles and judges staged documents against a filter of fixed size.
 
     python -m benchmarks.crawl memory [--quick]
 
-Runs and parts, 64 MiB each in a build, are made smaller here, so that many of them go through in little time.
+Runs and parts have 64 MiB each in a build; they are smaller here, so that many of them are processed in little time.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def dedup(folder: Path) -> None:
 
 
 def _peak() -> int:
-    """Bytes. What `getrusage` says would hold the memory of the process that started this one, too."""
+    """Return the peak memory of this process in bytes; `getrusage` would include that of its parent."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) << 10
 

@@ -1,9 +1,10 @@
-"""From staged text to Parquet rows of tokens: ours against `tokenizers` alone, on the same texts in the same batches.
+"""Benchmark from staged text to Parquet rows of tokens, against `tokenizers` alone on the same batches of texts.
 
     python -m benchmarks.crawl packing [--quick]
 
-The other side only encodes, with one thread, and throws away what comes out; ours reads the staged documents, encodes,
-writes streams, shuffles rows and writes shards and a record. The bound is 1: nothing encodes faster than the library.
+The other side only encodes, with one thread, and discards the result. Our side reads the staged documents, encodes,
+writes streams, shuffles rows and writes shards and a record. The ratio cannot exceed 1, as both encode with the
+library.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PARTS = {OURS: "all", ENCODED: "tokenise", PACKED: "pack", ALONE: "alone"}
 
 
 def compare(folder: Path, documents: int, runs: int) -> dict[str, float]:
-    """Print both sides; seconds of CPU that ours takes per million tokens."""
+    """Print both sides; return our seconds of CPU per million tokens."""
     prepare(folder, documents)
     with ExitStack() as stack:
         here = (sys.executable, "-m", "benchmarks.crawl.packing", folder)
@@ -63,7 +64,7 @@ def compare(folder: Path, documents: int, runs: int) -> dict[str, float]:
 
 
 def prepare(folder: Path, documents: int) -> None:
-    """Documents of one month, staged; and a tokenizer that has learned from the first of them."""
+    """Stage documents of one month, and train a tokenizer on the first of them."""
     texts = list(islice(archives.texts(), documents))
     with (folder / "202405.jsonl").open("w") as file:
         for number, text in enumerate(texts):

@@ -1,10 +1,10 @@
-"""Pages of a WARC file to filtered texts: ours against datatrove's reader, extractors and Gopher filters.
+"""Benchmark from pages of a WARC file to filtered texts, against datatrove's reader, extractors and Gopher filters.
 
     python benchmarks/rivals.py datatrove
     python -m benchmarks.crawl pages [--quick]
 
-The same file, the same rules with the same limits (Gopher's for quality and repetition), no language on either side.
-Reading, extraction and filters are also timed apart; the filters get the same texts on both sides.
+Both sides read the same file with the same rules and limits (Gopher's for quality and repetition), without language
+detection. Reading, extraction and filters are also timed separately; the filters get the same texts on both sides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OURS, ALL_STEPS, SAME, USUAL = (
 
 
 def compare(folder: Path, pages: int, runs: int) -> dict[str, float]:
-    """Print both sides; seconds of CPU that ours takes per megabyte of HTML, and to filter one of text."""
+    """Print both sides; return our seconds of CPU per megabyte of HTML, and per megabyte of text for the filters."""
     size = archives.write(folder / NAME, pages)
     texts = [document.text for document in _documents(folder)]
     (folder / "texts.json").write_text(json.dumps(texts))
@@ -80,7 +80,7 @@ def compare(folder: Path, pages: int, runs: int) -> dict[str, float]:
 
 
 def _check(part: str, runs: dict[str, dict[str, Any]]) -> None:
-    """Exit where sides with the same extractor did not see the same pages."""
+    """Exit if sides with the same extractor did not see the same pages."""
     for key in ("documents", "chars"):
         if runs[OURS][key] != runs[SAME][key]:
             raise SystemExit(f"{part}: ours gave {runs[OURS][key]:,} {key}, {SAME} {runs[SAME][key]:,}")
@@ -127,7 +127,7 @@ def _documents(folder: Path) -> Any:
 
 
 def _html(folder: Path) -> Any:
-    """What reading is without extraction: records, their responses, bodies as text."""
+    """Read without extraction: records, their responses, bodies as text."""
     with (folder / NAME).open("rb") as file:
         for record in records(file, MOST):
             if isinstance(record, WarcRecord) and record.block and record.header.get("warc-type") == "response":

@@ -1,7 +1,7 @@
-"""datatrove's sides of the crawl's benchmarks: `rival.py pages|dedup FOLDER`, in its own environment.
+"""The sides of datatrove in the crawl's benchmarks: `rival.py pages|dedup FOLDER`, in its own environment.
 
-Its steps are chained as its executors chain them, in one process. `extractor` of a request says which one: Trafilatura
-as its users run it, in the process it puts each extraction into; or Resiliparse without such a process, as ours.
+Its steps are chained as its executors chain them, in one process. `extractor` of a request chooses Trafilatura as its
+users run it, with each extraction in a separate process, or Resiliparse without such a process, as our side does.
 """
 
 import json
@@ -71,7 +71,7 @@ def pages(folder: Path) -> Callable[[Answer], Work]:
 
 
 class _Held:
-    """Documents that are in memory already, as a first step."""
+    """A first step that gives documents held in memory."""
 
     def __init__(self, documents: Iterable[Any]) -> None:
         self.documents = documents
@@ -110,7 +110,7 @@ def main(kind: str, folder: Path) -> None:
 
 
 def _cpu() -> float:
-    """Seconds of this process, and of those that it started and that have ended."""
+    """Return the CPU seconds of this process and of its children that have ended."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(used.ru_utime + used.ru_stime for used in both)
 
