@@ -1,4 +1,4 @@
-"""Jobs: a study sent to a Ray cluster whose nodes have what ticlm depends on, and followed to its end."""
+"""Ray jobs: send a study to a cluster whose nodes have the dependencies of ticlm, and follow the job to its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from typing import Any
 
 import yaml
 
-from ticlm.platform.cluster.connect import PLACES, show_token
+from ticlm.platform.cluster import ray_internals
+from ticlm.platform.cluster.connect import TOKEN_PLACES, show_token
 from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.extensions import PACKAGE
@@ -28,24 +29,24 @@ from ticlm.platform.study.settings import FOLDER, Study
 
 COMMANDS = ("run", "train", "eval", "report", "tune")
 STOP_S = 30
-"""How long a stopped job may take to give back what it holds; Ray's own 3 s are few for a lease in a bucket."""
+"""Seconds that a stopped job has to give back what it holds; Ray's 3 are too few for a lease in a bucket."""
 PATIENCE_S = 30.0
 STUDY = "study.yaml"
 
 
 class Left(TiclmError):
-    """Nobody follows the job any longer; it goes on."""
+    """Raised when the user stops following a job, which goes on."""
 
     exit_code = 130
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command of ticlm on a study, to be run by a cluster.
+    """A command of ticlm on a study, for a cluster to run.
 
-    `python` is the nodes' interpreter; with `installed` they have ticlm itself, otherwise it is sent along.
-    `modules` are files and folders of Python code that are sent too, by name: those
-    with the user's own classes that the study names.
+    `resolved`: the study's settings with all that it extends. `python`: the interpreter of the nodes. `installed`: the
+    nodes have ticlm itself; otherwise the package is sent along. `modules`: files and folders of Python code that are
+    sent too, by name, among them those with the user's own classes that the study names.
     """
 
     study: Study
@@ -59,7 +60,10 @@ class Job:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What Ray's dashboard and `ray job list` show of it; no two jobs of the same run at once."""
+        """The study, its fingerprint, the command and the root: what Ray's dashboard and `ray job list` show.
+
+        No two jobs with the same metadata run at once.
+        """
         study = fingerprint(self.study)
         return {
             "study": self.study.name,
@@ -70,6 +74,7 @@ class Job:
 
     @property
     def entrypoint(self) -> str:
+        """The shell command that the job runs, in the folder that `pack` has filled."""
         ticlm = ["ticlm"] if self.installed and self.python == "python" else [self.python, "-m", "ticlm.platform"]
         first, *rest = self.command
         words = [
@@ -78,7 +83,7 @@ class Job:
         return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
 
     def pack(self, folder: Path) -> None:
-        """Write what the nodes need: the study in one file, the files that the command names, and the package."""
+        """Write what the nodes need to a folder: the study as one file, the files the command names, the package."""
         text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
         (folder / STUDY).write_text(text)
         for _, file in _files(self.command[1:]):
@@ -102,9 +107,10 @@ def job(
     python: str = "python",
     modules: Sequence[str] = (),
 ) -> Job:
-    """Return the job that a user asks for. Raises InputError in one line before anything is sent.
+    """Make the job that a user asks for. Raises InputError, in one line, before anything is sent.
 
-    `modules` are paths of further Python files and folders that the nodes need.
+    `sets`: changes of settings, as of `--set`. `environment`: variables as NAME, whose value is taken from here, or
+    NAME=VALUE. `modules`: paths of further Python files and folders that the nodes need.
     """
     try:
         words = tuple(shlex.split(command))
@@ -112,8 +118,8 @@ def job(
         raise InputError(f"--command {command}: {error}") from None
     if not words or words[0] not in COMMANDS:
         raise InputError(f"--command {command!r}: must begin with one of {', '.join(COMMANDS)}")
-    sent = [Path(file).name for _, file in _files(words[1:]) if file is not None]
-    if STUDY in sent or len(set(sent)) < len(sent):
+    names = [Path(file).name for _, file in _files(words[1:]) if file is not None]
+    if STUDY in names or len(set(names)) < len(names):
         raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
     resolved, where = settings.resolved(name, FOLDER, sets)
     study = settings.parse(Study, resolved, where)
@@ -130,7 +136,7 @@ def _module(path: str) -> tuple[str, Path]:
 
 
 def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[Any, str]:
-    """Send the job; Ray's client and the job's id. InputError where the same run is there already."""
+    """Send the job. Returns Ray's client and the job's id. Raises InputError if the same run is there already."""
     client = _client(address)
     with _plain(client.get_address()), tempfile.TemporaryDirectory(prefix="ticlm-job-") as folder:
         for other in client.list_jobs():
@@ -149,7 +155,7 @@ def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[
                 metadata=job.metadata,
                 runtime_env={
                     "working_dir": folder,
-                    "env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_S), **job.environment},
+                    "env_vars": {**ray_internals.job_stop_wait(STOP_S), **job.environment},
                 },
             )
         )
@@ -157,7 +163,11 @@ def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[
 
 
 def follow(client: Any, name: str) -> int:
-    """Print a job's log as it comes, until it ends; its exit code. Ctrl-C raises Left and leaves the job alone."""
+    """Print a job's log as it comes, until the job ends. Returns the job's exit code.
+
+    Raises Left on Ctrl-C, which does not touch the job, and RunError if the job was stopped, failed without an exit
+    code, or cannot be reached any longer.
+    """
     from aiohttp import ClientError
 
     try:
@@ -168,36 +178,36 @@ def follow(client: Any, name: str) -> int:
                     asyncio.run(_tail(client, name, shown))
                 except (ClientError, RuntimeError, OSError):  # the connection was lost
                     time.sleep(1)
-                found = _patiently(lambda: client.get_job_info(name))
-                if found.status.is_terminal():
+                info = _patiently(lambda: client.get_job_info(name))
+                if info.status.is_terminal():
                     break
             shown.rest(client.get_job_logs(name))
     except KeyboardInterrupt:
         raise Left(f"job {name} goes on; {_how_to(name, client)}") from None
     except InputError as error:  # it was right a moment ago
         raise RunError(f"job {name} is lost from sight: {error}; submit it again when the head is back") from None
-    if str(found.status) == "STOPPED":
+    if str(info.status) == "STOPPED":
         raise RunError(f"job {name} was stopped; the same command goes on from there")
-    if found.driver_exit_code is None and str(found.status) == "FAILED":
-        raise RunError(f"job {name} failed: {_last_line(found.message or 'Ray does not say why')}")
-    code = found.driver_exit_code or 0
+    if info.driver_exit_code is None and str(info.status) == "FAILED":
+        raise RunError(f"job {name} failed: {_last_line(info.message or 'Ray does not say why')}")
+    code = info.driver_exit_code or 0
     return code if code >= 0 else 128 - code
 
 
 def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Words of a command, each with the file here that it names, be it as `--option=FILE`."""
+    """Return each word of a command with the local file it names (also as `--option=FILE`), or None."""
     named = [(word, word.partition("=")[2] if word.startswith("--") else word) for word in words]
     return [(word, path if path and Path(path).is_file() else None) for word, path in named]
 
 
 class _Shown:
-    """Prints a log that may be read again from its beginning, once."""
+    """Prints every part of a log once, even if the log is read again from its beginning."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def rest(self, text: str, before: int = 0) -> None:
-        """Print what is new in a piece of the log that has `before` characters before it."""
+        """Print the new part of `text`, a piece of the log that begins after `before` characters."""
         new = text[max(0, self.count - before) :]
         print(new, end="", flush=True)
         self.count += len(new)
@@ -233,22 +243,15 @@ def _client(address: str | None) -> Any:
     os.environ["RAY_API_SERVER_ADDRESS"] = address  # otherwise RAY_ADDRESS, where it is set, would win over --address
     show_token()
     with _plain(address):
-        import logging
-
         from ray.job_submission import JobSubmissionClient
 
-        for module in (
-            "dashboard.modules.dashboard_sdk",
-            "dashboard.modules.job.sdk",
-            "_private.runtime_env.packaging",
-        ):
-            logging.getLogger(f"ray.{module}").setLevel(logging.ERROR)  # they say what they send
+        ray_internals.silence_uploads()
         return JobSubmissionClient(address)
 
 
 @contextmanager
 def _plain(address: str) -> Iterator[None]:
-    """Errors of Ray's client in one line."""
+    """Turn errors of Ray's client in the block into InputError or RunError of one line."""
     from ray.exceptions import AuthenticationError, RayError
     from requests.exceptions import RequestException
 
@@ -256,9 +259,9 @@ def _plain(address: str) -> Iterator[None]:
         yield
     except AuthenticationError as error:
         if "Forbidden" in str(error):
-            raise InputError(f"{address} refuses the token (403); one is looked for in {PLACES}") from None
+            raise InputError(f"{address} refuses the token (403); one is looked for in {TOKEN_PLACES}") from None
         if "Unauthorized" in str(error):
-            raise InputError(f"{address} wants a token (401); there is none in {PLACES}") from None
+            raise InputError(f"{address} wants a token (401); there is none in {TOKEN_PLACES}") from None
         raise InputError(f"{address}: {_first(error)}") from None
     except (ConnectionError, RequestException, RayError) as error:
         raise InputError(f"no Ray answers at {address}: {_first(error)}; give the dashboard of a head") from None
@@ -267,7 +270,7 @@ def _plain(address: str) -> Iterator[None]:
 
 
 def _patiently(do: Callable[[], Any]) -> Any:
-    """What a call gives; again for PATIENCE_S where the head is not ready, or cannot be reached, right now."""
+    """Return the result of a call; repeats it for PATIENCE_S while the head is not ready or cannot be reached."""
     from ray.exceptions import AuthenticationError
     from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 

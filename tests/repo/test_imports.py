@@ -37,7 +37,7 @@ LAYERS = (
 FLOORS = {package: floor for floor, packages in enumerate(LAYERS) for package in packages.split()}
 
 RAY_LIBRARIES = {
-    "ray.train": {"ticlm.platform.cluster.ray_train"},
+    "ray.train": {"ticlm.platform.cluster.ray_train", "ticlm.platform.cluster.ray_internals"},
     "ray.tune": {"ticlm.platform.tuning.ray_tune", "ticlm.tune_spaces"},
     "ray.data": {"ticlm.platform.train.loader", "ticlm.datasets.io.ray_map"},
 }
