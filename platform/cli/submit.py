@@ -36,9 +36,9 @@ def submit(
     ] = None,
 ) -> None:
     """Run a study on a Ray cluster, as a job; follow its log, and end as it ends."""
-    from ticlm.platform.cluster import jobs
+    from ticlm.platform.cluster import job, jobs
 
-    job = jobs.job(study, root, set_ or (), command, env or (), installed, python, module or ())
-    client, name = jobs.submit(job, address, lambda line: print(line, flush=True))
+    prepared = job.prepare(study, root, set_ or (), command, env or (), installed, python, module or ())
+    client, name = jobs.submit(prepared, address, lambda line: print(line, flush=True))
     if wait:
         raise typer.Exit(jobs.follow(client, name))

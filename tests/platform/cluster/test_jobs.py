@@ -28,6 +28,7 @@ import yaml
 from paths import ROOT
 
 from ticlm.platform.cluster import jobs
+from ticlm.platform.cluster.job import prepare
 from ticlm.platform.core import fingerprint
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store, read_record
@@ -63,15 +64,15 @@ def test_a_job_is_refused_in_one_line_before_anything_is_sent(monkeypatch: pytes
     }
     for said, asked in wrong.items():
         with pytest.raises(InputError, match=said) as caught:
-            jobs.job(**{"name": "demo", "root": "s3://bucket/root"} | asked)
+            prepare(**{"name": "demo", "root": "s3://bucket/root"} | asked)
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="no cluster"):
-        jobs.submit(jobs.job("demo", "/shared"), None, print)
+        jobs.submit(prepare("demo", "/shared"), None, print)
 
 
 def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("extends: demo\nname: mine\n")
-    job = jobs.job(f"{tmp_path}/mine.yaml", "s3://bucket/root", SMALL)
+    job = prepare(f"{tmp_path}/mine.yaml", "s3://bucket/root", SMALL)
     (tmp_path / "sent").mkdir()
     job.pack(tmp_path / "sent")
     assert fingerprint.fingerprint(load(f"{tmp_path}/sent/study.yaml")) == job.metadata["fingerprint"]
@@ -93,7 +94,7 @@ def test_the_command_of_a_job_is_quoted_and_takes_the_files_it_names_along(
 ) -> None:
     (tmp_path / "my space.py").write_text("SPACE = None\n")
     monkeypatch.chdir(tmp_path)
-    job = jobs.job("demo", "s3://bucket/my root", command="tune './my space.py'", installed=True)
+    job = prepare("demo", "s3://bucket/my root", command="tune './my space.py'", installed=True)
     assert job.entrypoint == "ticlm tune 'my space.py' study.yaml --root 's3://bucket/my root'"
     (tmp_path / "sent").mkdir()
     job.pack(tmp_path / "sent")
@@ -105,7 +106,7 @@ def test_the_command_of_a_job_is_quoted_and_takes_the_files_it_names_along(
 
 def test_only_the_variables_that_are_named_go_with_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HERE", "a=b")
-    job = jobs.job("demo", "/shared", environment=["HERE", "THERE=c=d", "EMPTY="])
+    job = prepare("demo", "/shared", environment=["HERE", "THERE=c=d", "EMPTY="])
     assert job.environment == {"HERE": "a=b", "THERE": "c=d", "EMPTY": ""}
     assert "a=b" not in str(job.metadata) and "a=b" not in job.entrypoint
 
