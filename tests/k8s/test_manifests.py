@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from manifests import (
     K8S,
     OVERLAYS,
     Manifest,
+    amount,
     build,
     cluster,
     containers,
@@ -27,11 +27,9 @@ from manifests import (
     parse_ray,
     parse_ticlm,
     pods,
+    study_of,
 )
 from paths import ROOT
-
-from ticlm.platform.study import settings
-from ticlm.platform.study.settings import Study
 
 TOGETHER = ("volume+job", "volume+spot+redis", "s3+spot+job", "s3+redis", "gs+spot+redis+job", "gs")
 """Every pair of components, and every component without every other."""
@@ -63,20 +61,6 @@ def write(folder: Path, kustomization: dict[str, Any]) -> None:
         names = kustomization.get(field, [])
         kustomization[field] = [n if n.startswith("..") else os.path.relpath(K8S / n, folder) for n in names]
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-
-
-def study_of(manifests: list[Manifest], folder: Path) -> Study:
-    """Return the study that the cluster is given, read as `ticlm run` reads it."""
-    (folder / "study.yaml").write_text(named(manifests, "ConfigMap", "ticlm-study")["data"]["study.yaml"])
-    return settings.load(str(folder / "study.yaml"))
-
-
-def amount(quantity: str | int) -> Decimal:
-    """Return a quantity of Kubernetes as a number."""
-    units = {"": 1, "m": Decimal("0.001"), "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-    match = re.fullmatch(r"([\d.]+)([A-Za-z]*)", str(quantity))
-    assert match is not None, quantity
-    return Decimal(match[1]) * units[match[2]]
 
 
 def test_every_overlay_is_looked_at() -> None:

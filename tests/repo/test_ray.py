@@ -38,8 +38,8 @@ def internals(source: str) -> Iterator[str]:
             case ast.Attribute() if PRIVATE_MODULES.fullmatch(ast.unparse(node)):
                 yield ast.unparse(node)
             case ast.Constant(value=str(text)):
-                names = set(re.findall(r"\b(?:RAY|TUNE)_[A-Z_]+\b", text))
-                yield from sorted(names - DOCUMENTED_VARIABLES)
+                variables = set(re.findall(r"\b(?:RAY|TUNE)_[A-Z_]+\b", text))
+                yield from sorted(variables - DOCUMENTED_VARIABLES)
                 yield from re.findall(r"\bray\.(?:dashboard|_private)[\w.]*", text)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +15,9 @@ from typing import Any, cast
 import pytest
 import yaml
 from paths import ROOT
+
+from ticlm.platform.study import settings
+from ticlm.platform.study.settings import Study
 
 K8S = ROOT / "k8s"
 OVERLAYS = ("rayjob", "raycluster", "rayjob-spot", "raycluster-redis")
@@ -85,6 +90,20 @@ def containers(manifests: list[Manifest]) -> Iterator[tuple[str, dict[str, Any],
 def environment(manifests: list[Manifest]) -> dict[str, str]:
     """Return the environment of all Ray containers."""
     return cast(dict[str, str], named(manifests, "ConfigMap", "ticlm-environment")["data"])
+
+
+def study_of(manifests: list[Manifest], folder: Path) -> Study:
+    """Return the study that the cluster is given, read as `ticlm run` reads it."""
+    (folder / "study.yaml").write_text(named(manifests, "ConfigMap", "ticlm-study")["data"]["study.yaml"])
+    return settings.load(str(folder / "study.yaml"))
+
+
+def amount(quantity: str | int) -> Decimal:
+    """Return a quantity of Kubernetes as a number."""
+    units: dict[str, Decimal | int] = {"": 1, "m": Decimal("0.001"), "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+    match = re.fullmatch(r"([\d.]+)([A-Za-z]*)", str(quantity))
+    assert match is not None, quantity
+    return Decimal(match[1]) * units[match[2]]
 
 
 def parse_ticlm(arguments: list[str]) -> None:
