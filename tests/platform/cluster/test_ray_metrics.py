@@ -125,7 +125,7 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
     board = _Board()
     guard: Any = ray_train._guard(Guard(work, 3, (0, "")), board)
     guard.after_exception(None, {0: OSError("gone")})
-    assert [moment["moment"] for moment in board.describe] == ["failed"]
+    assert [moment["moment"] for moment in board.events] == ["failed"]
 
     again = Exported(work, 1)
     again.log(event(5))
@@ -142,11 +142,11 @@ class _Board:
     """What a handle of the board's actor offers: `put.remote`."""
 
     def __init__(self) -> None:
-        self.describe: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
         self.put = self
 
     def remote(self, event: dict[str, Any]) -> None:
-        self.describe.append(event)
+        self.events.append(event)
 
 
 def test_names_are_those_that_ray_exports_unchanged() -> None:
