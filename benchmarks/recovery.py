@@ -105,12 +105,12 @@ class Chain:
     """A chain that trains without end in a thread, and the moments of its events."""
 
     def __init__(self, folder: str, side: str) -> None:
-        from ticlm.platform.cluster import nodes, ray_train
+        from ticlm.platform.cluster import ray_internals, ray_train
         from ticlm.platform.study import plan
         from ticlm.platform.study.work import work_of
 
         if side == "defaults":
-            vars(nodes)["_count_again"] = lambda: None
+            vars(ray_internals)["recount_nodes"] = lambda: None
         made = plan.make(_study(folder), folder)
         work = work_of(made, made.chains[0])
         self.moments: list[Mapping[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A point of a search applied to a method: paths to settings, and the values they take."""
+"""Changes of a method: a point of a search, which maps paths of settings to values, applied to the method."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ticlm.platform.core.settings import Settings, parse
 
 S = TypeVar("S", bound=Settings)
 
-TELL_APART = ("name", "kind")
-"""What names a method and says how it runs; a search changes neither."""
+NOT_SEARCHED = ("name", "kind")
+"""Settings that name a method and say how it runs; a search changes neither."""
 
 
 def check_paths(point: Mapping[str, Any], where: str) -> None:
-    """InputError where paths are no paths, name what a search does not change, or lie one within the other."""
+    """Check the paths of a point. Raises InputError if one is malformed, not searched, or lies within another one."""
     if not isinstance(point, Mapping):
         raise InputError(f"{where}: expected a mapping from paths of settings to values, got {point!r}")
     for path in point:
         if not isinstance(path, str) or not all(path.split(".")):
             raise InputError(f"{where}: {path!r} is no path of a setting; give one like schedule.max_rate")
-        if path in TELL_APART:
+        if path in NOT_SEARCHED:
             raise InputError(f"{where}: {path} is not searched; give settings such as schedule.max_rate")
         within = next((other for other in point if isinstance(other, str) and other.startswith(f"{path}.")), None)
         if within is not None:
@@ -30,7 +30,7 @@ def check_paths(point: Mapping[str, Any], where: str) -> None:
 
 
 def nested(point: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"schedule.max_rate": 1e-4}` as `{"schedule": {"max_rate": 1e-4}}`."""
+    """Return a point as nested mappings: `{"schedule.max_rate": 1e-4}` as `{"schedule": {"max_rate": 1e-4}}`."""
     out: dict[str, Any] = {}
     for path, value in point.items():
         *parents, last = path.split(".")
@@ -42,14 +42,17 @@ def nested(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def applied(old: S, changes: Mapping[str, Any], where: str, path: str = "") -> S:
-    """`old` with `changes`: mappings merge, anything else replaces; so does a mapping of another `kind`. What does not
-    change stays the object that it is, whatever its type. `path`: that of `old`, for errors."""
+    """Return `old` with `changes`: mappings are merged, other values replace, and so do mappings of another `kind`.
+
+    Values that do not change stay the same objects, whatever their type. `path`: the path of `old`, for errors. Raises
+    InputError for a setting that `old` lacks, or a value that is refused.
+    """
     fields = {name: getattr(old, name) for name in type(old).model_fields}
     for key, value in changes.items():
         if key not in fields:
             kind = getattr(old, "kind", type(old).__name__)
             what = f"{path.rstrip('.')} (kind {kind})" if path else getattr(old, "name", kind)
-            allowed = ", ".join(name for name in fields if path or name not in TELL_APART)
+            allowed = ", ".join(name for name in fields if path or name not in NOT_SEARCHED)
             raise InputError(f"{where}: {path}{key} is no setting of the method; {what} has {allowed}")
         fields[key] = _value(fields[key], value, where, f"{path}{key}")
     return parse(type(old), fields, f"{where}: {path.rstrip('.')}" if path else where)
@@ -74,7 +77,7 @@ def _value(old: Any, new: Any, where: str, path: str) -> Any:
 
 
 def canonical(value: Any, where: str = "the space") -> Any:
-    """A value like JSON's as something that can be hashed strictly; InputError for any other."""
+    """Return a value of JSON's types in a form that can be hashed strictly. Raises InputError for any other value."""
     match value:
         case Mapping():
             if not all(isinstance(key, str) for key in value):

@@ -1,4 +1,4 @@
-"""Domains of ray.tune: what they are, strictly, and where they end. Their own representation says neither."""
+"""Domains of ray.tune: their exact identity, and their ends. Their own representation gives neither."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ ALLOWED = "tune.uniform, loguniform, randn, randint, lograndint, their q… form
 
 
 def canonical(domain: Any, where: str) -> tuple[Any, ...]:
-    """The domain's type, bounds or categories, and sampler, as something that can be hashed strictly; InputError for
-    any other type, whose identity would not be certain."""
+    """Return a domain's type, bounds or categories, and sampler as a value that can be hashed strictly.
+
+    Raises InputError for any other type, because its identity would not be certain.
+    """
     from ray.tune.search import sample
 
     kind = type(domain)
@@ -23,21 +25,25 @@ def canonical(domain: Any, where: str) -> tuple[Any, ...]:
         return ("integer", int(domain.lower), int(domain.upper), _sampler(domain, where))
     if kind is sample.Categorical and len(domain):
         return ("choice", changes.canonical(domain.categories, where), _sampler(domain, where))
-    what = "choice of nothing" if kind is sample.Categorical else kind.__name__
-    raise InputError(f"{where}: a {what} is no domain to draw from; allowed: {ALLOWED}")
+    name = "choice of nothing" if kind is sample.Categorical else kind.__name__
+    raise InputError(f"{where}: a {name} is no domain to draw from; allowed: {ALLOWED}")
 
 
 def _sampler(domain: Any, where: str) -> tuple[Any, ...]:
-    """How a domain, or what a quantised one is made from, is drawn from."""
+    """Return how a domain (or the domain inside a quantised one) is drawn from."""
+    from ray import tune
     from ray.tune.search import sample
+
+    def samplers(*domains: Any) -> tuple[type, ...]:  # Tune gives the classes of its samplers no public names
+        return tuple(type(domain.get_sampler()) for domain in domains)
 
     sampler = domain.get_sampler()
     kind = type(sampler)
-    if kind in (sample.Float._Uniform, sample.Integer._Uniform, sample.Categorical._Uniform):
+    if kind in samplers(tune.uniform(0, 1), tune.randint(0, 1), tune.choice([0])):
         return ("uniform",)
-    if kind in (sample.Float._LogUniform, sample.Integer._LogUniform):
+    if kind in samplers(tune.loguniform(1, 2), tune.lograndint(1, 2)):
         return ("log-uniform",)
-    if kind is sample.Float._Normal:
+    if kind in samplers(tune.randn()):
         return ("normal", float(sampler.mean), float(sampler.sd))
     if kind is sample.Quantized:
         return ("quantized", _sampler(sampler, where), float(sampler.q))
@@ -47,7 +53,7 @@ def _sampler(domain: Any, where: str) -> tuple[Any, ...]:
 
 
 def ends(domain: Any) -> tuple[Any, ...]:
-    """Values that any draw lies between (the mean, of a normal distribution without bounds), or all the categories."""
+    """Return the bounds of all draws, or all categories; of a normal distribution without bounds, its mean."""
     from ray.tune.search import sample
 
     if isinstance(domain, sample.Categorical):

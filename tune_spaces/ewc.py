@@ -1,4 +1,4 @@
-"""TiC-LM, Table 7: the weight of EWC, its Fisher information from 100 batches."""
+"""The weights of EWC in TiC-LM, Table 7, with Fisher information from 100 batches."""
 
 from ticlm.tune_spaces.space import Space
 

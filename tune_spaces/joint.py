@@ -1,5 +1,7 @@
-"""Rate, warm-up, weight decay and replay together, to draw from: for Optuna or random search. The ranges are those that
-the paper's tables cover; nobody has published this search."""
+"""Learning rate, warm-up, weight decay and replay share, drawn together: for Optuna or random search.
+
+The ranges are those that the tables of TiC-LM cover; this search itself is not published.
+"""
 
 from ray import tune
 

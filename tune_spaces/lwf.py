@@ -1,5 +1,7 @@
-"""TiC-LM, appendix C.2: the weight of LwF at temperature 2. The paper names the range, 0.1 to 10, and its
-choice, 0.3."""
+"""The weights of LwF at temperature 2 in TiC-LM, appendix C.2.
+
+The paper gives the range, 0.1 to 10, and its choice, 0.3.
+"""
 
 from ticlm.tune_spaces.space import Space
 

@@ -1,4 +1,4 @@
-"""TiC-LM, Table 9: how much of a round's budget the new period gets, 1/t or a fixed share."""
+"""The share of a round's budget for the new period in TiC-LM, Table 9: 1/t, or a fixed share."""
 
 from ticlm.tune_spaces.space import Space
 

@@ -1,5 +1,7 @@
-"""TiC-LM, appendix C.2: peak learning rate and cooldown of the inverse square root. The paper names the ranges (rates
-as for cyclic cosine, 50 to 400 steps) and its choice, 1e-4 and 400."""
+"""The peak learning rates and cooldowns of the inverse square root schedule in TiC-LM, appendix C.2.
+
+The paper gives the ranges (rates as for cyclic cosine, 50 to 400 steps) and its choice, 1e-4 and 400.
+"""
 
 from ticlm.tune_spaces.space import Space
 

@@ -1,4 +1,4 @@
-"""TiC-LM, Table 6: learning rate and weight decay of Schedule-Free AdamW, the nine pairs in the order of the table."""
+"""The nine pairs of learning rate and weight decay of Schedule-Free AdamW in TiC-LM, Table 6, in its order."""
 
 from ticlm.tune_spaces.space import Space
 

@@ -1,4 +1,4 @@
-"""The peak rate of the cyclic cosine, and AR, as in Table 5 of TiC-LM, at the scale of the packaged small studies."""
+"""The search of TiC-LM, Table 5 (peak rate of cyclic cosine, and AR), with rates for the packaged small studies."""
 
 from ticlm.tune_spaces.space import Space
 

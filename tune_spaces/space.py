@@ -1,6 +1,6 @@
-"""Search spaces: which settings of one method may be searched, as points one after another or as domains to draw from.
+"""Search spaces: the settings of one method that may be searched, as a list of points or as domains to draw from.
 
-A module (or a user's file) with a constant SPACE is a space; `load` finds it by name or path, `grid` makes one.
+A module, or a user's file, with a constant SPACE is a space. `load` finds it by name or path; `grid` makes one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from ticlm.tune_spaces import changes, domains, wording
 
 @dataclass(frozen=True)
 class Space:
-    """Changes of one method, each by the path of its setting in the method (`schedule.max_rate`, `penalties.0.weight`).
+    """Changes of one method, each under the path of its setting (`schedule.max_rate`, `penalties.0.weight`).
 
-    `points` are tried one after another; `domains` (of ray.tune) are drawn from. A value may be a mapping: it is merged
-    into the method as a study's YAML is, where another `kind` replaces. `method` is the study's one of that name, else
-    the catalogue's; `says` tells people what this is and where it comes from.
+    `points`: the changes to try, one after another. `domains`: domains of ray.tune to draw from, instead. A value may
+    be a mapping: it is merged into the method as a study's YAML is; one of another `kind` replaces what is there.
+    `method`: the name of a method of the study, else of the catalogue. `says`: a description for people, with a source.
     """
 
     name: str
@@ -61,8 +61,10 @@ class Space:
         _ = self.identity  # refuses what has none
 
     def method_of(self, study_methods: Sequence[Method]) -> Continual:
-        """The method to change: the study's of that name, else the catalogue's. InputError where neither has it, or
-        where it is an Oracle series, which learns nothing from month to month."""
+        """Return the method to change: the study's of that name, else the catalogue's.
+
+        Raises InputError if neither has it, or if it is an Oracle series, which learns nothing from month to month.
+        """
         found = next((m for m in study_methods if m.name == self.method), CATALOG.get(self.method))
         where = f"the space {self.name} searches the method {self.method}"
         searched = [m.name for m in (*study_methods, *CATALOG.values()) if not isinstance(m, OracleSeries)]
@@ -74,30 +76,35 @@ class Space:
         return found
 
     def changed(self, base: Continual, point: Mapping[str, Any], name: str) -> Continual:
-        """`base` with a point's settings, named `name`; all else in it stays as it is. InputError for a setting that
-        `base` lacks (with those it has), or a value that is refused."""
+        """Return `base` with the settings of a point, under the name `name`; all its other settings stay.
+
+        Raises InputError for a setting that `base` lacks, with those it has, or for a value that is refused.
+        """
         return changes.applied(base, {**changes.nested(point), "name": name}, f"the space {self.name}")
 
     def check(self, base: Continual) -> None:
-        """InputError where a point, or the ends of a domain, cannot be settings of `base`."""
+        """Check that all points, and the ends of all domains, can be settings of `base`. Raises InputError if not."""
         middle = {path: domains.ends(domain)[0] for path, domain in self.domains.items()}
         others = [middle | {path: end} for path, domain in self.domains.items() for end in domains.ends(domain)]
         for point in (*self.points, *others):
             self.changed(base, point, base.name)
 
     def label(self, point: Mapping[str, Any]) -> str:
-        """A short name of the point, its own within the space and fit to stand in a method's name."""
+        """Return a short name of a point. It is unique within the space and can stand in the name of a method."""
         text, exact = self._text(point)
         return text if exact and self._texts[text] <= 1 else f"{text}-{fingerprint(changes.canonical(point))[:6]}"
 
     def describe(self, point: Mapping[str, Any]) -> str:
-        """The point for people: `max_rate 1e-4, weight_decay 0.01`."""
+        """Return a description of a point for people: `max_rate 1e-4, weight_decay 0.01`."""
         return ", ".join(wording.describe(name, value) for name, value in self._named(point))
 
     @property
     def identity(self) -> str:
-        """SHA-256 (hex) of the method's name and of every point or domain: its kind, bounds and sampler; the same in
-        every process. InputError for a domain of no known type, or a value that is not like JSON's."""
+        """The SHA-256 (hex) of the method's name and of all points, or of all domains' kinds, bounds and samplers.
+
+        It is the same in every process. Raises InputError for a domain of an unknown type, or for a value that is not
+        of JSON's types.
+        """
         where = f"the space {self.name}"
         points = tuple(changes.canonical(point, f"{where}: point {n}") for n, point in enumerate(self.points, 1))
         found = tuple((path, domains.canonical(domain, f"{where}: {path}")) for path, domain in self.domains.items())
@@ -112,24 +119,27 @@ class Space:
         return Counter(self._text(point)[0] for point in self.points)
 
     def _named(self, point: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """Its settings by short names, without those that are the same in every point."""
-        told = {path: value for path, value in point.items() if path in self._varied} or point
-        return [(self._names.get(path, path), value) for path, value in told.items()]
+        """Return the settings of a point under short names, without those that are the same in every point."""
+        varied = {path: value for path, value in point.items() if path in self._varied} or point
+        return [(self._names.get(path, path), value) for path, value in varied.items()]
 
     @cached_property
     def _varied(self) -> set[str]:
         first, *others = self.points or ({},)
         same = {path for path, value in first.items() if all(path in p and p[path] == value for p in others)}
-        return {path for one in (*self.points, self.domains) for path in one if path not in same}
+        return {path for changed in (*self.points, self.domains) for path in changed if path not in same}
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        return wording.short_names({path: None for one in (*self.points, self.domains) for path in one})
+        return wording.short_names({path: None for changed in (*self.points, self.domains) for path in changed})
 
 
 def load(name: str) -> Space:
-    """Return the packaged space of this name, the constant SPACE of a Python file, which is run, or the constant at an
-    import path `package.module:NAME`. Raises InputError in one line if there is none, or the file raises anything."""
+    """Return a space by its name: of a packaged space, of a Python file, or an import path `package.module:NAME`.
+
+    A file is run, and its constant SPACE is the space. Raises InputError, in one line, if there is no such space, or if
+    running the file raises anything.
+    """
     if Path(name).is_file():
         found = _run(name)
     elif re.fullmatch(r"[\w.]+:\w+", name):
@@ -148,13 +158,13 @@ def load(name: str) -> Space:
 
 
 def packaged() -> list[str]:
-    """Names of the spaces that come with the package: modules that define SPACE."""
+    """Return the names of the packaged spaces: the modules here that define SPACE."""
     modules = [file for file in files("ticlm").joinpath("tune_spaces").iterdir() if file.name.endswith(".py")]
     return sorted(file.name[:-3] for file in modules if re.search(r"^SPACE\b", file.read_text(), re.MULTILINE))
 
 
 def grid(method: str, values: Sequence[str]) -> Space:
-    """Every combination of `PATH=V1,V2,…` (YAML values), the first path changing slowest."""
+    """Make a space of all combinations of `PATH=V1,V2,…` (YAML values); the first path changes slowest."""
     columns: dict[str, list[Any]] = {}
     for text in values:
         path, equals, listed = text.partition("=")
@@ -180,12 +190,12 @@ def _run(path: str) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be run: {type(error).__name__}{f': {said}' if said else ''}") from None
+        text = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be run: {type(error).__name__}{f': {text}' if text else ''}") from None
 
 
 def _numeric(value: Any) -> Any:
-    """YAML reads 1e-4 as text."""
+    """Return a YAML value with numbers such as 1e-4, which YAML reads as text, as floats."""
     if isinstance(value, dict):
         return {key: _numeric(item) for key, item in value.items()}
     if isinstance(value, list):

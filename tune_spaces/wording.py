@@ -1,4 +1,4 @@
-"""What a point is called: in names of trials, and for people."""
+"""The names of a point: its label in the names of trials, and its description for people."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 SHORT = {"autoregressive-cosine": "ar"}
-"""Kinds that have a shorter name in the catalogue."""
+"""Short names of kinds, as in the catalogue."""
 
 LONGEST = 40
-"""Characters of a text in a label; names become folders."""
+"""The most characters of a text in a label: labels become names of folders."""
 
 
 def is_name(text: str) -> bool:
+    """Return whether a text can be the name of a method or a folder."""
     return re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", text) is not None
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """The end of each path that no other path has: `schedule.max_rate` is `max_rate`."""
+    """Return for each path its shortest end that no other path has: `max_rate` for `schedule.max_rate`."""
     known = {path: path.split(".") for path in paths}
 
     def short(path: str) -> str:
@@ -33,7 +34,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def labelled(name: str, value: Any) -> tuple[str, bool]:
-    """`max_rate-0.0001`, or for a mapping its kind and what else it says; and whether it says the value exactly."""
+    """Return (label, whether it gives the value exactly): `max_rate-0.0001`; for a mapping, its kind and the rest."""
     if isinstance(value, Mapping):
         parts = [labelled(key, item) for key, item in value.items() if key != "kind"]
         kind = str(value["kind"]) if "kind" in value else None
@@ -44,9 +45,9 @@ def labelled(name: str, value: Any) -> tuple[str, bool]:
 
 
 def describe(name: str, value: Any) -> str:
-    """`max_rate 1e-4`; a mapping's kind, and what else it says in brackets."""
+    """Return a description: `max_rate 1e-4`; for a mapping, its kind, and the rest in brackets."""
     if not isinstance(value, Mapping):
-        return f"{name} {_told(value)}"
+        return f"{name} {_text(value)}"
     others = ", ".join(describe(key, item) for key, item in value.items() if key != "kind")
     kind = [str(value["kind"])] if "kind" in value else []
     return " ".join([name, *kind, *([f"({others})"] if others else [])])
@@ -73,7 +74,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9._+-]+", "-", text.lower())
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     match value:
         case None:
             return "none"
@@ -82,14 +83,14 @@ def _told(value: Any) -> str:
         case int() | float():
             return _number(value)
         case list() | tuple():
-            return f"[{', '.join(map(_told, value))}]"
+            return f"[{', '.join(map(_text, value))}]"
         case Mapping():
             return "{" + ", ".join(describe(key, item) for key, item in value.items()) + "}"
     return str(value)
 
 
 def _number(value: float) -> str:
-    """Six digits at most; 1e-4 and 1e7 rather than 0.0001 and 10000000."""
+    """Return a number with at most six digits; 1e-4 and 1e7 rather than 0.0001 and 10000000."""
     decimal = str(value) if isinstance(value, int) else f"{value:.6g}"
     mantissa, _, exponent = f"{value:.5e}".partition("e")
     scientific = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"

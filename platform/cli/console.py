@@ -1,4 +1,4 @@
-"""What a person sees while work goes on: bars on a terminal, a line per finished piece elsewhere."""
+"""Output while work goes on: progress bars on a terminal, a line per finished piece of work elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONSOLE: list[Console] = []
 
 
 def console() -> Console:
-    """The one console; wide where nobody looks, so that lines in a log are not broken."""
+    """Return the console of this process; it is wide if it is no terminal, so that lines in a log are not broken."""
     if not _CONSOLE:
         probe = Console(highlight=False)
         _CONSOLE.append(probe if probe.is_terminal else Console(highlight=False, width=160))
@@ -22,12 +22,12 @@ def console() -> Console:
 
 
 def say(line: str) -> None:
-    """A line as it is: paths in it may hold what rich would read as markup."""
+    """Print a line unchanged; paths in it may contain what rich would read as markup."""
     console().print(line, markup=False, soft_wrap=True)
 
 
 class Bars:
-    """A bar per piece of work with its rate and time left; updates may come from any thread."""
+    """A progress bar per piece of work, with its rate and the time left. Any thread may update it."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -62,7 +62,7 @@ class Bars:
 
 @contextmanager
 def bars() -> Iterator[Bars]:
-    """Bars for the time of the block."""
+    """Show progress bars for the time of the block."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),

@@ -1,4 +1,4 @@
-"""How a command ends: one line for every user's error, exit code 2 for bad input, 1 for a failed run."""
+"""The end of a command: one line for every user's error; exit code 2 for bad input, 1 for a failed run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ INTERRUPTED = 130
 
 
 def ended(command: Callable[[], object]) -> NoReturn:
-    """Run the command and leave with its exit code. What is no user's error is raised as it is."""
+    """Run the command and leave the process with its exit code. Raises unchanged what is not a user's error."""
     warnings.formatwarning = _warning
     before = signal.getsignal(signal.SIGTERM)
     _running.set()
     try:
         heed_sigterm()
         code = command() or 0
-        if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
+        if code == INTERRUPTED:  # typer turns KeyboardInterrupt into this code
             raise KeyboardInterrupt
         sys.exit(code)  # type: ignore[arg-type]
     except typer.Exit as error:
@@ -57,8 +57,8 @@ def ended(command: Callable[[], object]) -> NoReturn:
 def _warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
-    ours = issubclass(category, TiclmWarning)
-    return f"ticlm: {message}\n" if ours else f"{filename}:{lineno}: {category.__name__}: {message}\n"
+    own = issubclass(category, TiclmWarning)
+    return f"ticlm: {message}\n" if own else f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""A plan on paper: the tree of chains with what is done and what is left, as text or JSON."""
+"""The view of a plan: the tree of chains with what is done and what is left, as text or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BYTES_PER_WEIGHT = 4
 
 
 def view(plan: Plan) -> RenderableType:
-    """A table of chains, one of methods, and lines of totals, for a terminal."""
+    """Return a table of chains, a table of methods, and lines of totals, for a terminal."""
     summary = describe(plan)
     total = summary["total"]
     flops = f"{_flops(total['flops'])} FLOPs ({_flops(total['flops_with_attention'])} with attention)"
@@ -50,7 +50,7 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
 
 
 def _methods(summary: dict[str, Any]) -> Table:
-    """What each method costs by itself, however many rounds it shares with others."""
+    """Return a table of what each method costs alone, however many rounds it shares with others."""
     table = Table(box=HORIZONTALS)
     for name in ("method", "seeds", "rounds", "tokens alone", "Oracle ÷ run", "keeps periods", "of bytes"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
@@ -68,7 +68,7 @@ def _methods(summary: dict[str, Any]) -> Table:
 
 
 def as_json(plan: Plan) -> str:
-    """Everything `view` shows and every round, as JSON with a round per line."""
+    """Return everything that `view` shows, and every round, as JSON with one round per line."""
     rounds = [
         {
             "key": key,
@@ -84,12 +84,12 @@ def as_json(plan: Plan) -> str:
         for key, spec in plan.tree.rounds.items()
     ]
     summary = json.dumps(describe(plan), indent=1).removesuffix("\n}")
-    tree = ",\n  ".join(map(json.dumps, rounds))  # with an indent it would take json ten times as long
+    tree = ",\n  ".join(map(json.dumps, rounds))  # json takes ten times as long if it indents
     return f'{summary},\n "tree": [\n  {tree}\n ]\n}}'
 
 
 def describe(plan: Plan) -> dict[str, Any]:
-    """The plan in plain numbers; None for what is not known yet."""
+    """Return the plan as plain numbers; None for what is not known yet."""
     parameters = plan.parameters
     flops = _flops_per_token(plan, parameters)
     chains = [_row(plan, chain, chain.keys, parameters, flops) for chain in plan.chains]
@@ -112,8 +112,10 @@ def describe(plan: Plan) -> dict[str, Any]:
 
 
 def _alone(plan: Plan) -> list[dict[str, Any]]:
-    """A method's run under one of its seeds, by itself: tokens are the budgets it is given, per period and in all;
-    `oracle_ratio` is what the Oracle series is given, per token of it."""
+    """Return a row per method: its run under one of its seeds, counted alone.
+
+    `tokens` are its budgets, per period and in all; `oracle_ratio` is the tokens of the Oracle series per token of it.
+    """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():
         specs = {label: plan.tree.rounds[key] for label, key in run.rounds.items()}

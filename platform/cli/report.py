@@ -1,24 +1,66 @@
-"""Reporting: what studies found, told in the terminal and kept as a page in the root."""
+"""`ticlm report`: the table of studies in the terminal, and their page in the root."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from ticlm.platform.analysis import paired_bootstrap
-from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.missing import missing
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.cli.console import console
-from ticlm.platform.core.store import Store
-from ticlm.platform.report import write
+import typer
+
+from ticlm.platform.cli.options import Json, Root, Sets, absolute, plan_of
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ticlm.platform.analysis.conventions import Preset
+    from ticlm.platform.analysis.results import StudyResult
+    from ticlm.platform.core.store import Store
 
 
-def tell(results: Sequence[StudyResult], store: Store, preset: Preset, as_json: bool = False) -> None:
-    """Print the tables, and what is to be known beside them; write the page to `reports/` of the root. With `as_json`,
-    print the numbers alone."""
+def report(
+    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY…]", help="Any number of studies.")] = None,
+    root: Root = "runs",
+    set_: Sets = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option("--import", metavar="PATH", help="Evaluation files as published with TiC-LM: a folder or a URI."),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="Which cells count, and as what: paper, paper-1b, a YAML file or a URI.")
+    ] = "paper",
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--as", metavar="TASK=NAME", help="Show a study's task in the column of another; TASK:SOURCE=…"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The table and the page of studies, published evaluations, or both side by side."""
+    from ticlm.platform.analysis import conventions, published, published_oracles
+    from ticlm.platform.analysis.borrowed_reference import beside, renamed
+    from ticlm.platform.analysis.collect import study_result
+    from ticlm.platform.core.store import Store
+
+    if not studies and not imports:
+        raise InputError("report: name a STUDY, or published evaluations with --import PATH")
+    chosen = conventions.named(preset)
+    others = published_oracles.studies(published.read(imports)) if imports else ()
+    own = renamed([study_result(plan_of(name, root, set_)) for name in studies or ()], names or (), others)
+    results = [*(beside(study, others) for study in own), *others]
+    publish(results, Store(absolute(root)), chosen, as_json)
+
+
+def publish(results: Sequence[StudyResult], store: Store, preset: Preset, as_json: bool = False) -> None:
+    """Print the table of results with notes on it, and write the page to `reports/` of the root.
+
+    With `as_json`, only print the numbers.
+    """
+    from ticlm.platform.analysis import paired_bootstrap
+    from ticlm.platform.analysis.missing import missing
+    from ticlm.platform.analysis.summary import summarize
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.report import write
+
     if as_json:
         print(write.as_json(results, preset))
         return

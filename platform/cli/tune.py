@@ -1,21 +1,100 @@
-"""TODO"""
+"""`ticlm tune` and `choose`: search the settings of a method, and apply the rule of the choice to a table."""
 
 from __future__ import annotations
 
-from ticlm.platform.tuning import selection, table
-from ticlm.platform.tuning.outcome import SearchOutcome
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute
+
+if TYPE_CHECKING:
+    from ticlm.platform.tuning.outcome import SearchOutcome
 
 
-def tell(found: SearchOutcome) -> None:
-    """Print the table, the choice, and how to go on."""
+def tune(
+    space: Annotated[
+        str, typer.Argument(metavar="SPACE", help="A packaged space, a .py file, or with --values a method's name.")
+    ],
+    study: Name,
+    root: Root = "runs",
+    set_: Sets = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--values", metavar="PATH=V1,V2…", help="A grid of the method's settings.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option("--search", help="grid, random or optuna; by default what the space is made for.")
+    ] = None,
+    scheduler: Annotated[str, typer.Option(help="fifo; or asha, which stops trials that fall behind.")] = "fifo",
+    trials: Annotated[int | None, typer.Option(help="How many to try; by default all points of a grid, or 16.")] = None,
+    seed: Annotated[int, typer.Option(help="Of what random and optuna draw.")] = 0,
+    reference: Annotated[str, typer.Option(help="raw losses, or regret against an oracle of the last period.")] = "raw",
+    all_periods: Annotated[
+        str, typer.Option(help="Then try on all periods: none, chosen, ends (the worst too) or every one.")
+    ] = "chosen",
+    as_json: Json = False,
+) -> None:
+    """Search a method's settings on a study's first periods, choose by a rule, and try the choice on all periods."""
+    from ticlm.platform.cli.console import bars
+    from ticlm.platform.core.lease import lease
+    from ticlm.platform.core.progress import SILENT
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.run import driver
+    from ticlm.platform.study import plan as plans
+    from ticlm.platform.tuning import outcome, search
+
+    options = {
+        "algorithm": algorithm,
+        "scheduler": scheduler,
+        "trials": trials,
+        "seed": seed,
+        "reference": reference,
+        "all_periods": all_periods,
+    }
+    tuning = search.load(space, study, set_ or (), values or (), options)
+    made = plans.make(tuning.seen(()), absolute(root))
+    with (
+        lease(Store(absolute(root)), f"tune {tuning.study.name}"),
+        bars() as show,
+        driver.connected(made, dashboard=True) as dashboard,
+    ):
+        found = outcome.make(tuning, absolute(root), SILENT if as_json else show, dashboard)
+    print(outcome.as_json(found)) if as_json else _print(found)
+
+
+def _print(outcome: SearchOutcome) -> None:
+    """Print the table of trials, the choice, and how to go on."""
     from ticlm.platform.cli.console import console, say
+    from ticlm.platform.tuning import selection, table
 
-    wanted = found.tuning
-    kind = "regret against an Oracle" if wanted.search.reference == "oracle" else "loss in nats"
-    console().print(f"{wanted.study.name}: {wanted.space.says or wanted.space.name}")
-    whole = f"all {len(wanted.study.periods.timeline())} periods"
-    console().print(table.table(found.trials, f"{kind}, lower is better", wanted.describe, whole))
-    for line in selection.describe(found.trials):
+    tuning = outcome.tuning
+    kind = "regret against an Oracle" if tuning.search.reference == "oracle" else "loss in nats"
+    console().print(f"{tuning.study.name}: {tuning.space.says or tuning.space.name}")
+    whole = f"all {len(tuning.study.periods.timeline())} periods"
+    console().print(table.table(outcome.trials, f"{kind}, lower is better", tuning.describe, whole))
+    for line in selection.describe(outcome.trials):
         say(line)
-    say(f"the choice, as a study of all periods: ticlm run {found.folder}/chosen.yaml")
-    say(f"all trials, period by period: ticlm report {found.folder}/study.yaml")
+    say(f"the choice, as a study of all periods: ticlm run {outcome.folder}/chosen.yaml")
+    say(f"all trials, period by period: ticlm report {outcome.folder}/study.yaml")
+
+
+def choose(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A CSV file: setting,backward,in_distribution,forward…")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Apply the rule of `ticlm tune` to a table: of its own trials.csv, or of numbers printed elsewhere."""
+    import json
+
+    from ticlm.platform.cli.console import console, say
+    from ticlm.platform.tuning import selection
+    from ticlm.platform.tuning import table as tables
+
+    trials = tables.read(table)
+    if as_json:
+        print(json.dumps(tables.as_json(trials), indent=1))
+        return
+    console().print(tables.table(trials, table, "on the periods of tuning", "on all periods"))
+    for line in selection.describe(trials):
+        say(line)

@@ -1,4 +1,7 @@
-"""Whether every node of a cluster reaches the root: what one node writes, all others must read, and the reverse."""
+"""Connecting to Ray: start or join one, show its token, and check that every node reaches the root.
+
+A node reaches the root if it reads what this process wrote there, and can write there itself.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ticlm.platform.cluster import ray_internals
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.signals import heed_sigterm
 from ticlm.platform.core.store import Store
@@ -18,10 +22,10 @@ NAMED = 5
 
 
 def check(root: str) -> None:
-    """InputError in one line that names the nodes which cannot read and write the root as this process does.
+    """Check that all nodes of the connected Ray read and write the root as this process does; removes what it wrote.
 
-    To be called with Ray connected; with one node there is nothing to check. Nodes that go meanwhile are not counted.
-    What is written for it is removed.
+    Nothing is checked on a cluster of one node, and nodes that go meanwhile are not counted. Raises InputError, in one
+    line, with the nodes that do not reach the root.
     """
     import ray
 
@@ -31,7 +35,7 @@ def check(root: str) -> None:
     store, folder, content = Store(root), f".reach-{uuid.uuid4().hex}", os.urandom(32)
     try:
         store.write(f"{folder}/probe", content)
-        reasons = _asked(list(nodes), root, folder, content)
+        reasons = _ask(list(nodes), root, folder, content)
     finally:
         store.remove(folder)
     failed = {node: reason for node, reason in reasons.items() if reason}
@@ -45,30 +49,30 @@ def check(root: str) -> None:
         )
 
 
-def _asked(nodes: list[str], root: str, folder: str, content: bytes) -> Mapping[str, str]:
-    """What each node has against the root; nothing for those that are gone."""
+def _ask(nodes: list[str], root: str, folder: str, content: bytes) -> Mapping[str, str]:
+    """Return for each node that is still there why it does not reach the root; empty if it does."""
     import ray
     from ray.exceptions import RayError
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ask = ray.remote(num_cpus=0, max_retries=0)(against)
+    task = ray.remote(num_cpus=0, max_retries=0)(against)
     answers: dict[Any, str] = {}
     for node in nodes:
         here = NodeAffinitySchedulingStrategy(node, soft=False)
-        answers[ask.options(scheduling_strategy=here).remote(root, folder, node, content)] = node
+        answers[task.options(scheduling_strategy=here).remote(root, folder, node, content)] = node
     done, waiting = ray.wait(list(answers), num_returns=len(answers), timeout=PATIENCE_S)
-    found = {answers[answer]: f"no answer within {PATIENCE_S:.0f} s" for answer in waiting}
+    reasons = {answers[answer]: f"no answer within {PATIENCE_S:.0f} s" for answer in waiting}
     for answer in done:
         try:
-            found[answers[answer]] = ray.get(answer)
+            reasons[answers[answer]] = ray.get(answer)
         except RayError as error:
-            found[answers[answer]] = _told(error)
+            reasons[answers[answer]] = _one_line(error)
     alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
-    return {node: reason for node, reason in found.items() if node in alive}
+    return {node: reason for node, reason in reasons.items() if node in alive}
 
 
 def against(root: str, folder: str, name: str, content: bytes) -> str:
-    """Why this process cannot read `probe` in a folder of the root, or write there; empty where it can."""
+    """Return why this process cannot read `probe` in a folder of the root, or write `name` there; empty if it can."""
     try:
         store = Store(root)
         if not store.exists(f"{folder}/probe"):
@@ -77,11 +81,11 @@ def against(root: str, folder: str, name: str, content: bytes) -> str:
             return "it reads something else than was written"
         store.write(f"{folder}/{name}", content)
     except Exception as error:  # whatever the filesystem's library raises
-        return _told(error)
+        return _one_line(error)
     return ""
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     if "No module named 'ticlm'" in str(error):
         return "it has no module ticlm: install it there, or send it with ticlm submit"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else f"{error}"
@@ -89,12 +93,14 @@ def _told(error: Exception) -> str:
     return " ".join(lines[0].split())
 
 
-PLACES = "RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and ~/.ray/auth_token"
+TOKEN_PLACES = "RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and ~/.ray/auth_token"
 
 
 def show_token() -> bool:
-    """Have Ray's clients in this process show the token, where there is one and nothing else is said; whether this has
-    just been decided here."""
+    """Make Ray's clients in this process show the token, if there is one and RAY_AUTH_MODE is not set.
+
+    Returns whether this call has changed the mode.
+    """
     if "RAY_AUTH_MODE" in os.environ or not _has_token():
         return False
     os.environ["RAY_AUTH_MODE"] = "token"
@@ -108,14 +114,17 @@ def _has_token() -> bool:
 
 @contextmanager
 def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> Iterator[str]:
-    """A running Ray: the one already initialised, that of RAY_ADDRESS, or a local one for the time of the block. Gives
-    the address of its dashboard, if any. InputError where not all of its nodes reach the root."""
+    """Provide a running Ray: the one already initialised, the one at RAY_ADDRESS, or a local one for the block.
+
+    Yields the address of its dashboard, or "" if it has none. Raises InputError if it cannot be joined, or if one of
+    its nodes does not reach the root.
+    """
     import ray
 
     if ray.is_initialized():
         yield ""
         return
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ray_internals.keep_devices_visible()
     address = os.environ.get("RAY_ADDRESS")
     if address:
         context = _joined(address)
@@ -137,15 +146,15 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
 
 
 def _joined(address: str) -> Any:
-    """The Ray at RAY_ADDRESS; InputError in one line where there is none, or one that does not let us in."""
+    """Join the Ray at RAY_ADDRESS. Raises InputError, in one line, if there is none or it refuses us."""
     import ray
 
     show_token()
     try:
         return ray.init(log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        said = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
         raise InputError(
-            f"RAY_ADDRESS {address}: no Ray that can be joined there ({type(error).__name__}: {said}); give HEAD:6379 "
-            "of a cluster whose token you have, or unset it"
+            f"RAY_ADDRESS {address}: no Ray that can be joined there ({type(error).__name__}: {reason}); give "
+            "HEAD:6379 of a cluster whose token you have, or unset it"
         ) from None

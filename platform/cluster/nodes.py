@@ -1,4 +1,4 @@
-"""Nodes that come, go and are about to go: what a chain's workers and its driver know of them."""
+"""Nodes that come, go, or are about to go: what the workers of a chain and its driver learn of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.restarts import Leaving
 
 POLL_S = 1.0
@@ -15,37 +16,42 @@ PATIENCE_S = 60.0
 ABORT_S = 10.0
 
 
-class Notice:
-    """Whether the node of this process is being drained (`ray drain-node`, a spot instance's notice). A thread looks
-    every POLL_S, so that asking costs nothing."""
+class DrainNotice:
+    """Knows whether the node of this process is being drained (`ray drain-node`, or a spot instance's notice).
+
+    A thread looks every POLL_S, so that asking costs nothing.
+    """
 
     def __init__(self) -> None:
-        self.draining = self.describe = False
+        self.draining = self.announced = False
         threading.Thread(target=self._poll, daemon=True).start()
 
     def given(self) -> bool:
-        """True once; the next time, when the checkpoint that this called for is complete, Leaving is raised."""
-        if self.describe:
+        """Return True once the node is being drained, so that the caller takes a checkpoint.
+
+        Raises Leaving at the next call, when that checkpoint is complete.
+        """
+        if self.announced:
             raise Leaving("the node of a worker is being drained")
-        self.describe = self.draining
-        return self.describe
+        self.announced = self.draining
+        return self.announced
 
     def _poll(self) -> None:
         import ray
 
         here = ray.get_runtime_context().get_node_id()
         while not self.draining:
-            with suppress(Exception):  # no public call says it; without, a drained node is like a lost one
-                self.draining = here in ray._private.state.state.get_draining_nodes()
+            with suppress(Exception):  # in a Ray without this call, a drained node is like a lost one
+                self.draining = here in ray_internals.draining_nodes()
             time.sleep(POLL_S)
 
 
 class Watch:
-    """For the time of the block, hands what is put on a chain's board to `report`, and watches the cluster for it.
+    """Hands the events of a chain's board to `report` and watches the cluster, for the time of a `with` block.
 
-    When nodes come or go, Ray's coordinator of resources is told to count again. When the chain has no workers and the
-    cluster too few nodes, a moment `waiting` says so, once. A start as expected is none to speak of. Once `stop` is
-    set, the controller of the chain's workers is told to let them go.
+    When nodes come or go, Ray's coordinator of resources is made to count again. When the chain has no workers and the
+    cluster has too few nodes, it reports a moment `waiting`, once. A start with the expected number of workers gets no
+    note. Once `stop` is set, the controller of the chain's workers is made to end them.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class Watch:
         report: Callable[[Mapping[str, Any]], None],
         stop: threading.Event,
     ) -> None:
+        """`share`: the least number of workers and the expected one. `kind`: the resource each needs, CPU or GPU."""
         self.board, self.kind, self.report, self.stop = board, kind, report, stop
         self.controller: Any = None
         self.least, self.expected = share
@@ -70,31 +77,31 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        self._forget()
+        self._forget_controller()
 
     def _run(self) -> None:
         from ray.exceptions import RayError
 
         looked = 0.0
         while not self._stop.wait(0.3):
-            with suppress(RayError):  # what Ray cannot tell now it tells at the next turn
-                self._news()
+            with suppress(RayError):  # if Ray cannot answer now, it is asked again at the next turn
+                self._pass_on_events()
                 if self.stop.is_set():
                     self._abort()
                 elif time.monotonic() - looked > POLL_S:
                     looked = time.monotonic()
-                    self._look()
+                    self._look_at_nodes()
                     self.say_what_is_missing()
         with suppress(RayError):
-            self._news()
+            self._pass_on_events()
 
-    def _news(self) -> None:
+    def _pass_on_events(self) -> None:
         import ray
 
         for event in ray.get(self.board.take.remote()):
             match event.get("moment"):
                 case "controller":
-                    self._forget()
+                    self._forget_controller()
                     self.controller = event["actor"]
                     continue
                 case "failed":
@@ -107,32 +114,35 @@ class Watch:
             self.report(event)
 
     def _abort(self) -> None:
-        """Let the workers go, and what was reserved for them; its caller then finds the controller gone."""
+        """End the workers and free what was reserved for them; whoever waits for the fit then finds its controller
+        gone."""
         import ray
 
         if self.controller is not None:
             try:
-                ray.get(self.controller.abort.remote(), timeout=ABORT_S)
+                ray.get(ray_internals.abort(self.controller), timeout=ABORT_S)
             finally:
-                self._forget()
+                self._forget_controller()
 
-    def _forget(self) -> None:
-        """End the process of a controller that is through; a handle that was passed on would keep it."""
+    def _forget_controller(self) -> None:
+        """End the process of a controller that has finished; the handle that was passed on would keep it alive."""
         import ray
 
         controller, self.controller = self.controller, None
         if controller is not None:
             ray.kill(controller)
 
-    def _look(self) -> None:
+    def _look_at_nodes(self) -> None:
         import ray
 
         nodes = {node["NodeID"]: node["Resources"].get(self.kind, 0.0) for node in ray.nodes() if node["Alive"]}
         if nodes.keys() != self.nodes.keys():
-            _count_again()
+            with suppress(Exception):  # in a Ray without this call, recovery takes up to 20 s longer
+                ray_internals.recount_nodes()
         self.nodes = nodes
 
     def say_what_is_missing(self) -> None:
+        """Report once, some seconds after the workers were lost, what a chain without workers is waiting for."""
         if self.down is None:
             return
         have, since = sum(self.nodes.values()), time.monotonic() - self.down
@@ -144,16 +154,3 @@ class Watch:
             return
         self.down = None
         self.report({"moment": "waiting", "note": note, "time": time.time()})
-
-
-def _count_again() -> None:
-    """Have Ray's coordinator, which elastic groups ask for how many workers there is room, look at the nodes now.
-
-    By itself it does so every 20 s, and no setting says otherwise. Where a later Ray has no such call, recovery takes
-    that much longer.
-    """
-    import ray
-
-    with suppress(Exception):
-        coordinator = ray.get_actor("AutoscalingCoordinator", namespace="AutoscalingCoordinator")
-        coordinator.get_reserved_resources.remote("", recompute=True)

@@ -1,8 +1,8 @@
-"""What training publishes through Ray's metrics API, for Prometheus and Grafana to read from every node.
+"""Metrics of training, published through Ray's metrics API for Prometheus and Grafana to read from every node.
 
-Ray exports each name of METRICS with `ray_` before it, as a series of the process that publishes, every ten seconds
-and once more where that process is ended in order. A gauge goes with its process; a counter stays while Ray does. So a
-chain that was started again has several series of a counter: they are to be summed over `WorkerId`.
+Ray exports each name of METRICS with `ray_` before it, as a series of the process that publishes it, every ten seconds
+and once more when that process ends in order. A gauge disappears with its process; a counter stays as long as Ray runs.
+So a chain that was started again has several series of one counter: sum them over `WorkerId`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ticlm.platform.study.work import ChainWork
 
 
 class RayMetric(NamedTuple):
-    """`field` is its name in a progress event, where it is shown as it is."""
+    """A metric of training. `field`: the key of a progress event whose value it shows unchanged, if there is one."""
 
     kind: Literal["gauge", "counter"]
     description: str
@@ -44,7 +44,7 @@ METRICS = {
 
 
 class Exported:
-    """A Tracker that publishes a chain's progress. Nothing that goes wrong here reaches the training."""
+    """A tracker that publishes the progress of a chain. No error in it reaches the training."""
 
     def __init__(self, work: ChainWork, workers: int) -> None:
         self.series, self.workers = Series(work), workers
@@ -66,31 +66,34 @@ class Exported:
             self.tokens = event["tokens"]
 
     def close(self) -> None:
-        """Ray exports what is left when the process ends."""
+        """Do nothing: Ray exports the last values when the process ends."""
 
 
 class Series:
-    """What one process publishes of a chain. Ray's metrics are made when they are first used, so it can be pickled
-    before."""
+    """The metrics that one process publishes of a chain.
+
+    Ray's objects are made when they are first used, so that this can be pickled before.
+    """
 
     def __init__(self, work: ChainWork) -> None:
         study, _, chain = work.label.partition(" ")
         plain = chain.replace("…", "-").encode("ascii", "replace").decode()  # Ray 2.60 raises on anything else
         self.tags = {"study": study, "chain": plain}
-        self.made: dict[str, Any] = {}
+        self._metrics: dict[str, Any] = {}
         self.warned = False
 
     def set(self, name: str, value: float, **more: str) -> None:
+        """Set a gauge; `more` are tags beside study and chain."""
         self._metric(name).set(float(value), tags=self.tags | more)
 
     def add(self, name: str, value: float) -> None:
-        """A counter never goes down: what is less than nothing is left out."""
+        """Add to a counter; ignores values that are not positive, as a counter never goes down."""
         if value > 0:
             self._metric(name).inc(float(value), tags=self.tags)
 
     @contextmanager
     def harmless(self) -> Iterator[None]:
-        """Ends with the first error inside, and warns of the first one ever."""
+        """Swallow any error of the block; warn of the first one only."""
         try:
             yield
         except Exception as error:
@@ -102,14 +105,14 @@ class Series:
     def _metric(self, name: str) -> Any:
         from ray.util.metrics import Counter, Gauge
 
-        if name not in self.made:
+        if name not in self._metrics:
             kind = {"gauge": Gauge, "counter": Counter}[METRICS[name].kind]
-            self.made[name] = kind(name, METRICS[name].description, METRICS[name].tags)
-        return self.made[name]
+            self._metrics[name] = kind(name, METRICS[name].description, METRICS[name].tags)
+        return self._metrics[name]
 
 
 def _tokens_at_start(work: ChainWork) -> int:
-    """Tokens of the chain up to where its workers go on now: its rounds done, and the newest checkpoint's steps."""
+    """Return the tokens before the point from which the workers go on: finished rounds and the newest checkpoint."""
     rounds, step = progress(work)
     done = sum(r.tokens for r in work.rounds[:rounds])
     if not step:

@@ -1,6 +1,7 @@
-"""What the workers of a chain, their controller and the driver tell each other, and when a chain is given up.
+"""The messages between a chain's workers, their controller and the driver; and the rule that gives a chain up.
 
-Light: no Ray here. cluster.py makes the Board an actor on the driver's node, where no lost worker takes it along.
+Light: Ray is not imported here. `ray_train.fit` makes the Board an actor on the driver's node, so that it is not lost
+together with a worker.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ticlm.platform.cluster.ray_internals import worker_death
 from ticlm.platform.core.errors import RunError, TiclmError
 from ticlm.platform.core.store import Store
 from ticlm.platform.study.work import ChainWork, folder_of
 
 
 class Board:
-    """Holds the newest progress event, every moment (a start, a failure) in order, and the error that ends a chain."""
+    """The newest progress event of a chain, all its moments (a start, a failure) in order, and the error that ends it.
+
+    An event is a moment if it has the key `moment`.
+    """
 
     def __init__(self) -> None:
         self.moments: list[dict[str, Any]] = []
@@ -23,21 +28,24 @@ class Board:
         self.end: TiclmError | None = None
 
     def put(self, event: dict[str, Any]) -> None:
+        """Keep a moment, or replace the progress event."""
         if "moment" in event:
             self.moments.append(event)
         else:
             self.progress = event
 
     def take(self) -> list[dict[str, Any]]:
-        """What was put since the last time; of progress only the newest."""
+        """Return and forget all events since the last call: every moment, then the newest progress event."""
         news = self.moments + ([self.progress] if self.progress is not None else [])
         self.moments, self.progress = [], None
         return news
 
     def give_up(self, error: TiclmError) -> None:
+        """Keep the error that ends the chain."""
         self.end = error
 
     def ended_with(self) -> TiclmError | None:
+        """Return the error that ends the chain, or None if it goes on."""
         return self.end
 
 
@@ -49,8 +57,9 @@ class Leaving(Exception):
 class Guard:
     """Decides after every failure of a chain's workers whether they start again.
 
-    A user's error ends the chain as it is. Anything else ends it after `restarts` starts in a row without a new step:
-    a round finished or a mid-round checkpoint completed. Waiting for workers is no start, leaving in time no failure.
+    A user's error ends the chain as it is. Any other error ends it after `restarts` starts in a row without a new step:
+    a finished round, or a complete mid-round checkpoint. Waiting for workers does not count as a start, and leaving a
+    draining node in time does not count as a failure.
     """
 
     work: ChainWork
@@ -59,8 +68,8 @@ class Guard:
     idle: int = 0
 
     def verdict(self, errors: Mapping[int, BaseException]) -> TiclmError | None:
-        """The error that ends the chain, or None where its workers are to start again. `errors` are by rank."""
-        if not _deaths(errors):  # what a survivor makes of a death is no user's error
+        """Return the error that ends the chain, or None if its workers start again. `errors` are by rank."""
+        if not _deaths(errors):  # what a surviving worker raises after a death is not a user's error
             for error in errors.values():
                 if isinstance(error, TiclmError):
                     return error
@@ -75,7 +84,7 @@ class Guard:
 
 
 def progress(work: ChainWork) -> tuple[int, str]:
-    """Grows whenever a round is finished or a mid-round checkpoint completed."""
+    """Return (finished rounds, newest complete checkpoint's step) of a chain; it grows whenever either is written."""
     store = Store(work.root)
     for done, round_id in enumerate(work.ids):
         folder = folder_of(round_id)
@@ -88,11 +97,12 @@ def progress(work: ChainWork) -> tuple[int, str]:
 
 
 def _deaths(errors: Mapping[int, BaseException]) -> list[BaseException]:
-    return [failure for e in errors.values() if (failure := getattr(e, "health_check_failure", None)) is not None]
+    return [death for error in errors.values() if (death := worker_death(error)) is not None]
 
 
 def cause(errors: Mapping[int, BaseException]) -> str:
-    """What went wrong, on one line; a death comes first, because other workers then raise that they were cut off."""
+    """Return what went wrong, on one line. A death comes first: the other workers then only raise that they were cut
+    off."""
     deaths = _deaths(errors)
     error = next(iter(deaths or errors.values()))
     while error.__cause__ is not None:

@@ -1,5 +1,7 @@
-"""What a search came to: trials and their scores, the choice among them, how it fares on all periods. It is told, and
-kept as files: all trials as one study for a report, the scores, and the choice as a study that `ticlm run` takes."""
+"""The outcome of a search: its trials and their scores, the choice among them, and its scores on all periods.
+
+It is kept as files: all trials as one study for a report, the scores, and the choice as a study that `ticlm run` takes.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,12 @@ from ticlm.platform.tuning import ray_tune, selection, table
 from ticlm.platform.tuning.search import Tuning
 from ticlm.platform.tuning.selection import TrialScores
 from ticlm.platform.tuning.trial import complete, scores
+from ticlm.platform.tuning.tried import TuneTrial
 
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """A search that is through. `folder` is where its files are."""
+    """A finished search. `folder`: the URI of its files."""
 
     tuning: Tuning
     trials: tuple[TrialScores, ...]
@@ -32,15 +35,15 @@ class SearchOutcome:
 
 
 def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashboard: str = "") -> SearchOutcome:
-    """Search, choose, keep the choice, then try on all periods what is to be tried. What is done already is only read.
+    """Search, choose, keep the choice, then train on all periods the trials that the search names for it.
 
-    InputError where the corpus ends before the study does; the choice is kept by then. A driver.connected must be
-    around it.
+    What is done already is only read. Call it inside `driver.connected`. Raises InputError if the corpus ends before
+    the study does; the choice is kept by then.
     """
     show.say(f"{wanted.trials} trials, {wanted.at_once} at a time{f'; dashboard: {dashboard}' if dashboard else ''}")
-    folder, tried = ray_tune.search(wanted, root, show)
-    points = {wanted.space.label(one.point): one.point for one in tried}
-    found = SearchOutcome(wanted, tuple(_trials(wanted, tried, root)), Store(root).uri(folder))
+    folder, trials = ray_tune.search(wanted, root, show)
+    points = {wanted.space.label(trial.point): trial.point for trial in trials}
+    found = SearchOutcome(wanted, tuple(_trials(wanted, trials, root)), Store(root).uri(folder))
     _keep(found, points, root, folder)
     found = replace(found, trials=tuple(_on_all(found, points, root, show)))
     _keep(found, points, root, folder)
@@ -48,26 +51,28 @@ def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashb
 
 
 def as_json(found: SearchOutcome) -> str:
-    """Trials, front and choice, and where the files are."""
+    """Return the trials, the front, the choice and the folder as JSON."""
     about = {"study": found.tuning.study.name, "space": found.tuning.space.name, "periods": found.tuning.describe}
     return json.dumps({**about, **table.as_json(found.trials), "folder": found.folder}, indent=1)
 
 
-def _trials(wanted: Tuning, tried: Sequence[ray_tune.TuneTrial], root: str) -> list[TrialScores]:
-    """Every setting that was tried, once, with the scores of those that went through all of tuning's periods."""
-    by_name = {wanted.space.label(one.point): one for one in reversed(tried)}
-    named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(one.point) for one in tried)}
-    methods = [wanted.method(one.point) for one in named.values() if not one.refused]
+def _trials(wanted: Tuning, tried: Sequence[TuneTrial], root: str) -> list[TrialScores]:
+    """Return every setting that was tried, once; with scores if it was trained on all periods of tuning."""
+    by_name = {wanted.space.label(trial.point): trial for trial in reversed(tried)}
+    named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(trial.point) for trial in tried)}
+    methods = [wanted.method(trial.point) for trial in named.values() if not trial.refused]
     found = _scores(wanted.seen(methods), root) if methods else {}
     return [
-        TrialScores(name, wanted.space.describe(one.point), found.get(name), note="" if name in found else one.note)
-        for name, one in named.items()
+        TrialScores(name, wanted.space.describe(trial.point), found.get(name), note="" if name in found else trial.note)
+        for name, trial in named.items()
     ]
 
 
 def _on_all(found: SearchOutcome, points: Mapping[str, Any], root: str, show: progress.Show) -> list[TrialScores]:
-    """The trials with their scores on all periods, where they have been tried on them, now or before. Where none is to
-    be tried, not even a record of a later period is opened."""
+    """Return the trials with their scores on all periods, if they have been trained on them, now or before.
+
+    If the search wants none of them, not even a record of a later period is opened.
+    """
     if found.tuning.search.all_periods == "none":
         return list(found.trials)
     wanted, through = found.tuning, [trial for trial in found.trials if trial.scores is not None]
@@ -90,11 +95,11 @@ def _whole(wanted: Tuning, of: Sequence[TrialScores], points: Mapping[str, Any])
 
 
 def _scores(study: Study, root: str) -> dict[str, selection.PeriodScores]:
-    """Of the methods of a study that have been trained and scored to the end, as what they are measured against has."""
+    """Return the scores of the methods that are trained and scored to the end, and so is their reference."""
     made = plan.make(study, root)
     done = set(complete(made))
     found = scores(made) if done else {}
-    return {name: one for name, one in found.items() if name in done and one.comparable}
+    return {name: means for name, means in found.items() if name in done and means.comparable}
 
 
 def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: str) -> None:
@@ -102,9 +107,9 @@ def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: st
     through = [trial.name for trial in found.trials if trial.scores is not None]
     chosen = wanted.chosen(points[selection.choose(found.trials).name])
     every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(mode="json")
-    said = f"# Chosen by ticlm tune on {wanted.describe}: {selection.RULE}.\n"
+    comment = f"# Chosen by ticlm tune on {wanted.describe}: {selection.RULE}.\n"
     files = {
-        "chosen.yaml": said + _yaml(chosen),
+        "chosen.yaml": comment + _yaml(chosen),
         "study.yaml": f"# The trials of ticlm tune on {wanted.describe}.\n" + _yaml(every),
         "trials.csv": table.write(found.trials),
         "choice.json": as_json(found),
@@ -114,5 +119,5 @@ def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: st
 
 
 def _yaml(data: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(data))  # without YAML's anchors, for what is there twice
+    plain = json.loads(json.dumps(data))  # otherwise YAML writes what is there twice as an anchor
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120)

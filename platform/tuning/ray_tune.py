@@ -1,8 +1,8 @@
-"""Ray Tune: runs the trials of a search side by side, stops what falls behind, and goes on after an interruption.
+"""Ray Tune: runs the trials of a search side by side, stops those that fall behind, resumes after an interruption.
 
-A trial is a chain of the same tree as any study's, so rounds that are done are never trained again, whoever did them;
-Tune decides only which settings are tried and how far. A trial that is stopped lets go of its workers itself
-(Trial.close): when Tune only kills it, they keep what was reserved for them.
+A trial is a chain of the same tree as that of any study, so a finished round is never trained again, whoever trained
+it. Tune only decides which settings are tried, and how far. A trial that is stopped ends its own workers
+(`Trial.close`): if Tune only killed it, they would keep what was reserved for them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import math
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from ticlm.platform.cluster.ray_internals import use_old_tune_output
 from ticlm.platform.core import progress
-from ticlm.platform.core.errors import Diverged, InputError, RunError, Stopped
+from ticlm.platform.core.errors import Diverged, InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -28,27 +28,19 @@ from ticlm.platform.study.resources import Wandb
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning.resources import part_of, reserved
 from ticlm.platform.tuning.search import Search, Tuning
+from ticlm.platform.tuning.tried import RETRIES, TuneTrial, tried
 
-RETRIES = 2
-"""Of a trial that fails of anything but a user's error."""
 GRACE = 2
-"""Continual periods that every trial trains on under ASHA before any is stopped."""
+"""Continual periods that every trial trains on under ASHA before any trial is stopped."""
 REDUCTION = 2
-"""Under ASHA, one of so many goes on from each of its rungs, which lie this factor apart."""
-
-
-@dataclass(frozen=True)
-class TuneTrial:
-    """A trial as Tune left it: its settings, and why it has no scores, where that is so."""
-
-    point: Mapping[str, Any]
-    note: str = ""
-    refused: bool = False
-    """Whether it is no study that could run."""
+"""The factor between the rungs of ASHA; from each rung one trial in this many goes on."""
 
 
 def prepare(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> Plan:
-    """Train and score what all trials share: the initial checkpoint, and an Oracle where regret is against one."""
+    """Train and score what all trials share: the initial checkpoint, and the Oracle if regret is against one.
+
+    Returns the plan of what tuning sees, without any trial.
+    """
     if (start := tuning.start()) is not None:
         driver.train(plan.make(start, root), show)
     made = plan.make(tuning.seen(()), root)
@@ -61,8 +53,11 @@ def prepare(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) ->
 
 
 def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> tuple[str, list[TuneTrial]]:
-    """Run the search, or what is left of it: its folder in the root, and what was tried, in the order of the trials. A
-    driver.connected must be around it. Raises Stopped where it was interrupted, RunError where every trial failed."""
+    """Run the search, or the rest of it. Returns its folder in the root, and its trials in the order of the space.
+
+    Call it inside `driver.connected`. Raises KeyboardInterrupt on Ctrl-C, Stopped if the search was interrupted
+    otherwise, and RunError if every trial failed.
+    """
     import ray
     from ray import tune
 
@@ -76,7 +71,7 @@ def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> 
     given = tune.with_parameters(_trainable(), tuning=tuning, root=root, device=device)
     trainable = tune.with_resources(given, needs)
     _SHOWN[:] = [show]
-    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the new one prints errors as tracebacks whatever it is told
+    use_old_tune_output()
     with _quiet() as interrupted:
         tuner = _restored(store, folder, trainable, _param_space(tuning))
         if tuner is None:
@@ -97,12 +92,14 @@ def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> 
         results = tuner.fit()
     if interrupted():
         raise KeyboardInterrupt
-    return folder, _tried(tuning, results, rounds)
+    return folder, tried(tuning, results, rounds)
 
 
 def _restored(store: Store, folder: str, trainable: Any, space: Mapping[str, Any]) -> Any:
-    """The search that was begun here, to go on; None where there is none, or what Tune kept of it cannot be read:
-    rounds and scores have records of their own."""
+    """Return the search that was begun here, to resume it; None if there is none or Tune's files cannot be read.
+
+    Nothing is lost then: rounds and scores have records of their own.
+    """
     from ray import tune
 
     filesystem, path = _storage(store, folder)
@@ -117,14 +114,14 @@ def _restored(store: Store, folder: str, trainable: Any, space: Mapping[str, Any
             restart_errored=True,
             storage_filesystem=filesystem,
         )
-    except Exception:  # whatever comes of half a pickle
+    except Exception:  # reading half a pickle can raise anything
         store.remove(f"{folder}/{RUN}")
         return None
 
 
 RUN = "tune"
 _SHOWN: list[progress.Show] = []
-"""Where the progress of this process's search is shown. Tune keeps its callbacks, so they cannot hold it."""
+"""Where this process shows the progress of its search. Tune pickles its callbacks, so they cannot hold it."""
 
 
 def _trainable() -> Any:
@@ -149,7 +146,7 @@ def _trainable() -> Any:
                 return {"done": True, "refused": self.refused, "mean": math.inf}
             try:
                 period, found = self.trial.next()
-            except (InputError, Diverged) as error:  # to try again would not help
+            except (InputError, Diverged) as error:  # another try would end the same way
                 return {"done": True, "refused": str(error), "mean": math.inf}
             done = not self.trial.left
             return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
@@ -162,7 +159,7 @@ def _trainable() -> Any:
 
 
 def _study(tuning: Tuning, point: Mapping[str, Any]) -> Study:
-    """A trial's study: its method, on its part of the workers."""
+    """Return the study of a trial: its method, on its part of the workers."""
     study = tuning.seen((tuning.method(point),))
     return study.model_copy(update={"resources": part_of(study.resources, tuning.at_once)})
 
@@ -208,7 +205,7 @@ def _algorithm(tuning: Tuning) -> Any:
         return OptunaSearch(metric="mean", mode="min", seed=search.seed)
     from ray.tune.search import BasicVariantGenerator
 
-    # of a generator given to it, Tune takes no max_concurrent_trials
+    # Tune ignores max_concurrent_trials of its settings if it is given a generator
     return BasicVariantGenerator(
         constant_grid_search=bool(tuning.space.points), random_state=search.seed, max_concurrent=tuning.at_once
     )
@@ -225,7 +222,8 @@ def _scheduler(search: Search, rounds: int) -> Any:
 
 
 def _callbacks(tuning: Tuning, folder: str) -> list[Any]:
-    """Progress, and Weights & Biases where the study asks for it; Tune itself writes CSV, JSON and TensorBoard."""
+    """Return callbacks that show progress and, if the study wants it, log to Weights & Biases. Tune itself writes CSV,
+    JSON and TensorBoard."""
     from ray import tune
 
     class Progress(tune.Callback):  # type: ignore[misc]
@@ -244,7 +242,7 @@ def _wandb(wanted: Wandb, folder: str) -> Any:
     from ray.air.integrations.wandb import WandbLoggerCallback
 
     os.environ.setdefault("WANDB_SILENT", "true")
-    if wanted.mode == "offline":  # the only way that the callback takes it without a key
+    if wanted.mode == "offline":  # otherwise the callback asks for a key
         os.environ["WANDB_MODE"] = "offline"
     return WandbLoggerCallback(project=wanted.project, group=folder.rpartition("/")[2], mode=wanted.mode)
 
@@ -260,7 +258,7 @@ def _cause(trial: Any) -> str:
 
 
 def _storage(store: Store, folder: str) -> tuple[Any, str]:
-    """A pyarrow filesystem (None for a local root) and a path in it, for what Tune keeps."""
+    """Return a pyarrow filesystem (None for a local root) and the path in it where Tune keeps its files."""
     if store.is_local:
         return None, store.path(folder)
     from pyarrow.fs import FSSpecHandler, PyFileSystem
@@ -270,54 +268,21 @@ def _storage(store: Store, folder: str) -> tuple[Any, str]:
 
 @contextmanager
 def _quiet() -> Iterator[Callable[[], bool]]:
-    """What is worth a line is said by our callback, not by Tune. And Ctrl-C, which Tune takes for itself until it comes
-    and never gives back otherwise, is ours again at the end; what this gives says whether it came."""
+    """Silence Tune's loggers for the block, as our callback prints progress, and restore SIGINT after it.
+
+    Tune takes SIGINT for itself, and gives it back only if one arrives. Yields a function that says, after the block,
+    whether one did.
+    """
     loggers = [logging.getLogger(name) for name in ("ray.tune", "ray.train", "ray.air")]
-    levels, ours = [logger.level for logger in loggers], signal.getsignal(signal.SIGINT)
-    came = list[bool]()
+    levels, handler = [logger.level for logger in loggers], signal.getsignal(signal.SIGINT)
+    interrupted = list[bool]()
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)
     try:
-        yield lambda: came == [True]
+        yield lambda: interrupted == [True]
     finally:
         for logger, level in zip(loggers, levels):
             logger.setLevel(level)
         if threading.current_thread() is threading.main_thread():
-            came.append(signal.getsignal(signal.SIGINT) is ours)
-            signal.signal(signal.SIGINT, ours)
-
-
-def _tried(tuning: Tuning, results: Iterable[Any], rounds: int) -> list[TuneTrial]:
-    tried, failed = list[TuneTrial](), list[str]()
-    for result in results:
-        metrics = result.metrics or {}
-        point = (result.config or {}).get("settings", {})
-        note, refused = "", "refused" in metrics
-        if result.error is not None:
-            note = f"failed after {RETRIES + 1} tries: {_last_line(result.error)}"
-            failed.append(note)
-        elif refused:
-            note = metrics["refused"]
-            failed.append(note)
-        elif metrics.get("training_iteration", 0) < rounds and not metrics.get("done"):
-            raise Stopped
-        elif "period" in metrics and metrics["training_iteration"] < rounds:
-            note = f"stopped after {metrics['period']} (asha)"
-        tried.append(TuneTrial(point, note, refused))
-    if len(tried) < tuning.trials:
-        raise Stopped
-    tried.sort(key=lambda one: _place(tuning, one.point))
-    if tried and len(failed) == len(tried):
-        raise RunError(f"every trial failed; the first: {failed[0]}")
-    return tried
-
-
-def _place(tuning: Tuning, point: Mapping[str, Any]) -> tuple[int, str]:
-    """In the order of the space's points; what was drawn, by its settings. Tune's own order is another after a kill."""
-    points = [dict(one) for one in tuning.space.points]
-    return points.index(dict(point)) if dict(point) in points else 0, tuning.space.label(point)
-
-
-def _last_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else type(error).__name__
+            interrupted.append(signal.getsignal(signal.SIGINT) is handler)
+            signal.signal(signal.SIGINT, handler)

@@ -1,4 +1,4 @@
-"""Room for trials: what each gets of a study's workers, and what its own process reserves of a cluster."""
+"""Resources of trials: the part of a study's workers that each gets, and what its own process reserves."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from ticlm.platform.study.resources import Resources
 
 
 def part_of(resources: Resources, at_once: int) -> Resources:
-    """The resources of each of so many trials side by side."""
+    """Split a study's resources evenly among `at_once` concurrent trials; returns those of one."""
     low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
     part = (max(1, low // at_once), max(1, high // at_once))
     return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
 
 
 def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dict[str, float]:
-    """What Tune reserves for the process of each of `count` trials side by side, on a cluster that has so much. It
-    scores; its workers, as many as these `resources` say, reserve for themselves. On GPUs it gets `evaluator_gpus`, by
-    default what the workers leave, up to a whole one. InputError where there is no room."""
+    """Return what Tune reserves for the process of each of `count` concurrent trials on a cluster that has `have`.
+
+    This process scores checkpoints; the workers of the trial, as many as `resources` says, reserve for themselves. On
+    GPUs it gets `evaluator_gpus`, by default what the workers leave, up to a whole GPU. Raises InputError if the
+    cluster has no room.
+    """
     each = resources.workers if isinstance(resources.workers, int) else resources.workers[0]
     kind = "GPU" if resources.device != "cpu" and have.get("GPU", 0) >= 1 else "CPU"
     if have.get(kind, 0) < each * count:

@@ -1,7 +1,7 @@
-"""A search: which settings of a method are tried on a study's first periods, and the studies that this makes.
+"""A search: which settings of a method are tried on the first periods of a study, and the studies this makes.
 
-What is tuned may know nothing of later periods (TiC-LM, section 6 and App. C.2), so trials are of a study that ends
-with the first ones: `first_periods` of the study, ten where it says nothing. The numbers are of the `tune` split.
+Tuning may know nothing of later periods (TiC-LM, section 6 and App. C.2). So a trial is a study that ends with the
+first ones: `first_periods` of the study, by default ten. Trials are scored on the `tune` split.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from ticlm.tune_spaces import space as spaces
 from ticlm.tune_spaces.space import Space
 
 PERIODS = 10
-"""The first periods that tuning sees: the initial one and nine continual rounds."""
+"""How many periods tuning sees by default: the initial one and nine continual rounds."""
 TRIALS = 16
 FOLDER = "tuning"
 
 
 class Search(Settings):
-    """How a space is searched. `oracle` as the reference measures regret against an Oracle of the last period that is
-    seen; it moves the numbers of all trials alike, so the choice is the same as under `raw`."""
+    """How a space is searched.
+
+    `reference`: with `oracle`, scores are regrets against an Oracle of the last period that tuning sees. This moves the
+    numbers of all trials alike, so the choice is the same as under `raw`.
+    """
 
     algorithm: Literal["grid", "random", "optuna"]
     scheduler: Literal["fifo", "asha"] = "fifo"
@@ -41,12 +44,12 @@ class Search(Settings):
     seed: int = 0
     reference: Literal["raw", "oracle"] = "raw"
     all_periods: Literal["none", "chosen", "ends", "every"] = "chosen"
-    """Which trials are tried on all periods, once the choice is made: the chosen one, the worst too, or every one."""
+    """Which trials are trained on all periods after the choice: none, the chosen one, also the worst, or every one."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """A search over a space, for a study. `data` are the study's settings as they are written."""
+    """A search over a space, for a study. `data`: the study's settings as written, before defaults."""
 
     space: Space
     study: Study
@@ -68,20 +71,23 @@ class Tuning:
 
     @property
     def trials(self) -> int:
-        """How many are tried."""
+        """How many trials the search has."""
         if self.space.points:
             return min(self.search.trials or len(self.space.points), len(self.space.points))
         return self.search.trials or TRIALS
 
     @property
     def at_once(self) -> int:
-        """Trials side by side: chains of one study, which share its workers evenly."""
+        """How many trials run concurrently: they are chains of one study, which share its workers evenly."""
         workers = self.study.resources.workers
         return min(self.study.resources.chains, self.trials, workers if isinstance(workers, int) else workers[1])
 
     def folder(self, ids: Sequence[str], needs: Mapping[str, float]) -> str:
-        """Where the search is kept in the root: a place for the same search, of the same study, over the same data (of
-        which the `ids` of rounds tell), with as much of a cluster for each trial, and for no other."""
+        """Return the folder of the search in the root.
+
+        It is the same only for the same search of the same study on the same data, which the `ids` of rounds stand for,
+        with the same reservation `needs` for each trial.
+        """
         seen = self.seen((self.base,)).model_copy(update={"resources": Resources()})
         search = self.search.model_copy(update={"all_periods": "none"})
         room = (self.at_once, *(f"{kind} {amount:g}" for kind, amount in sorted(needs.items())))
@@ -89,13 +95,16 @@ class Tuning:
         return f"{FOLDER}/{self.study.name}-{self.space.name}-{whole[:8]}"
 
     def method(self, point: Mapping[str, Any]) -> Continual:
-        """The method of a trial, under the first of its seeds."""
+        """Return the method of a trial, with only the first of its seeds."""
         found = self.space.changed(self.base, point, self.space.label(point))
         return found.model_copy(update={"seeds": found.seeds[:1]})
 
     def seen(self, methods: Sequence[Method], periods: int | None = None) -> Study:
-        """The study as far as tuning sees it (or only its first `periods`), with these methods, and an Oracle of the
-        last period where regret is against one. InputError where it has fewer periods."""
+        """Return the study as far as tuning sees it (or only its first `periods`), with these methods.
+
+        If regret is against an Oracle, the study has one of the last period. Raises InputError if the study has fewer
+        periods.
+        """
         first = self.study.first_periods or PERIODS
         if first < 2:
             raise InputError(f"study {self.study.name}: first_periods is {first}; tuning needs two periods or more")
@@ -119,7 +128,7 @@ class Tuning:
         return self._changed(changes)
 
     def start(self) -> Study | None:
-        """The study as far as the initial checkpoint, which all trials share; None where it is of no period."""
+        """Return the study up to the initial checkpoint, which all trials share; None if that belongs to no period."""
         labels = self.seen(()).timeline.labels
         imported = isinstance(self.study.model, FolderModel) and self.study.initial.budget == 0
         first = self.study.model.as_of if imported else labels[0]  # type: ignore[union-attr]
@@ -128,19 +137,18 @@ class Tuning:
         return self.seen((Continual(name="start"),), periods=labels.index(first) + 1)
 
     def whole(self, methods: Sequence[Method]) -> Study:
-        """The study on all its periods, with these methods, scored on its own held-out rows."""
+        """Return the study on all its periods, with these methods, scored on its own held-out rows."""
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
         changes = {"name": f"{self.study.name}-tuned", "first_periods": None, "evaluations": (self._task,)}
-        named = self.study.reference if self.study.reference in [one.name for one in series] else None
+        named = self.study.reference if self.study.reference in [oracle.name for oracle in series] else None
         own = named if series else "raw"
         return self._changed(changes | {"methods": (*methods, *series), "reference": own})
 
     def chosen(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """The study's settings with the method of this point in place of all others but the Oracle series: a file that
-        `ticlm run` takes."""
+        """Return settings that `ticlm run` takes: the study's, with only the method of this point and Oracle series."""
         method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
-        written = [one.model_dump(mode="json") for one in (method, *series)]
+        written = [m.model_dump(mode="json") for m in (method, *series)]
         kept = {key: value for key, value in self.data.items() if key != "first_periods"}
         if self.study.reference not in (None, "raw", *(m.name for m in series)):
             kept["reference"] = None
@@ -154,25 +162,28 @@ class Tuning:
 
     @property
     def _task(self) -> Perplexity:
-        """What trials are judged by: the loss on the study's own corpus."""
+        """The task that trials are judged by: the loss on the study's own corpus."""
         return next((t for t in self.study.evaluations if isinstance(t, Perplexity)), Perplexity())
 
     def _oracle(self, cutoff: str) -> OracleSeries:
-        """From scratch on all that tuning sees, sized as the study's own series is."""
+        """Return an Oracle trained from scratch on all that tuning sees, with the budget of the study's own series."""
         own = next((m for m in self.study.methods if isinstance(m, OracleSeries)), None)
         return OracleSeries(cutoffs=(cutoff,), continual_tokens=own.continual_tokens if own else None)
 
     def _changed(self, changes: Mapping[str, Any]) -> Study:
-        """The study with other values of some settings, checked as any."""
+        """Return the study with other values of some settings, checked like any study."""
         fields = {name: getattr(self.study, name) for name in Study.model_fields}
         return parse(Study, fields | dict(changes), f"tuning of {self.study.name}")
 
 
-def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], asked: Mapping[str, Any]) -> Tuning:
-    """A search by the names of a space and a study; with `values` (`PATH=V1,V2…`) the space is a grid of the method
-    `space`. `asked` are settings of Search; an `algorithm` of None is what the space is made for."""
+def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], options: Mapping[str, Any]) -> Tuning:
+    """Load a search by the names of a space and a study.
+
+    With `values` (`PATH=V1,V2…`), `space` is the name of a method, and the space is a grid of its settings. `options`:
+    settings of Search; if its `algorithm` is None, the search uses the one the space is made for.
+    """
     found = spaces.grid(space, values) if values else spaces.load(space)
-    chosen = {"algorithm": asked.get("algorithm") or ("grid" if found.points else "optuna")}
-    search = parse(Search, {**asked, **chosen}, "ticlm tune")
+    algorithm = options.get("algorithm") or ("grid" if found.points else "optuna")
+    search = parse(Search, {**options, "algorithm": algorithm}, "ticlm tune")
     data, where = resolved(study, settings.FOLDER, sets)
     return Tuning(found, parse(Study, data, where), data, search)

@@ -1,4 +1,4 @@
-"""The choice among settings that were tried: a rule, the Pareto front, and what hindsight would say."""
+"""The choice among the settings that were tried: a rule, the Pareto front, and the comparison with all periods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RULE = "lowest mean of backward, in-distribution and forward; the first on ties"
 
 
 class PeriodScores(NamedTuple):
-    """Losses or regrets; lower is better."""
+    """The three mean losses or regrets of a trial, in nats; lower is better."""
 
     backward: float
     in_distribution: float
@@ -22,12 +22,16 @@ class PeriodScores(NamedTuple):
 
     @property
     def mean(self) -> float:
+        """The mean of the three."""
         return float(self.total / 3) if self.comparable else sum(self) / 3
 
     @property
     def total(self) -> Fraction:
-        """The sum of the three as they are written, without rounding, by which settings are compared: what is worse in
-        one number and equal in the others never ties, and what adds up to the same in a printed table does."""
+        """The exact sum of the three as they are written, by which settings are compared.
+
+        So a setting that is worse in one number and equal in the others never ties, and settings whose numbers in a
+        printed table have the same sum do.
+        """
         return sum((Fraction(repr(float(number))) for number in self), Fraction())
 
     @property
@@ -36,14 +40,17 @@ class PeriodScores(NamedTuple):
         return all(map(math.isfinite, self))
 
     def dominates(self, other: PeriodScores) -> bool:
-        """No worse in all three and better in one."""
+        """Return whether this is no worse in all three numbers and better in one."""
         return all(a <= b for a, b in zip(self, other)) and self != other
 
 
 @dataclass(frozen=True)
 class TrialScores:
-    """One setting. `scores`: on the periods that tuning may see; None where it stopped early or failed, which `note`
-    says. `whole`: on all periods, where it was run on them."""
+    """A setting that was tried, and its scores.
+
+    `scores`: on the periods that tuning sees; None if the trial was stopped early or failed, which `note` then says.
+    `whole`: on all periods, if it was trained on them.
+    """
 
     name: str
     setting: str
@@ -56,21 +63,23 @@ Of = Callable[[TrialScores], PeriodScores | None]
 
 
 def on_tuning(trial: TrialScores) -> PeriodScores | None:
+    """Return the scores on the periods that tuning sees."""
     return trial.scores
 
 
 def on_all(trial: TrialScores) -> PeriodScores | None:
+    """Return the scores on all periods."""
     return trial.whole
 
 
 def compared(trials: Iterable[TrialScores], of: Of = on_tuning) -> list[tuple[TrialScores, PeriodScores]]:
-    """Those that have three finite scores, with them."""
+    """Return the trials that have three finite scores, with these."""
     found = [(trial, of(trial)) for trial in trials]
     return [(trial, scores) for trial, scores in found if scores is not None and scores.comparable]
 
 
 def choose(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
-    """The trial that RULE picks; RunError where none has scores."""
+    """Return the trial that RULE picks. Raises RunError if no trial has scores."""
     having = compared(trials, of)
     if not having:
         why = "; ".join(f"{trial.setting}: {_missing(trial, of)}" for trial in trials) or "there are no trials"
@@ -79,20 +88,23 @@ def choose(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
 
 
 def worst(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
-    """The trial with the highest mean, the last on ties; RunError where none has scores."""
+    """Return the trial with the highest mean, the last on ties. Raises RunError if no trial has scores."""
     choose(trials, of)
     return max(reversed(compared(trials, of)), key=lambda pair: pair[1].total)[0]
 
 
 def front(trials: Sequence[TrialScores], of: Of = on_tuning) -> tuple[TrialScores, ...]:
-    """The Pareto front in the order of the trials: those that no other is as good as in all three and better in one."""
+    """Return the Pareto front in the order of the trials: those that no other trial dominates."""
     having = compared(trials, of)
     return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
 
 
 def describe(trials: Sequence[TrialScores]) -> list[str]:
-    """For people: the rule and what it picks, the front, what could not be compared, and what all periods say where two
-    or more trials were run on them. RunError where nothing can be chosen."""
+    """Describe the choice in lines: the rule and its pick, the front, and the trials that could not be compared.
+
+    If two or more trials were trained on all periods, further lines say what the rule would pick there. Raises RunError
+    if no trial has scores.
+    """
     chosen = choose(trials)
     lines = [f"the rule ({RULE}) picks {_picked(trials, chosen, on_tuning)}"]
     lines.append(f"on the Pareto front: {_listed(front(trials))}")
@@ -103,7 +115,7 @@ def describe(trials: Sequence[TrialScores]) -> list[str]:
 
 
 def decimals(values: Iterable[float], least: int = 4, most: int = 8) -> int:
-    """How many decimals tell the values apart, from `least` to `most`."""
+    """Return how many decimals, from `least` to `most`, make different values look different."""
     different = {value for value in values if math.isfinite(value)}
     enough = (n for n in range(least, most) if len({f"{value:.{n}f}" for value in different}) == len(different))
     return next(enough, most)
@@ -113,12 +125,12 @@ def _in_hindsight(trials: Sequence[TrialScores], chosen: TrialScores) -> list[st
     best, means = choose(trials, on_all), _means(trials, on_all)
     where = f"on all periods ({len(means)} of {len(trials)} settings were run on them)"
     where = "on all periods" if len(means) == len(trials) else where
-    mine = chosen.whole
-    if mine is None or not mine.comparable:
+    own = chosen.whole
+    if own is None or not own.comparable:
         line = f"{where} the rule would pick {_picked(trials, best, on_all)}; {chosen.setting} was not scored on them"
-    elif best.whole is not None and best.whole.total < mine.total:
+    elif best.whole is not None and best.whole.total < own.total:
         line = (
-            f"{where} the rule would prefer {best.setting} ({_mean(best.whole, means)} against {_mean(mine, means)}): "
+            f"{where} the rule would prefer {best.setting} ({_mean(best.whole, means)} against {_mean(own, means)}): "
             "what is best on the first periods is not best in hindsight"
         )
     else:
@@ -127,12 +139,12 @@ def _in_hindsight(trials: Sequence[TrialScores], chosen: TrialScores) -> list[st
 
 
 def _picked(trials: Sequence[TrialScores], chosen: TrialScores, of: Of) -> str:
-    """Its setting, mean, and what ties with it."""
+    """Return the setting of the chosen trial, its mean, and the settings that tie with it."""
     having = compared(trials, of)
-    mine = next(scores for trial, scores in having if trial is chosen)
-    ties = [trial.setting for trial, scores in having if scores.total == mine.total and trial is not chosen]
+    own = next(scores for trial, scores in having if trial is chosen)
+    ties = [trial.setting for trial, scores in having if scores.total == own.total and trial is not chosen]
     tied = f", tied with {'; '.join(ties)}" if ties else ""
-    return f"{chosen.setting} (mean {_mean(mine, _means(trials, of))}{tied})"
+    return f"{chosen.setting} (mean {_mean(own, _means(trials, of))}{tied})"
 
 
 def _means(trials: Sequence[TrialScores], of: Of) -> list[float]:
@@ -145,8 +157,8 @@ def _mean(scores: PeriodScores, among: Sequence[float]) -> str:
 
 def _missing(trial: TrialScores, of: Of) -> str:
     scores = of(trial)
-    said = "no scores" if scores is None else f"scores that are no finite numbers: {', '.join(map(str, scores))}"
-    return f"{said}; {trial.note}" if trial.note and scores is not None else trial.note or said
+    reason = "no scores" if scores is None else f"scores that are no finite numbers: {', '.join(map(str, scores))}"
+    return f"{reason}; {trial.note}" if trial.note and scores is not None else trial.note or reason
 
 
 def _listed(trials: Sequence[TrialScores]) -> str:

@@ -36,8 +36,10 @@ def table(
     tuning: str = "first 10 periods (201305 … 201412)",
     whole: str = "all 114 periods",
 ) -> Table:
-    """A row per trial with its scores and their mean on the tuning periods and, where any trial has them, on all; in
-    words at its end what the rule picks, what is on the front, and why scores are missing."""
+    """Make a table with a row per trial: its scores and their mean on tuning's periods and, if any has them, on all.
+
+    The last column says in words which trial the rule picks, which are on the front, and why scores are missing.
+    """
     from rich.box import HORIZONTALS
     from rich.table import Table
     from rich.text import Text
@@ -58,8 +60,11 @@ def table(
 
 
 def as_json(trials: Sequence[TrialScores]) -> dict[str, Any]:
-    """The rule, the name it picks, the names on the front (None and empty where no trial has scores), the same under
-    `all` where any was run on all periods, and every trial with its scores. Numbers that are not finite are text."""
+    """Return the rule, the name it picks, the names on the front, and every trial with its scores.
+
+    If no trial has scores, the pick is None and the front is empty. Under `all` stands the same for all periods, if any
+    trial was trained on them. Numbers that are not finite are text.
+    """
     out: dict[str, Any] = {"rule": RULE, **_verdict(trials, whole=False)}
     if compared(trials, on_all):
         out["all"] = _verdict(trials, whole=True)
@@ -77,7 +82,7 @@ def as_json(trials: Sequence[TrialScores]) -> dict[str, Any]:
 
 
 def write(trials: Sequence[TrialScores]) -> str:
-    """CSV with the columns of COLUMNS; numbers as they are, blank where there are none."""
+    """Return CSV with the columns COLUMNS; numbers without rounding, blank where there is none."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -88,8 +93,10 @@ def write(trials: Sequence[TrialScores]) -> str:
 
 
 def read(path: str | Path) -> list[TrialScores]:
-    """Trials from a CSV as `write` makes it; columns for all periods and the note may be left out. InputError with the
-    line of what is wrong."""
+    """Read trials from a CSV file as `write` makes it; columns for all periods and the note may be left out.
+
+    Raises InputError with the line of what is wrong.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -153,7 +160,7 @@ def _scores(values: dict[str, str], names: Sequence[str], where: str) -> PeriodS
 
 
 def _cells(trials: Sequence[TrialScores], both: bool) -> Iterator[list[str]]:
-    """The numbers of each row; as many decimals in a column as tell its values apart."""
+    """Yield the numbers of each row as text; a column has as many decimals as make its values look different."""
     rows = [[*_four(trial.scores), *(_four(trial.whole) if both else ())] for trial in trials]
     places = [decimals([n for n in column if n is not None]) for column in zip(*rows)]
     for row in rows:
@@ -165,7 +172,7 @@ def _marks(trials: Sequence[TrialScores], trial: TrialScores) -> Iterator[str]:
         if len(compared(trials, of)) > (1 if where else 0):  # alone on all periods, a trial is best of nothing
             if choose(trials, of) is trial:
                 yield "best of all periods" if where else "chosen"
-            if any(one is trial for one in front(trials, of)):
+            if any(other is trial for other in front(trials, of)):
                 yield f"on the front{where}"
     if trial.note:
         yield trial.note

@@ -1,5 +1,7 @@
-"""A trial: one method trained period after period on what tuning sees, and scored after each. Torch, and Ray only where
-the study's resources want it."""
+"""A trial: one method, trained period after period on what tuning sees, and scored after each.
+
+Uses torch, and Ray only if the study's resources want it.
+"""
 
 from __future__ import annotations
 
@@ -25,34 +27,37 @@ Device = Literal["auto", "cpu", "cuda"]
 
 
 class Trial:
-    """Trains the first method of a study in a thread, while checkpoints that are done are scored in the caller's."""
+    """Trains the first method of a study in a thread of its own, and scores finished checkpoints in the caller's."""
 
     def __init__(self, study: Study, root: str, device: Device = "auto") -> None:
-        """`device` is where checkpoints are scored; where they are trained, the study says."""
+        """Start to train. `device`: where checkpoints are scored; the study says where they are trained."""
         self.method = study.methods[0].name
         scoring = study.resources.model_copy(update={"device": device})
         self.plan = plan.make(study.model_copy(update={"resources": scoring}), root)
         run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
         self.left = list(run.rounds.items())
-        for key in run.rounds.values():  # a period's scores are of what is done by then, however much is done already
+        for key in run.rounds.values():  # a period is scored as it was then, even if later rounds are done by now
             self.plan.records.pop(key, None)
         self._stop, self._failed = Event(), list[BaseException]()
         self._thread = Thread(target=self._train, args=(study, root), daemon=True)
         self._thread.start()
 
     def next(self) -> tuple[str, PeriodScores]:
-        """Wait for the next continual period's checkpoint and score it: its label, and the means so far over all the
-        periods that are seen. Raises what ended the training."""
+        """Wait for the checkpoint of the next continual period and score it.
+
+        Returns the period's label, and the means so far over all periods that tuning sees. Raises the error that ended
+        the training, if one did.
+        """
         while True:
             label, key = self.left.pop(0)
             self._wait(key)
             if self.plan.tree.rounds[key].parent is not None or not self.left:
-                break  # the initial checkpoint is scored together with the first that comes of it
+                break  # the initial checkpoint is scored together with the first one trained from it
         fanout.here(cells.units(self.plan), lambda: None)
         return label, scores(self.plan)[self.method]
 
     def close(self) -> None:
-        """Let go of the workers and all that they had reserved."""
+        """End the workers and free all that they had reserved."""
         self._stop.set()
         self._thread.join()
 
@@ -64,7 +69,7 @@ class Trial:
             try:
                 return driver.train(own, stop=self._stop)
             except BaseException as error:
-                # another trial that finishes an equal round first removes what is left of this one's
+                # another trial that finishes an equal round first removes the files of this trial's attempt
                 if isinstance(error, TiclmError) or (before is not None and left >= before):
                     self._failed.append(error)
                     return
@@ -86,7 +91,7 @@ class Trial:
 
 
 def scores(made: Plan) -> dict[str, PeriodScores]:
-    """Backward, in-distribution and forward means of every continual method of a study, over the cells it has."""
+    """Return the backward, in-distribution and forward means of every continual method, over the cells it has."""
     summary = summarize([collect.study_result(made)], conventions.named())
     rows = summary[(summary["source"] == "") & ~summary["is_oracle"]]
     columns = ("method", "backward", "in_distribution", "forward")
@@ -94,7 +99,7 @@ def scores(made: Plan) -> dict[str, PeriodScores]:
 
 
 def complete(made: Plan) -> Iterator[str]:
-    """Methods of the study whose every cell there can be is there."""
+    """Yield the names of the methods that are trained to the end and have a value in every cell."""
     left = {unit.weights for unit in cells.units(made)}
     keys = cells.keys(made)
     weights = {key: found for (key, _, _), (found, _) in keys.items()}

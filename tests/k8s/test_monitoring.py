@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from manifests import K8S, build, cluster, kustomize, named, pods
+from manifests import K8S, build, cluster, named, needs_kustomize, pods
 
 from ticlm.platform.cluster.ray_metrics import METRICS
 
@@ -17,8 +17,6 @@ LABELS = {tag for metric in METRICS.values() for tag in metric.tags}
 LABELS |= {"instance", "GpuIndex", "RayNodeType", "ray_io_cluster"}
 KUBERAY = {"app.kubernetes.io/name": "kuberay", "app.kubernetes.io/created-by": "kuberay-operator"}
 """What KubeRay's operator puts on pods and on the head's service, beside ray.io/cluster, -group and -node-type."""
-
-needs_kustomize = pytest.mark.skipif(kustomize() is None, reason="neither kustomize nor kubectl is here")
 
 
 def dashboard() -> dict[str, Any]:

@@ -37,7 +37,7 @@ LAYERS = (
 FLOORS = {package: floor for floor, packages in enumerate(LAYERS) for package in packages.split()}
 
 RAY_LIBRARIES = {
-    "ray.train": {"ticlm.platform.cluster.ray_train"},
+    "ray.train": {"ticlm.platform.cluster.ray_train", "ticlm.platform.cluster.ray_internals"},
     "ray.tune": {"ticlm.platform.tuning.ray_tune", "ticlm.tune_spaces"},
     "ray.data": {"ticlm.platform.train.loader", "ticlm.datasets.io.ray_map"},
 }
@@ -64,7 +64,13 @@ LIGHT_TO_IMPORT = tuple(
         *("platform.study.settings", "platform.study.tree", "platform.study.plan", "platform.study.work"),
         *("platform.eval.cells", "platform.eval.fanout", "platform.eval.cell_store", "platform.train.loader"),
         *("platform.analysis.collect", "platform.analysis.results", "platform.cluster.ray_train"),
-        *("platform.cluster.jobs", "platform.report.write", "platform.run.driver", "platform.run.cleanup"),
+        *(
+            "platform.cluster.job",
+            "platform.cluster.jobs",
+            "platform.report.write",
+            "platform.run.driver",
+            "platform.run.cleanup",
+        ),
         *("platform.tuning.search", "platform.tuning.selection", "platform.tuning.outcome", "platform.cli.main"),
     )
 )

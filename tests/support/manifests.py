@@ -1,36 +1,43 @@
-"""Kubernetes manifests as data: built by Kustomize, validated by the schemas of KubeRay and of Kubernetes."""
+"""Kubernetes manifests as data: what Kustomize builds of `k8s/`, and ways to find things in it."""
 
 from __future__ import annotations
 
 import copy
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import jsonschema
-import kubernetes_validate
+import pytest
 import yaml
 from paths import ROOT
 
+from ticlm.platform.study import settings
+from ticlm.platform.study.settings import Study
+
 K8S = ROOT / "k8s"
-CRDS = ROOT.parent / "shared/data/kuberay"
 OVERLAYS = ("rayjob", "raycluster", "rayjob-spot", "raycluster-redis")
+GPU = "nvidia.com/gpu"
 
 Manifest = dict[str, Any]
 
 
 def kustomize() -> list[str] | None:
-    """The command that builds a kustomization, where there is one."""
+    """Return the command that builds a kustomization, or None if it is not installed."""
     if shutil.which("kustomize"):
         return ["kustomize", "build"]
     return ["kubectl", "kustomize"] if shutil.which("kubectl") else None
 
 
+needs_kustomize = pytest.mark.skipif(kustomize() is None, reason="neither kustomize nor kubectl is here")
+
+
 def build(folder: Path) -> list[Manifest]:
-    """What a kustomization consists of; a copy, to change at will."""
+    """Return the manifests of a kustomization; a copy, to change at will."""
     return copy.deepcopy(_built(folder))
 
 
@@ -44,109 +51,80 @@ def _built(folder: Path) -> list[Manifest]:
 
 
 def named(manifests: list[Manifest], kind: str, name: str | None = None) -> Manifest:
-    """The one manifest of this kind (and name)."""
+    """Return the one manifest of this kind (and name)."""
     (found,) = (m for m in manifests if m["kind"] == kind and name in (None, m["metadata"]["name"]))
     return found
 
 
 def cluster(manifests: list[Manifest]) -> dict[str, Any]:
-    """The specification of the Ray cluster, be it a job's or one to work on."""
+    """Return the specification of the Ray cluster, of a RayJob or of a RayCluster."""
     (found,) = (m for m in manifests if m["kind"] in ("RayJob", "RayCluster"))
     return cast(dict[str, Any], found["spec"]["rayClusterSpec"] if found["kind"] == "RayJob" else found["spec"])
 
 
 def pods(manifests: list[Manifest]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every pod template, and what to call it."""
+    """Yield (what it is called in a message, template) for every pod."""
     for manifest in manifests:
         spec = manifest.get("spec", {})
         if manifest["kind"] in ("RayJob", "RayCluster"):
-            ray = spec["rayClusterSpec"] if manifest["kind"] == "RayJob" else spec
+            ray = cluster(manifests)
             yield "head", ray["headGroupSpec"]["template"]
             for group in ray["workerGroupSpecs"]:
                 yield f"group {group['groupName']}", group["template"]
             if "submitterPodTemplate" in spec:
                 yield "submitter", spec["submitterPodTemplate"]
         elif "template" in spec:
-            yield f"{manifest['kind']} {manifest['metadata']['name']}", spec["template"]
+            yield manifest["metadata"]["name"], spec["template"]
 
 
 def containers(manifests: list[Manifest]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Every container with its pod's specification; the autoscaler is one of the head's."""
+    """Yield (what it is called, container, specification of its pod); the autoscaler is a container of the head."""
     for where, template in pods(manifests):
         spec = template["spec"]
         for container in [*spec.get("initContainers", []), *spec["containers"]]:
             yield f"{where}: {container['name']}", container, spec
     head = cluster(manifests)
-    yield "head: autoscaler", head.get("autoscalerOptions", {}), head["headGroupSpec"]["template"]["spec"]
+    yield "autoscaler", head.get("autoscalerOptions", {}), head["headGroupSpec"]["template"]["spec"]
 
 
-def schema_problems(manifests: list[Manifest]) -> list[str]:
-    """What the API server would refuse, or drop without a word."""
-    found = []
-    for manifest in manifests:
-        where = f"{manifest['kind']} {manifest['metadata']['name']}"
-        if manifest["apiVersion"].startswith("ray.io/"):
-            plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": manifest["metadata"]}
-            errors = [*_custom(manifest), *_builtin(plain)]
-        else:
-            errors = _builtin(manifest)
-        found += [f"{where}: {error}" for error in errors]
-    return found
+def environment(manifests: list[Manifest]) -> dict[str, str]:
+    """Return the environment of all Ray containers."""
+    return cast(dict[str, str], named(manifests, "ConfigMap", "ticlm-environment")["data"])
 
 
-def _builtin(manifest: Manifest) -> list[str]:
-    try:
-        kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
-    except (kubernetes_validate.ValidationError, kubernetes_validate.SchemaNotFoundError) as error:
-        return [error.message]
-    return []
+def study_of(manifests: list[Manifest], folder: Path) -> Study:
+    """Return the study that the cluster is given, read as `ticlm run` reads it."""
+    (folder / "study.yaml").write_text(named(manifests, "ConfigMap", "ticlm-study")["data"]["study.yaml"])
+    return settings.load(str(folder / "study.yaml"))
 
 
-def _custom(manifest: Manifest) -> list[str]:
-    version = manifest["apiVersion"].partition("/")[2]
-    validator = _validator(manifest["kind"].lower() + "s", version)
-    return [f"{error.json_path}: {error.message[:300]}" for error in validator.iter_errors(manifest)]
+def amount(quantity: str | int) -> Decimal:
+    """Return a quantity of Kubernetes as a number."""
+    units: dict[str, Decimal | int] = {"": 1, "m": Decimal("0.001"), "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+    match = re.fullmatch(r"([\d.]+)([A-Za-z]*)", str(quantity))
+    assert match is not None, quantity
+    return Decimal(match[1]) * units[match[2]]
 
 
-@cache
-def _validator(plural: str, version: str) -> Any:
-    crd = yaml.load((CRDS / f"ray.io_{plural}.yaml").read_text(), yaml.CSafeLoader)
-    (schema,) = (v["schema"]["openAPIV3Schema"] for v in crd["spec"]["versions"] if v["name"] == version)
-    closed = _closed(schema)
-    closed["properties"]["metadata"] = {"type": "object"}  # Kubernetes' own; the CRD says nothing of it
-    closed["required"] = ["apiVersion", "kind", "metadata", "spec"]
-    rules = {
-        "x-kubernetes-list-map-keys": _unique_keys,
-        "x-kubernetes-list-type": _unique_items,
-        "x-kubernetes-validations": _unchecked,
-    }
-    return jsonschema.validators.extend(jsonschema.Draft202012Validator, rules)(closed)
+def parse_ticlm(arguments: list[str]) -> None:
+    """Parse a command line of ticlm without running it. Raises whatever the parser raises for a wrong one."""
+    import typer.main
+
+    from ticlm.platform.cli.main import app
+
+    parse(typer.main.get_command(app), "ticlm", arguments)
 
 
-def _closed(schema: Any) -> Any:
-    """A structural schema that refuses what the API server would prune: fields that it does not name."""
-    if isinstance(schema, list):
-        return [_closed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: _closed(value) for key, value in schema.items()}
-    is_object = made.get("type") == "object" and not made.get("x-kubernetes-preserve-unknown-fields")
-    if is_object and "additionalProperties" not in made:
-        made["additionalProperties"] = False
-    return made
+def parse_ray(arguments: list[str]) -> None:
+    """Parse a command line of Ray without running it. Raises whatever the parser raises for a wrong one."""
+    from ray.scripts.scripts import cli
+
+    parse(cli, "ray", arguments)
 
 
-def _unique_keys(_: Any, keys: list[str], items: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    defaults = {key: schema["items"]["properties"][key].get("default") for key in keys}
-    seen = [tuple(item.get(key, defaults[key]) for key in keys) for item in items]
-    for twice in sorted({str(s) for s in seen if seen.count(s) > 1}):
-        yield jsonschema.ValidationError(f"{twice} is there twice; {', '.join(keys)} must be unique")
-
-
-def _unique_items(_: Any, kind: str, items: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    if kind == "set" and any(items.count(item) > 1 for item in items):
-        yield jsonschema.ValidationError(f"{items} must have no item twice")
-
-
-def _unchecked(_: Any, rules: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    yield jsonschema.ValidationError("has rules (CEL) that cannot be evaluated here; leave the field out")
+def parse(command: Any, program: str, arguments: list[str]) -> None:
+    called, *rest = arguments
+    assert called == program, arguments
+    while hasattr(command, "commands"):
+        command = command.commands[rest.pop(0)]
+    command.make_context(program, rest)

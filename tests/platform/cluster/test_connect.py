@@ -30,13 +30,16 @@ def test_what_one_process_wrote_another_must_find_as_it_was(store: Store) -> Non
 
 
 def checked(folder: str, *roots: str) -> list[str]:
-    """What the check says of each root on a head, 127.0.0.2, and a node, 127.0.0.3. Their workers stand in folders of
-    their own, so that what a process calls /proc/self/cwd differs between them, as a path of two machines does."""
+    """Check each root on a head, 127.0.0.2, and a node, 127.0.0.3; returns "reached" or the error of each.
+
+    The workers of each run in a folder of their own, so that /proc/self/cwd differs between them, as a path does on two
+    machines.
+    """
     os.environ["RAY_TMPDIR"] = folder
     import ray
     from ray.cluster_utils import Cluster
 
-    cluster, said = Cluster(), []
+    cluster, answers = Cluster(), []
     try:
         for name, address in {"head": "127.0.0.2", "node": "127.0.0.3"}.items():
             os.mkdir(f"{folder}/{name}")
@@ -47,14 +50,14 @@ def checked(folder: str, *roots: str) -> list[str]:
         for root in roots:
             try:
                 connect.check(root)
-                said.append("reached")
+                answers.append("reached")
             except InputError as error:
-                said.append(str(error))
+                answers.append(str(error))
     finally:
         ray.shutdown()
         for node in cluster.list_all_nodes():
             node.kill_all_processes(check_alive=False, allow_graceful=False)
-    return said
+    return answers
 
 
 @pytest.mark.ray
@@ -63,13 +66,13 @@ def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3
     folder = tempfile.mkdtemp(prefix="re", dir="/tmp")  # short: sockets live in it
     try:
         roots = (f"{tmp_path}/shared", f"{s3_bucket}/root", "/proc/self/cwd/root")
-        ((code, said),) = forks(partial(checked, folder, *roots), log=tmp_path / "log", timeout_s=120)
+        ((code, answers),) = forks(partial(checked, folder, *roots), log=tmp_path / "log", timeout_s=120)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     assert code == 0, (tmp_path / "log").read_text()[-3000:]
-    assert said[:2] == ["reached"] * 2
-    assert said[2].startswith("root /proc/self/cwd/root cannot be reached from node 127.0.0.3: ")
-    assert "a path that all nodes share" in said[2] and "\n" not in said[2]
+    assert answers[:2] == ["reached"] * 2
+    assert answers[2].startswith("root /proc/self/cwd/root cannot be reached from node 127.0.0.3: ")
+    assert "a path that all nodes share" in answers[2] and "\n" not in answers[2]
     assert not list((tmp_path / "shared").iterdir()) and not Store(f"{s3_bucket}/root").walk(), "what it wrote is left"
 
 

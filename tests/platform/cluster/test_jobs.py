@@ -16,7 +16,7 @@ import time
 import urllib.request
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ import psutil
 import pytest
 import yaml
 from paths import ROOT
+from signals import started
 
 from ticlm.platform.cluster import jobs
+from ticlm.platform.cluster.job import prepare
 from ticlm.platform.core import fingerprint
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store, read_record
@@ -63,15 +65,15 @@ def test_a_job_is_refused_in_one_line_before_anything_is_sent(monkeypatch: pytes
     }
     for said, asked in wrong.items():
         with pytest.raises(InputError, match=said) as caught:
-            jobs.job(**{"name": "demo", "root": "s3://bucket/root"} | asked)
+            prepare(**{"name": "demo", "root": "s3://bucket/root"} | asked)
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match="no cluster"):
-        jobs.submit(jobs.job("demo", "/shared"), None, print)
+        jobs.submit(prepare("demo", "/shared"), None, print)
 
 
 def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("extends: demo\nname: mine\n")
-    job = jobs.job(f"{tmp_path}/mine.yaml", "s3://bucket/root", SMALL)
+    job = prepare(f"{tmp_path}/mine.yaml", "s3://bucket/root", SMALL)
     (tmp_path / "sent").mkdir()
     job.pack(tmp_path / "sent")
     assert fingerprint.fingerprint(load(f"{tmp_path}/sent/study.yaml")) == job.metadata["fingerprint"]
@@ -93,7 +95,7 @@ def test_the_command_of_a_job_is_quoted_and_takes_the_files_it_names_along(
 ) -> None:
     (tmp_path / "my space.py").write_text("SPACE = None\n")
     monkeypatch.chdir(tmp_path)
-    job = jobs.job("demo", "s3://bucket/my root", command="tune './my space.py'", installed=True)
+    job = prepare("demo", "s3://bucket/my root", command="tune './my space.py'", installed=True)
     assert job.entrypoint == "ticlm tune 'my space.py' study.yaml --root 's3://bucket/my root'"
     (tmp_path / "sent").mkdir()
     job.pack(tmp_path / "sent")
@@ -105,7 +107,7 @@ def test_the_command_of_a_job_is_quoted_and_takes_the_files_it_names_along(
 
 def test_only_the_variables_that_are_named_go_with_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HERE", "a=b")
-    job = jobs.job("demo", "/shared", environment=["HERE", "THERE=c=d", "EMPTY="])
+    job = prepare("demo", "/shared", environment=["HERE", "THERE=c=d", "EMPTY="])
     assert job.environment == {"HERE": "a=b", "THERE": "c=d", "EMPTY": ""}
     assert "a=b" not in str(job.metadata) and "a=b" not in job.entrypoint
 
@@ -122,7 +124,7 @@ def test_a_run_that_is_told_to_end_gives_its_lease_back_and_says_so_in_one_line(
     (toy_root / "toy.yaml").write_text(yaml.safe_dump(study.model_dump(mode="json")))
     command = [sys.executable, "-m", "ticlm.platform", "train", f"{toy_root}/toy.yaml", "--root", str(toy_root)]
     store = Store(toy_root)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=bare()) as process:
+    with started(command, stderr=subprocess.PIPE, env=bare()) as process:
         until(lambda: trained(store) or process.poll() is not None, lambda: "no checkpoint was written")
         process.send_signal(number)
         _, said = process.communicate(timeout=120)
@@ -138,17 +140,19 @@ class Cluster:
     token: str
     folder: Path
 
-    def start(self, *command: str, **changes: str | None) -> subprocess.Popen[str]:
-        """`python -m COMMAND` with the cluster's token, or with `changes` of the environment."""
-        mine = {"RAY_AUTH_TOKEN_PATH": self.token, "RAY_AUTH_MODE": "token", "NO_COLOR": "1"} | changes
-        env = {name: value for name, value in (bare() | secret() | mine).items() if value is not None}
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen([sys.executable, "-m", *command], cwd=self.folder, env=env, **pipes)
+    @contextmanager
+    def start(self, *command: str, **changes: str | None) -> Iterator[subprocess.Popen[str]]:
+        """Start `python -m COMMAND` with the cluster's token, or with `changes` of the environment, for the block."""
+        own = {"RAY_AUTH_TOKEN_PATH": self.token, "RAY_AUTH_MODE": "token", "NO_COLOR": "1"} | changes
+        env = {name: value for name, value in (bare() | secret() | own).items() if value is not None}
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with started([sys.executable, "-m", *command], cwd=self.folder, env=env, **pipes) as process:
+            yield process
 
     def end(self, *command: str, **changes: str | None) -> tuple[int, str]:
-        """How the command ends, and what it says."""
-        process = self.start(*command, **changes)
-        said, _ = process.communicate(timeout=240)
+        """Run the command to its end; returns its exit code and what it printed."""
+        with self.start(*command, **changes) as process:
+            said, _ = process.communicate(timeout=240)
         return process.returncode, said
 
     def submit(self, root: str, *more: str) -> tuple[str, ...]:
@@ -225,9 +229,9 @@ def cluster(nodes: Path, s3_server: None, tmp_path_factory: pytest.TempPathFacto
         )
         yield made
     finally:
-        started = [psutil.Process(head.pid), *psutil.Process(head.pid).children(recursive=True)]
+        processes = [psutil.Process(head.pid), *psutil.Process(head.pid).children(recursive=True)]
         head.terminate()
-        for process in psutil.wait_procs(started, timeout=15)[1]:
+        for process in psutil.wait_procs(processes, timeout=15)[1]:
             process.kill()
         head.wait(10)
         shutil.rmtree(temporary, ignore_errors=True)
@@ -291,19 +295,19 @@ def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
     cluster: Cluster, s3_bucket: str, tmp_path: Path, train_world: Callable[..., None]
 ) -> None:
     store = Store(f"{s3_bucket}/root")
-    first = cluster.start(*cluster.submit(store.root))
-    assert first.stdout is not None
-    told = first.stdout.readline()
-    name = told.split()[1]
-    assert told == f"job {name} at {cluster.address}\n"
-    until(lambda: name in cluster.jobs(), lambda: told)
-    twice, said = cluster.end(*cluster.submit(store.root))
-    assert (twice, said.count("\n")) == (2, 1) and f"already, as job {name}" in said
-    assert list(cluster.jobs()) == [name]
-    until(lambda: trained(store) or first.poll() is not None, lambda: str(cluster.jobs()))
+    with cluster.start(*cluster.submit(store.root)) as first:
+        assert first.stdout is not None
+        told = first.stdout.readline()
+        name = told.split()[1]
+        assert told == f"job {name} at {cluster.address}\n"
+        until(lambda: name in cluster.jobs(), lambda: told)
+        twice, said = cluster.end(*cluster.submit(store.root))
+        assert (twice, said.count("\n")) == (2, 1) and f"already, as job {name}" in said
+        assert list(cluster.jobs()) == [name]
+        until(lambda: trained(store) or first.poll() is not None, lambda: str(cluster.jobs()))
 
-    assert cluster.ray("stop", name)[0] == 0
-    said, _ = first.communicate(timeout=240)
+        assert cluster.ray("stop", name)[0] == 0
+        said, _ = first.communicate(timeout=240)
     assert first.returncode == 1 and "was stopped" in last_line(said), said
     assert "ticlm: stopped; the same command goes on from here" in said and is_log(said)
     assert released(store) == [True]
@@ -311,12 +315,12 @@ def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
     made = plan.make(study, store.root)
     assert made.chains and not made.records, "it was finished already: nothing was tested"
 
-    second = cluster.start(*cluster.submit(store.root))
-    assert second.stdout is not None
-    name = second.stdout.readline().split()[1]
-    until(lambda: False in released(store), lambda: cluster.ray("logs", name)[1])
-    second.send_signal(signal.SIGINT)  # whoever follows it leaves; the job goes on
-    said, _ = second.communicate(timeout=240)
+    with cluster.start(*cluster.submit(store.root)) as second:
+        assert second.stdout is not None
+        name = second.stdout.readline().split()[1]
+        until(lambda: False in released(store), lambda: cluster.ray("logs", name)[1])
+        second.send_signal(signal.SIGINT)  # whoever follows it leaves; the job goes on
+        said, _ = second.communicate(timeout=240)
     assert second.returncode == 130 and f"job {name} goes on" in last_line(said) and "ray job stop" in said
     until(lambda: cluster.jobs()[name]["status"] not in ("PENDING", "RUNNING"), lambda: cluster.ray("logs", name)[1])
     ended = cluster.jobs()[name]

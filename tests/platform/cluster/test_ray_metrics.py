@@ -45,7 +45,7 @@ def chain_work(toy_study: MakeStudy, root: Path, name: str) -> ChainWork:
 
 
 def scraped(study: str) -> Found:
-    """What a study's series say now: name -> tags (as text) -> value, summed over the processes that publish it."""
+    """Return a study's series as they are now: name -> tags (as text) -> value, summed over all publishers."""
     import ray
 
     found: Found = defaultdict(lambda: defaultdict(float))
@@ -61,7 +61,7 @@ def scraped(study: str) -> Found:
 
 
 def agent_is_up() -> None:
-    """A process that ends before Ray's exporter is there publishes nothing."""
+    """Wait for Ray's exporter: a process that ends before it is there publishes nothing."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
@@ -72,7 +72,7 @@ def agent_is_up() -> None:
 
 
 def scraped_until(study: str, whole: Callable[[Found], bool]) -> Found:
-    """Ray exports every ten seconds, and a busy machine later: what is there once it is whole, or after a minute."""
+    """Return the series once they are whole, or after a minute: Ray exports every ten seconds, a busy machine later."""
     deadline = time.monotonic() + 60
     while not whole(found := scraped(study)) and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -125,7 +125,7 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
     board = _Board()
     guard: Any = ray_train._guard(Guard(work, 3, (0, "")), board)
     guard.after_exception(None, {0: OSError("gone")})
-    assert [moment["moment"] for moment in board.describe] == ["failed"]
+    assert [moment["moment"] for moment in board.events] == ["failed"]
 
     again = Exported(work, 1)
     again.log(event(5))
@@ -139,14 +139,14 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
 
 
 class _Board:
-    """What a handle of the board's actor offers: `put.remote`."""
+    """A board with what the handle of its actor offers: `put.remote`."""
 
     def __init__(self) -> None:
-        self.describe: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
         self.put = self
 
     def remote(self, event: dict[str, Any]) -> None:
-        self.describe.append(event)
+        self.events.append(event)
 
 
 def test_names_are_those_that_ray_exports_unchanged() -> None:
@@ -171,10 +171,12 @@ def test_what_goes_wrong_in_publishing_is_told_once_and_stops_nothing(
 
     monkeypatch.setattr(Gauge, "set", refuse)
     exported = Exported(chain_work(toy_study, toy_root, "toy"), 1)
-    with pytest.warns(TiclmWarning) as told:
+    with pytest.warns(TiclmWarning) as warned:
         for step in range(1, 4):
             exported.log(event(step))
-    assert [str(one.message) for one in told] == ["metrics are not published: RuntimeError: no agent to be found"]
+    assert [str(warning.message) for warning in warned] == [
+        "metrics are not published: RuntimeError: no agent to be found"
+    ]
 
 
 def test_a_run_has_a_name_to_read_that_no_other_has(toy_root: Path, toy_study: MakeStudy) -> None:

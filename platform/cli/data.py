@@ -1,0 +1,74 @@
+"""`ticlm data`: build corpora and sets of examples from a recipe, and show what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticlm.platform.cli.options import Json, Root, Sets, absolute
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.examples import Examples
+
+data = typer.Typer(help="Build and look at corpora, and sets of examples.", no_args_is_help=True)
+RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe: a YAML file, a URI, or a packaged name.")]
+
+
+@data.command("build")
+def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
+    """Turn dated documents into a corpus, or dumps into examples; goes on where it stopped, appends what is new."""
+    from ticlm.datasets.corpus import show as corpus_view
+    from ticlm.datasets.evalsets import show as examples_view
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.core.corpus import Corpus
+
+    built = build(recipe, root, set_)
+    console().print(corpus_view.overview(built) if isinstance(built, Corpus) else examples_view.overview(built))
+
+
+@data.command("show")
+def data_show(
+    name: Annotated[str, typer.Argument(metavar="CORPUS")],
+    root: Root = "runs",
+    period: Annotated[str | None, typer.Option(help="This period alone.")] = None,
+    as_json: Json = False,
+    figures: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Draw what was counted of examples.")] = None,
+) -> None:
+    """What a corpus or a set of examples holds, period by period; what every step left out, and why."""
+    from ticlm.datasets.corpus import show as corpus_view
+    from ticlm.datasets.evalsets import show as examples_view
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.report.figures import examples
+    from ticlm.platform.study import data as corpora
+
+    found = corpora.either(name, Store(absolute(root)))
+    if isinstance(found, Corpus):
+        text = corpus_view.as_json(found, period) if as_json else corpus_view.overview(found, period)
+    else:
+        text = examples_view.as_json(found, period) if as_json else examples_view.overview(found, period)
+    print(text) if as_json else console().print(text)
+    if figures is not None:
+        if isinstance(found, Corpus):
+            raise InputError("--figures draws sets of examples; what a corpus holds is drawn by ticlm report")
+        drawn = examples.draw(found, figures)
+        console().print(f"{len(drawn)} files in {figures}", soft_wrap=True)
+
+
+def build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Examples:
+    """Build what a recipe describes, a corpus or a set of examples, or append what is new; prints what it does."""
+    from ticlm.datasets.corpus import build
+    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
+    from ticlm.datasets.evalsets import recipe as example_sets
+    from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
+    from ticlm.platform.cli.console import say
+    from ticlm.platform.core import settings
+
+    if settings.names(recipe, FOLDER, "examples"):
+        return example_sets.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), absolute(root), say)
+    return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), absolute(root), say)

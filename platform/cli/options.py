@@ -1,0 +1,42 @@
+"""Arguments and options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ticlm.platform.study.plan import Plan
+
+Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
+Names = Annotated[list[str], typer.Argument(metavar="STUDY…", help="One or several studies.")]
+Root = Annotated[str, typer.Option("--root", envvar="TICLM_ROOT", help="Where everything is kept: a folder or a URI.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.KEY=VALUE", help="Change a setting.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
+    """Return the plan of a study, by its name and changes of settings, against a root."""
+    from ticlm.platform.study import plan
+    from ticlm.platform.study import settings as studies
+
+    return plan.make(studies.load(study, sets or ()), absolute(root))
+
+
+def absolute(root: str) -> str:
+    """Return a root as an absolute path, or as the URI that it is.
+
+    Raises InputError for a relative root inside a Ray job: it would vanish with the job's working directory.
+    """
+    from ticlm.platform.cluster.ray_internals import inside_job
+
+    if "://" in root:
+        return root
+    path = Path(root).expanduser()
+    if not path.is_absolute() and inside_job():
+        raise InputError(f"root {root} is relative, inside a Ray job: give --root an absolute path or a URI")
+    return str(path.resolve())

@@ -1,0 +1,51 @@
+"""`ticlm clean` and `check`: remove what no study uses from a root, and verify what is there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ticlm.platform.cli.options import Names, Root, absolute, plan_of
+from ticlm.platform.core.errors import InputError
+
+
+def clean(
+    studies: Names,
+    root: Root = "runs",
+    remove: Annotated[bool, typer.Option("--remove", help="Really remove; without it, only list.")] = False,
+) -> None:
+    """List (and with --remove, delete) finished rounds, cells and leftovers that none of these studies uses."""
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.core.lease import lease
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.run import cleanup
+
+    plans = [plan_of(name, root, None) for name in studies]
+    store = Store(absolute(root))
+    with lease(store, "clean"):
+        unused = cleanup.unused(store, plans)
+        for path, size in unused:
+            console().print(f"{size:>15,}  {path}")
+            if remove:
+                store.remove(path)
+    total = sum(size for _, size in unused)
+    what = "removed" if remove else "not used by " + ", ".join(p.study.name for p in plans) + "; --remove deletes them"
+    console().print(f"{len(unused)} folders, {total:,} bytes: {what}")
+
+
+def check(root: Annotated[str, typer.Argument(metavar="ROOT")]) -> None:
+    """Verify every record of a root against the bytes it names."""
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.run import cleanup
+
+    store = Store(absolute(root))
+    if not store.exists():
+        raise InputError(f"root {root}: there is nothing")
+    records, problems = cleanup.check(store)
+    for problem in problems:
+        console().print(problem)
+    console().print(f"{records} records, {len(problems)} problems")
+    if problems:
+        raise typer.Exit(1)

@@ -1,0 +1,139 @@
+"""A job: a command of ticlm on a study, and all that the nodes of a cluster need to run it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ticlm.platform.core import extensions, settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import PACKAGE
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.study.settings import FOLDER, Study
+
+COMMANDS = ("run", "train", "eval", "report", "tune")
+STUDY = "study.yaml"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command of ticlm on a study, for a cluster to run.
+
+    `resolved`: the study's settings with all that it extends. `python`: the interpreter of the nodes. `installed`: the
+    nodes have ticlm itself; otherwise the package is sent along. `modules`: files and folders of Python code that are
+    sent too, by name, among them those with the user's own classes that the study names.
+    """
+
+    study: Study
+    resolved: Mapping[str, Any]
+    root: str
+    command: tuple[str, ...] = ("run",)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    installed: bool = False
+    python: str = "python"
+    modules: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The study, its fingerprint, the command and the root: what Ray's dashboard and `ray job list` show.
+
+        No two jobs with the same metadata run at once.
+        """
+        study = fingerprint(self.study)
+        return {
+            "study": self.study.name,
+            "fingerprint": study,
+            "command": shlex.join(self.command),
+            "root": self.root,
+        }
+
+    @property
+    def entrypoint(self) -> str:
+        """The shell command that the job runs, in the folder that `pack` has filled."""
+        ticlm = ["ticlm"] if self.installed and self.python == "python" else [self.python, "-m", "ticlm.platform"]
+        first, *rest = self.command
+        words = [
+            word if file is None else word.removesuffix(str(file)) + Path(file).name for word, file in _files(rest)
+        ]
+        return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
+
+    def pack(self, folder: Path) -> None:
+        """Write what the nodes need to a folder: the study as one file, the files the command names, the package."""
+        text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
+        (folder / STUDY).write_text(text)
+        for _, file in _files(self.command[1:]):
+            if file is not None:
+                shutil.copy(file, folder)
+        sent = {} if self.installed else {PACKAGE: Path(str(files(PACKAGE)))}
+        for name, source in {**self.modules, **sent}.items():
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder)
+
+
+def prepare(
+    name: str,
+    root: str | None,
+    sets: Sequence[str] = (),
+    command: str = "run",
+    environment: Sequence[str] = (),
+    installed: bool = False,
+    python: str = "python",
+    modules: Sequence[str] = (),
+) -> Job:
+    """Make the job that a user asks for. Raises InputError, in one line, before anything is sent.
+
+    `sets`: changes of settings, as of `--set`. `environment`: variables as NAME, whose value is taken from here, or
+    NAME=VALUE. `modules`: paths of further Python files and folders that the nodes need.
+    """
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise InputError(f"--command {command}: {error}") from None
+    if not words or words[0] not in COMMANDS:
+        raise InputError(f"--command {command!r}: must begin with one of {', '.join(COMMANDS)}")
+    names = [Path(file).name for _, file in _files(words[1:]) if file is not None]
+    if STUDY in names or len(set(names)) < len(names):
+        raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
+    resolved, where = settings.resolved(name, FOLDER, sets)
+    study = settings.parse(Study, resolved, where)
+    own = extensions.own_modules(study) | dict(map(_module, modules))
+    return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own)
+
+
+def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Return each word of a command with the local file it names (also as `--option=FILE`), or None."""
+    named = [(word, word.partition("=")[2] if word.startswith("--") else word) for word in words]
+    return [(word, path if path and Path(path).is_file() else None) for word, path in named]
+
+
+def _root(root: str | None) -> str:
+    if not root:
+        raise InputError("--root (or TICLM_ROOT) is required: a path that all nodes share, s3://… or gs://…")
+    if "://" not in root and not root.startswith("/"):
+        raise InputError(f"root {root} is relative; for a cluster give an absolute path that all nodes share, or a URI")
+    return root
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or (not equals and name not in os.environ):
+        raise InputError(f"--env {name}: it is not set here; set it, or give NAME=VALUE")
+    return name, value if equals else os.environ[name]
+
+
+def _module(path: str) -> tuple[str, Path]:
+    """Return a module's name and its place. Raises InputError if it is none, or has the package's name."""
+    source = Path(path).resolve()
+    if not (source.is_dir() or (source.suffix == ".py" and source.is_file())) or source.stem == PACKAGE:
+        raise InputError(f"--module {path}: expected a Python file or the folder of a package, not called {PACKAGE}")
+    return source.stem, source

@@ -1,0 +1,107 @@
+"""What ticlm uses of Ray without Ray's promise: a new Ray must pass each of these, or ray_internals.py must change."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import os
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ticlm.platform.cluster import ray_internals
+
+
+def test_ray_train_reads_the_variables_that_are_set() -> None:
+    from ray.train.v2._internal import constants
+
+    known = {value for name, value in vars(constants).items() if name.endswith("_ENV_VAR")}
+    assert ray_internals.TRAIN_VARIABLES.keys() <= known
+
+
+def test_a_variable_that_a_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = ray_internals.TRAIN_VARIABLES
+    monkeypatch.setenv(first, "7")
+    monkeypatch.delenv(second, raising=False)
+    ray_internals.set_train_variables()
+    assert os.environ[first] == "7" and os.environ[second] == ray_internals.TRAIN_VARIABLES[second]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("ray.train.v2.api.data_parallel_trainer", ray_internals.SHOW_TRAIN_RUNS),
+        ("ray.dashboard.modules.job.job_supervisor", ray_internals.STOP_WAIT),
+        ("ray._private.worker", ray_internals.JOB_CONFIG),
+        ("ray._private.accelerators.accelerator", ray_internals.OVERRIDE_ACCELERATORS),
+        ("ray.tune.experimental.output", ray_internals.NEW_TUNE_OUTPUT),
+    ],
+)
+def test_ray_reads_the_variable(module: str, name: str) -> None:
+    assert name in inspect.getsource(importlib.import_module(module))
+
+
+def test_the_loggers_that_are_silenced_are_those_of_the_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ray_internals.UPLOAD_LOGGERS:
+        assert "logging.getLogger(__name__)" in inspect.getsource(importlib.import_module(name))
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
+    ray_internals.silence_uploads()
+    assert {logging.getLogger(name).level for name in ray_internals.UPLOAD_LOGGERS} == {logging.ERROR}
+
+
+def test_a_lost_worker_is_an_error_with_its_cause_even_from_another_process() -> None:
+    from ray.train.v2._internal.exceptions import WorkerHealthCheckFailedError
+
+    error = WorkerHealthCheckFailedError("no answer", RuntimeError("the actor died"))
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert str(ray_internals.worker_death(one)) == "the actor died"
+    assert ray_internals.worker_death(RuntimeError("cut off")) is None
+
+
+def test_hooks_of_the_controller_are_there_with_the_arguments_that_ours_take() -> None:
+    from ray.train.v2._internal.execution.callback import ControllerCallback
+
+    (callback,) = ray_internals.controller_callbacks(lambda actor: None)
+    hooks = {name: method for name, method in vars(type(callback)).items() if inspect.isfunction(method)}
+    assert len(hooks) == 2 and isinstance(callback, ControllerCallback)
+    for name, method in hooks.items():
+        assert list(inspect.signature(method).parameters) == list(
+            inspect.signature(getattr(ControllerCallback, name)).parameters
+        )
+
+
+def test_a_controller_waits_in_states_that_there_are() -> None:
+    from ray.train.v2._internal.execution.controller import state
+
+    for name in ray_internals.WAITING_STATES:
+        assert issubclass(getattr(state, name), state.TrainControllerState)
+    waiting, running = state.InitializingState(), SimpleNamespace()
+    assert ray_internals.is_waiting(waiting, state.InitializingState())
+    assert not ray_internals.is_waiting(running, waiting) and not ray_internals.is_waiting(running, running)
+
+
+def test_a_controller_is_an_actor_that_can_be_aborted() -> None:
+    from ray.train.v2._internal.execution.controller.controller import TrainController
+
+    assert inspect.iscoroutinefunction(TrainController.abort)
+    assert list(inspect.signature(TrainController.abort).parameters) == ["self"]
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_nodes_that_are_drained_can_be_asked_for(ray_local: None) -> None:
+    assert ray_internals.draining_nodes() == frozenset()
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_coordinator_of_elastic_groups_counts_again_when_it_is_asked(ray_local: None) -> None:
+    import ray
+    from ray.data._internal.cluster_autoscaler import default_autoscaling_coordinator as coordinators
+
+    actor: Any = coordinators.get_or_create_autoscaling_coordinator()
+    assert ray.get(ray_internals.recount_nodes()) == {}
+    assert ray.get_actor(ray_internals.COORDINATOR, namespace=ray_internals.COORDINATOR) == actor
