@@ -6,7 +6,7 @@ Adding a part is one class in one file and one line in its union here; adding a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
@@ -56,6 +56,9 @@ class Continual(Settings):
     penalties: tuple[AnyPenalty, ...] = ()
     adapter: AnyAdapter | None = None
     seeds: tuple[int, ...] = (0,)
+    is_series: ClassVar[bool] = False
+    """Whether its checkpoints are trained from scratch, so that each one stands for all later periods up to the next.
+    Such checkpoints are always scored, and regret is measured against the last one if a study names no reference."""
 
     @model_validator(mode="after")
     def _composes(self) -> Self:
@@ -82,6 +85,10 @@ class Continual(Settings):
                 previous=previous,
             )
             previous = label
+
+    def trains_at(self, label: str) -> bool:
+        """Return whether it may have a checkpoint of this period."""
+        return True
 
     def _check_reads(self, previous: str, label: str, timeline: MethodTimeline) -> None:
         if previous in self.replay.expired:
@@ -122,12 +129,17 @@ class OracleSeries(Settings):
     cutoffs: tuple[Label, ...] = ()
     continual_tokens: ContinualTokens | None = None
     seeds: tuple[int, ...] = (0,)
+    is_series: ClassVar[bool] = True
 
     @model_validator(mode="after")
     def _some(self) -> OracleSeries:
         if not self.cutoffs:
             raise ValueError("an Oracle series needs cutoffs: the periods at which to train from scratch")
         return self
+
+    def trains_at(self, label: str) -> bool:
+        """Return whether it may have a checkpoint of this period."""
+        return label in self.cutoffs
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
         for cutoff in sorted(self.cutoffs, key=timeline.labels.index):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ticlm.methods.method import OracleSeries
+from ticlm.methods.method import Continual
 from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
@@ -15,12 +14,8 @@ from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.documents import ReadingTask
-from ticlm.platform.tasks.packed_rows import PackedRows
-from ticlm.platform.tasks.static.task import Static
-from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,15 +34,13 @@ def study_result(plan: Plan) -> StudyResult:
     assert parameters is not None
     cells, static, missing = _cells(plan)
     study = plan.study
-    tasks = [task for task in study.evaluations if not isinstance(task, Static)]
+    tasks = [task for task in study.evaluations if task.axis == "period"]
     first = next(iter(plan.tree.runs))
     return StudyResult(
         name=study.name,
         parameters=parameters,
         timeline=study.timeline,
-        methods=tuple(
-            MethodResult(m.name, m.group, m.seeds, is_oracle=isinstance(m, OracleSeries)) for m in study.methods
-        ),
+        methods=tuple(MethodResult(m.name, m.group, m.seeds, is_oracle=m.is_series) for m in study.methods),
         checkpoints=plan.checkpoints(),
         evaluated=plan.evaluated(),
         cells=cells,
@@ -58,7 +51,7 @@ def study_result(plan: Plan) -> StudyResult:
         external_inputs=tuple(plan.external_inputs()),
         missing=tuple(missing),
         is_raw=study.reference == "raw",
-        evaluated_by_task={t.id: plan.evaluated(t) for t in tasks if t.data_source is not None},
+        evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
         metrics={t.id: TaskMetric(t.metric, t.higher_is_better) for t in tasks},
         text=tuple(_text(plan)),
@@ -81,72 +74,65 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     lost = LeftOut()
     for run, trained, task in evaluation.scored(plan):
         mine: list[Cell] = []
-        for label in plan.evaluated(task):
+        for label in plan.labels(task):
             found = keys.get((run.rounds[trained], task.id, label))
             if found is None:
-                gaps[_gap(plan, run, trained, task.id, label)] += 1
+                gaps[_gap(plan, run, trained, task, label)] += 1
                 continue
             weights, key = found
             if weights not in kept:
                 kept[weights] = _by_key(read_cells(plan.store, weights))
-            cells = _labelled(task, label, kept[weights].get(key, []))
+            cells = _labelled(label, kept[weights].get(key, []))
             gaps["not evaluated yet: ticlm eval"] += not cells
-            if cells and not any(cell.metric == task.metric for cell in cells):
+            values = [cell for cell in cells if cell.kind == "value"]
+            if cells and not any(cell.metric == task.metric for cell in values):
                 gaps[f"{task.id} has nothing to average: {_reasons(cells)}"] += 1
             lost.note(task, cells)
-            mine += [cell for cell in cells if not _is_count(cell)]
-        if isinstance(task, Static):
-            static += [_static_row(run, trained, task, found) for found in task.rows(mine)]
-        else:
+            mine += values
+        if task.axis == "period":
             rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
+        else:
+            static += [_static_row(run, trained, task, row) for row in task.table(mine)]
     missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.describe()]
     return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
 
 
-def _labelled(task: AnyTask, label: str, cells: Sequence[Cell]) -> list[Cell]:
-    """The cells of one key as those of this period (or part). Periods that hold the same data have the same key, and
-    what was scored for one of them stands for all."""
-    place = "source" if isinstance(task, Static) else "evaluated"
-    labels = {getattr(cell, place) for cell in cells}
+def _labelled(label: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of one key as those of this label. Labels that hold the same data have the same key, and the
+    cells of one of them stand for all."""
+    labels = {cell.evaluated for cell in cells}
     chosen = label if label in labels else min(labels, default=label)
-    return [cell.model_copy(update={place: label}) for cell in cells if getattr(cell, place) == chosen]
+    return [cell.model_copy(update={"evaluated": label}) for cell in cells if cell.evaluated == chosen]
 
 
 class LeftOut:
-    """How many examples tasks left out or cut, by reason. Checkpoints are asked the same, so of each evaluated period
-    (or part of a static task) the most over checkpoints counts."""
+    """How many examples tasks left out or cut, by reason. All checkpoints get the same examples, so the largest count
+    over the checkpoints stands for each label."""
 
     def __init__(self) -> None:
         self._most: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
 
-    def note(self, task: AnyTask, cells: Sequence[Cell]) -> None:
+    def note(self, task: Task, cells: Sequence[Cell]) -> None:
+        """Add the counts among the cells of one checkpoint at one label."""
         for cell in cells:
-            if _is_count(cell) and not cell.metric.endswith(NOT_A_NUMBER):
-                what = f"{_noun(task)} {cell.metric}"
+            if cell.kind != "value" and cell.metric != NOT_A_NUMBER:
+                what = f"{task.unit} {cell.title}"
                 counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
                 counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
 
     def describe(self) -> list[str]:
-        """A line for each task and reason."""
+        """Return a line for each task and reason."""
         return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
 
 
-def _is_count(cell: Cell) -> bool:
-    """Whether a cell says how many examples are not in the task's number, instead of a number."""
-    return cell.metric.startswith(("left out: ", "cut: "))
-
-
 def _reasons(cells: Sequence[Cell]) -> str:
-    found = dict.fromkeys(cell.metric.partition(": ")[2] for cell in cells if _is_count(cell))
-    return "; ".join(found) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
+    reasons = dict.fromkeys(cell.metric for cell in cells if cell.kind != "value")
+    return "; ".join(reasons) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
 
 
-def _noun(task: AnyTask) -> str:
-    return "rows" if isinstance(task, PackedRows) else "texts" if isinstance(task, ReadingTask) else "questions"
-
-
-def _static_row(run: Run, trained: str, task: Static, found: Measurement) -> dict[str, Any]:
-    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **asdict(found)}
+def _static_row(run: Run, trained: str, task: Task, row: Measurement) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in STATIC_COLUMNS[4:]}
+    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **values}
 
 
 def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
@@ -156,10 +142,13 @@ def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def _gap(plan: Plan, run: Run, trained: str, task: str, label: str) -> str:
-    if plan.tree.scored(run.rounds[trained], task) not in plan.records:
+def _gap(plan: Plan, run: Run, trained: str, task: Task, label: str) -> str:
+    """Return why a cell cannot be scored."""
+    if plan.tree.scored(run.rounds[trained], task.id) not in plan.records:
         return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
-    return f"period {label} has no held-out row"
+    return (
+        f"period {label} has no held-out row" if task.axis == "period" else f"{task.axis} {label} has nothing to score"
+    )
 
 
 def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
@@ -225,7 +214,7 @@ def _examples(plan: Plan) -> Iterator[CountedExamples]:
     """Each set of examples that a task reads, once."""
     from ticlm.platform.core.examples import Examples
 
-    sets = [plan.data_of(task) for task in plan.study.evaluations if task.data_source is not None and task.on_examples]
+    sets = [plan.data_of(task) for task in plan.study.evaluations if task.reads == "examples"]
     for found in {data.info.id: data for data in sets if isinstance(data, Examples)}.values():
         yield counted(found)
 
@@ -237,6 +226,6 @@ def _reference(plan: Plan) -> tuple[str, int, str] | None:
 
 
 def _target(plan: Plan, run: Run) -> int:
-    """Nominal tokens of a continual run of this study."""
-    continual = next((r for r in plan.tree.runs if not isinstance(r.method, OracleSeries)), run)
+    """Return the nominal tokens of a continual run of this study; of `run` if it has none."""
+    continual = next((r for r in plan.tree.runs if isinstance(r.method, Continual)), run)
     return sum(plan.tree.rounds[key].budget for key in continual.rounds.values())

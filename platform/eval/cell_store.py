@@ -1,4 +1,10 @@
-"""TODO"""
+"""Cells on disk: Parquet files, kept by the checkpoint's fingerprint.
+
+    cells/<weights[:16]>/<which cells>.parquet
+
+A file is created atomically and only if absent. It is named after the cells that it holds, not after their values, so
+if two workers score the same cells at once, the first one counts. A damaged file is an error, never a gap.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +18,31 @@ from pydantic import ValidationError
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
+from ticlm.platform.tasks.cell import Cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
-from ticlm.platform.tasks.cell import Cell
 
-FORMAT = 1
+FORMAT = 2
+"""Version of the columns of a file."""
 
 
 def write_cells(store: Store, cells: Sequence[Cell]) -> None:
-    """Keep cells, one file per checkpoint; cells that are there already stay as they are."""
+    """Write cells to the store, one file per checkpoint; cells that are there already stay as they are."""
     by_weights: dict[str, dict[tuple[str, ...], Cell]] = defaultdict(dict)
     for cell in cells:
         by_weights[cell.weights].setdefault(cell.place, cell)
-    for weights, mine in sorted(by_weights.items()):
-        rows = [mine[place] for place in sorted(mine)]
-        name = fingerprint((FORMAT, weights, *sorted(mine)))[:32]
+    for weights, by_place in sorted(by_weights.items()):
+        rows = [by_place[place] for place in sorted(by_place)]
+        name = fingerprint((FORMAT, weights, *sorted(by_place)))[:32]
         store.create(f"{_folder(weights)}/{name}.parquet", _to_parquet(rows))
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
-    """All cells of a checkpoint, ordered by what they measure; none where nothing was ever scored.
+    """Return all cells of a checkpoint, ordered by what they measure; empty if it was never scored.
 
-    Raises InputError naming the file where one is damaged. Of a cell that stands in two files (two writers whose work
-    overlapped) the one in the file that sorts first counts, for every reader.
+    If a cell stands in two files (two writers whose work overlapped), the one in the file that sorts first counts, for
+    every reader. Raises InputError, naming the file, if one is damaged.
     """
     found: dict[tuple[str, ...], Cell] = {}
     for name in store.files(_folder(weights)):
@@ -74,7 +81,7 @@ def _read(store: Store, path: str, weights: str) -> list[Cell]:
         # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
         table = pq.ParquetFile(io.BytesIO(store.read(path)), page_checksum_verification=True).read()
         if not table.schema.equals(_schema(), check_metadata=True):
-            raise ValueError("its columns are not those of format 1")
+            raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]
         if any(cell.weights != weights for cell in cells):
             raise ValueError(f"it holds cells of a checkpoint other than {weights}")

@@ -1,4 +1,7 @@
-"""Evaluation: checkpoint × period × task: which cells there should be, which are left, and what comes of one."""
+"""Cells of a study: which (checkpoint, task, label) there should be, which are still to be scored, and scoring them.
+
+A label is a period, a part of a benchmark or a probe, whatever the task's axis is; the task itself knows its labels.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -21,18 +22,16 @@ from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.static.task import Static, require_harness
-from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
 
 KEEP_S = 30.0
-"""What was scored is kept at least so often, and at the end of each task."""
+"""Cells are written to the store at least this often (in seconds), and at the end of each task."""
 
 
 class CellKey(Settings):
-    """All that determines a cell's values. Rows are reused while it stays the same."""
+    """All that determines a cell's values. A cell is reused as long as its key stays the same."""
 
     version: int = 1
     weights: str
@@ -43,31 +42,30 @@ class CellKey(Settings):
 
 
 def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
-    """The key of the cells of one checkpoint and one period (of a task without periods: one part); `data` is the hash
-    of what is read there."""
-    asked = task.alone(label) if isinstance(task, Static) else task.identity
-    return fingerprint(CellKey(weights=weights, task=asked, data=data, objective=objective, compute="float32"))
+    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
+    reduced = task.identity_at(label)
+    return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 
 @dataclass(frozen=True)
 class TaskCells:
-    """A task, where its data lie, and the cells that are wanted: (period or part, key) pairs. Of data later than the
-    period `last_visible_period`, where it is given, nothing may be opened."""
+    """A task, the place of its data (empty if it reads none), and the (label, key) pairs of the cells to score."""
 
-    task: AnyTask
+    task: Task
     data: str
     cells: tuple[tuple[str, str], ...]
     last_visible_period: str | None = None
+    """If given, no data later than this period may be opened."""
 
 
 @dataclass(frozen=True)
 class CheckpointWork:
-    """One checkpoint, which is loaded once, and all that it is still to be asked."""
+    """One checkpoint, which is loaded once, and the cells to score on it."""
 
     root: str
     weights: str
     folder: str
-    """Of the model: relative to the root, or a path or URI of its own."""
+    """Folder of the model: relative to the root, or an absolute path or URI."""
     objective: AnyObjective
     jobs: tuple[TaskCells, ...]
     rows: int
@@ -80,11 +78,11 @@ class CheckpointWork:
 
 
 def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """(round key, task id, evaluated period or part) -> (weights, cell key) of every cell whose checkpoint is done.
+    """Return (round key, task id, label) -> (weights, cell key) of every cell whose checkpoint is done.
 
-    A period without held-out rows has no cells; one that the study names raises InputError.
+    A period without held-out rows has no cells. Raises InputError if the study names such a period.
     """
-    wanted = {task.id: _hashes(plan, task) for task in plan.study.evaluations}
+    hashes = {task.id: _hashes(plan, task) for task in plan.study.evaluations}
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     for run, trained, task in scored(plan):
         key = run.rounds[trained]
@@ -92,45 +90,37 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
         if record is None:
             continue
         weights = weights_of(record)
-        for label, data in wanted[task.id].items():
+        for label, data in hashes[task.id].items():
             found[key, task.id, label] = weights, cell_key(weights, task, label, data, plan.study.objective)
     return found
 
 
-def scored(plan: Plan) -> Iterator[tuple[Run, str, AnyTask]]:
-    """Every (run, trained period, task) that the study wants scored."""
+def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
+    """Yield every (run, trained period, task) that the study wants scored."""
     for run in plan.tree.runs:
         for trained in run.rounds:
             if plan.study.scores(run.method, trained):
                 for task in plan.study.evaluations:
-                    if not isinstance(task, Static) or task.scores(trained, tuple(run.rounds)):
+                    if task.scores(trained, tuple(run.rounds)):
                         yield run, trained, task
 
 
 def _hashes(plan: Plan, task: Task) -> dict[str, str]:
-    """Of what a task reads, by evaluated period or part."""
-    if isinstance(task, Static):
-        return task.hashes()
-    data = plan.data_of(task)
-    return {
-        label: data.split(label, task.split).sha256 for label in plan.evaluated(task) if _has_rows(plan, task, label)
-    }
-
-
-def _has_rows(plan: Plan, task: Task, label: str) -> bool:
-    data = plan.data_of(task)
-    rows = data.split(label, task.split).rows if label in data.periods else 0
-    if not rows and plan.study.evaluate.periods != "all" and task.data_source is None:
+    """Return the hash of what a task reads at each label that has something to score."""
+    labels = plan.labels(task)
+    found = task.hashes(plan.data_of(task), labels)
+    empty = next((label for label in labels if label not in found), None)
+    if empty is not None and plan.study.evaluate.periods != "all" and task.is_on_study_periods:
         assert plan.corpus is not None
         raise InputError(
-            f"evaluate.periods names {label}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
+            f"evaluate.periods names {empty}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
             "leave it out, or rebuild with a larger share"
         )
-    return rows > 0
+    return found
 
 
 def units(plan: Plan) -> list[CheckpointWork]:
-    """What is left to score, a unit per checkpoint."""
+    """Return what is left to score, one unit per checkpoint."""
     assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
@@ -139,7 +129,8 @@ def units(plan: Plan) -> list[CheckpointWork]:
         scored = plan.tree.scored(key, task_id)
         folders[weights] = f"rounds/{plan.ids[scored][:32]}/{plan.records[scored].attempt}/model"
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
-    places = {id: "" if isinstance(task, Static) else plan.data_of(task).store.uri() for id, task in tasks.items()}
+    sources = {id: plan.data_of(task) for id, task in tasks.items()}
+    places = {id: "" if data is None else data.store.uri() for id, data in sources.items()}
     resources = plan.study.resources
     found = []
     for weights, by_task in wanted.items():
@@ -165,23 +156,26 @@ def units(plan: Plan) -> list[CheckpointWork]:
 
 
 def left(store: Store, weights: str, jobs: list[TaskCells]) -> tuple[TaskCells, ...]:
-    """What of these jobs has no value yet. InputError where it needs something that is not installed."""
+    """Return the jobs reduced to the cells that have not been scored yet. Raises InputError if one of them needs a
+    package that is not installed."""
     have = {cell.key for cell in read_cells(store, weights)}
     missing = [replace(job, cells=tuple((label, key) for label, key in job.cells if key not in have)) for job in jobs]
-    if any(job.cells and isinstance(job.task, Static) for job in missing):
-        require_harness()
-    return tuple(job for job in missing if job.cells)
+    missing = [job for job in missing if job.cells]
+    for job in missing:
+        job.task.require()
+    return tuple(missing)
 
 
 def score(unit: CheckpointWork) -> int:
-    """Load the checkpoint and score its cells; how many there were."""
+    """Load the checkpoint, score its cells, and return their number."""
     return sum(1 for _ in progress(unit))
 
 
 def progress(unit: CheckpointWork) -> Iterator[None]:
-    """Load the checkpoint, score its cells and keep them, with one item for each.
+    """Load the checkpoint, score its cells and write them to the store; yield once for each cell.
 
-    Cells that someone else has kept meanwhile (or this one, before it was killed) are not scored again.
+    Cells that are in the store meanwhile (from another process, or from this one before it was killed) are not scored
+    again.
     """
     store = Store(unit.root)
     jobs = left(store, unit.weights, list(unit.jobs))
@@ -202,7 +196,7 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
 
 def _progress(answerer: Checkpoint, store: Store, unit: CheckpointWork, job: TaskCells) -> Iterator[None]:
     kept, cells = time.monotonic(), list[Cell]()
-    data = _opened(job)
+    data = job.task.open(job.data, job.last_visible_period)
     for through, (label, key) in enumerate(job.cells, 1):
         cells += _cells(answerer, unit, job, data, label, key)
         if through == len(job.cells) or time.monotonic() - kept > KEEP_S:
@@ -211,32 +205,28 @@ def _progress(answerer: Checkpoint, store: Store, unit: CheckpointWork, job: Tas
         yield
 
 
-def _opened(job: TaskCells) -> Any:
-    if isinstance(job.task, Static):
-        return None
-    kind = Examples if job.task.on_examples else Corpus
-    return kind.open(job.data, job.last_visible_period)
-
-
 def _cells(answerer: Checkpoint, unit: CheckpointWork, job: TaskCells, data: Any, label: str, key: str) -> list[Cell]:
     return [
         Cell(
             weights=unit.weights,
             task=job.task.id,
-            evaluated="" if isinstance(job.task, Static) else label,
-            source=found.source,
-            metric=found.metric,
-            value=found.value,
-            n=found.n,
-            stderr=found.stderr,
+            axis=job.task.axis,
+            evaluated=label,
+            source=measured.source,
+            kind=measured.kind,
+            metric=measured.metric,
+            value=measured.value,
+            n=measured.n,
+            stderr=measured.stderr,
             key=key,
         )
-        for found in job.task.measure(answerer, data, label, unit.rows)
+        for measured in job.task.measure(answerer, data, label, unit.rows)
     ]
 
 
 def device(wanted: str) -> str:
-    """Where models are asked. InputError where that is no device of this machine."""
+    """Return the device on which to run models, `cuda` or `cpu`. Raises InputError if this machine does not have the
+    one that is wanted."""
     import torch
 
     if wanted == "cuda" and not torch.cuda.is_available():

@@ -19,17 +19,14 @@ from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
-from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.base import Data, Measurement, Task
 from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.packed_rows import PerplexityOn
-from ticlm.platform.tasks.static.task import Static
 from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ticlm.platform.core.corpus import Corpus
-    from ticlm.platform.core.examples import Examples
 
 FOLDER = "platform/evaluations"
 """Where files of tasks are packaged."""
@@ -102,40 +99,37 @@ def scores(asked: CheckpointWork) -> list[FolderScore]:
     rows: list[FolderScore] = []
     for job in asked.jobs:
         mine = [cell for _, key in job.cells for cell in found.get(key, [])]
-        if isinstance(job.task, Static):
-            rows += [FolderScore(job.task.id, "", one) for one in job.task.rows(mine)]
+        if job.task.axis == "period":
+            rows += [FolderScore(job.task.id, cell.evaluated, Measurement.of(cell)) for cell in mine]
         else:
-            rows += [FolderScore(job.task.id, cell.evaluated, _measurement(cell)) for cell in mine]
+            rows += [FolderScore(job.task.id, "", row) for row in job.task.table(mine)]
     return rows
 
 
-def _measurement(cell: Cell) -> Measurement:
-    return Measurement(cell.metric, cell.value, cell.n, cell.stderr, cell.source)
-
-
 def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
-    """Hashes of what a task reads by period or part, and where that lies."""
+    """Return the hashes of what a task reads, by label, and the place of these data."""
     if task.prepare is not None:
         raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
-    if isinstance(task, Static):
-        return task.hashes(), ""
-    if task.data_source is None:
+    if task.data_source is None and task.reads != "nothing":
         raise InputError(
             f"evaluations.{task.name}: reads a study's own corpus; give kind: perplexity-on, and the corpus"
         )
-    data: Corpus | Examples
-    data = _corpus(task, store, folder) if isinstance(task, PerplexityOn) else corpora.examples(task.data_source, store)
-    splits = {label: data.split(label, task.split) for label in data.periods}
-    if not any(split.rows for split in splits.values()):
+    data: Data = None
+    if task.data_source is not None and task.reads == "examples":
+        data = corpora.examples(task.data_source, store)
+    elif task.data_source is not None:
+        data = _corpus(task, task.data_source, store, folder)
+    hashes = task.hashes(data, task.labels(data, ()))
+    if data is not None and not hashes:
         raise InputError(f"evaluations.{task.name}: {data.info.id} has nothing in {task.split}")
-    return {label: split.sha256 for label, split in splits.items() if split.rows}, data.store.uri()
+    return hashes, "" if data is None else data.store.uri()
 
 
-def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
+def _corpus(task: Task, name: str, store: Store, folder: str) -> Corpus:
     """The corpus of a task; InputError where its rows are not in this model's tokens, or longer than its window."""
     from ticlm.platform.core.corpus import Corpus
 
-    uri = corpora.uri_of(task.corpus, store)
+    uri = corpora.uri_of(name, store)
     assert uri is not None
     corpus, model = Corpus.open(uri), Store(folder)
     own = model.sha256("tokenizer.json") if model.exists("tokenizer.json") else None
@@ -168,11 +162,11 @@ def table(rows: list[FolderScore]) -> Table:
     for row in rows:
         one = row.found
         error = "" if one.stderr is None else f"{one.stderr:.4f}"
-        made.add_row(row.task, row.period, one.source, one.metric, f"{one.value:.4f}", error, f"{one.n:,}")
+        made.add_row(row.task, row.period, one.source, one.title, f"{one.value:.4f}", error, f"{one.n:,}")
     return made
 
 
 def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:
     """The model, and the scores with everything that is known of them."""
-    found = [{"task": row.task, "period": row.period, **asdict(row.found)} for row in rows]
+    found = [{"task": row.task, "period": row.period, **asdict(row.found), "metric": row.found.title} for row in rows]
     return json.dumps({"model": asked.folder, "weights": asked.weights, "scores": found}, indent=1)

@@ -18,8 +18,7 @@ from ticlm.platform.study import data as corpora
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
-from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.static.task import Static
+from ticlm.platform.tasks.base import Data, Task
 
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus, SplitManifest
@@ -44,7 +43,7 @@ class Plan:
     store: Store | None
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
-    _elsewhere: dict[tuple[str, bool], Corpus | Examples] = field(default_factory=dict)
+    _elsewhere: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
         return key in self.records
@@ -137,27 +136,29 @@ class Plan:
         chosen = self.study.evaluate.checkpoints
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
-    def evaluated(self, task: Task | None = None) -> tuple[str, ...]:
-        """Evaluated periods, oldest first: those of the study, or of what a task reads elsewhere. Of a static task, its
-        parts."""
-        if isinstance(task, Static):
-            return tuple(part.name for part in task.tasks)
-        if task is not None and task.data_source is not None:
-            return tuple(self.data_of(task).periods)
+    def evaluated(self) -> tuple[str, ...]:
+        """Return the periods that the study evaluates, oldest first."""
         labels = self.study.timeline.labels
         chosen = self.study.evaluate.periods
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
-    def data_of(self, task: Task) -> Corpus | Examples:
-        """What a task reads. InputError where that is not there, or a corpus with another tokenizer."""
+    def labels(self, task: Task) -> tuple[str, ...]:
+        """Return the labels of a task's cells on its axis, in order: periods, parts or probes."""
+        return task.labels(self.data_of(task), self.evaluated())
+
+    def data_of(self, task: Task) -> Data:
+        """Return what a task reads; None if it reads no data. Raises InputError if these are not there, or are a corpus
+        of another tokenizer."""
+        if task.reads == "nothing":
+            return None
         assert self.corpus is not None
         if task.data_source is None:
             return self.corpus
-        key = (task.data_source, task.on_examples)
+        key = (task.data_source, task.reads)
         if key not in self._elsewhere:
             self._elsewhere[key] = (
                 corpora.examples(task.data_source, self.store, self.study.last_visible_period)
-                if task.on_examples
+                if task.reads == "examples"
                 else corpora.other(task.data_source, self.corpus, self.store, task.name)
             )
         return self._elsewhere[key]
@@ -214,8 +215,8 @@ class Plan:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
         lines += self.corpus.info.external_inputs if self.corpus is not None else ()
         if self.corpus is not None:
-            read = [(task, self.data_of(task)) for task in self.study.evaluations if task.on_examples]
-            told = (f"examples {data.info.id}: {line}" for _, data in read for line in data.info.external_inputs)
+            read = [d for t in self.study.evaluations if t.reads == "examples" and (d := self.data_of(t)) is not None]
+            told = (f"examples {data.info.id}: {line}" for data in read for line in data.info.external_inputs)
             lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")

@@ -19,8 +19,8 @@ from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, Model, Precision, _named_model
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
-from ticlm.platform.tasks.static.task import Static
 from ticlm.platform.tasks.union import AnyTask
 
 FOLDER = "platform/studies"
@@ -119,8 +119,7 @@ class Study(Settings):
             if unknown:
                 raise ValueError(f"{where}: {unknown[0]} is not in the timeline ({labels[0]} … {labels[-1]})")
         for task in self.evaluations:
-            if isinstance(task, Static):
-                self._check_asked(task, labels)
+            self._check_checkpoints(task, labels)
         penalties = [penalty for m in continual for penalty in m.penalties]
         external_inputs = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
         if isinstance(self.model, FolderModel):
@@ -136,23 +135,21 @@ class Study(Settings):
                 )
         return self
 
-    def _check_asked(self, task: Static, labels: Sequence[str]) -> None:
-        """ValueError where a static task names a checkpoint that is never scored; it would have no number."""
-        where = f"evaluations.{task.name}.checkpoints"
-        if task.checkpoints == "last":
-            if not all(isinstance(m, OracleSeries) or self.scores(m, labels[-1]) for m in self.methods):
+    def _check_checkpoints(self, task: Task, labels: Sequence[str]) -> None:
+        """Raise ValueError if a task chooses checkpoints that are never scored; it would have no number."""
+        where, chosen = f"evaluations.{task.name}.checkpoints", task.chosen_checkpoints
+        if chosen == "last":
+            if not all(self.scores(m, labels[-1]) for m in self.methods):
                 raise ValueError(f"{where}: the last is {labels[-1]}, which evaluate.checkpoints leaves out")
-        elif task.checkpoints != "all":
+        elif chosen != "all":
             start = {self.model.as_of} if isinstance(self.model, FolderModel) and self.initial.budget == 0 else set()
             known = {*labels, *start}
-            if not task.checkpoints:
+            if not chosen:
                 raise ValueError(f"{where}: names none; give last, all, or some of {labels[0]} … {labels[-1]}")
-            for label in task.checkpoints:
+            for label in chosen:
                 if label not in known:
                     raise ValueError(f"{where}: {label} is not in the timeline ({labels[0]} … {labels[-1]})")
-                if not any(
-                    label in m.cutoffs if isinstance(m, OracleSeries) else self.scores(m, label) for m in self.methods
-                ):
+                if not any(m.trains_at(label) and self.scores(m, label) for m in self.methods):
                     raise ValueError(f"{where}: no checkpoint of {label} is scored; see evaluate.checkpoints")
 
     @property
@@ -180,7 +177,7 @@ class Study(Settings):
         """Whether a method's checkpoint of this period is scored. All of an Oracle series are, because each stands for
         the checkpoints after it, and the last for the reference."""
         chosen = self.evaluate.checkpoints
-        return chosen == "all" or label in chosen or isinstance(method, OracleSeries)
+        return chosen == "all" or label in chosen or method.is_series
 
     @property
     def reference_method(self) -> str | None:
@@ -189,7 +186,7 @@ class Study(Settings):
             return None
         if self.reference is not None:
             return self.reference
-        return next((m.name for m in self.methods if isinstance(m, OracleSeries)), None)
+        return next((m.name for m in self.methods if m.is_series), None)
 
 
 def _method(entry: Any) -> Any:

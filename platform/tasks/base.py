@@ -1,39 +1,56 @@
-"""Tasks: versioned evaluations. What is scored, on which split, after which preparation, and which way is better.
-
-Here are what all tasks share and those that score packed rows; tasks on examples are in `asking.py`.
-"""
+"""What all tasks share: the base class, a number that a task returns, and a leaf round before scoring."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.tasks.cell import Axis, Cell, Kind, titled
 
 if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
 
-
 NOT_A_NUMBER = "all, as a loss is not a number"
-"""Why a cell has no mean: without the worst, a model that gives no numbers would look better than it is."""
+"""The reason why a cell has no mean: without its worst losses, a broken model would look better than it is."""
+
+Reads = Literal["corpus", "examples", "nothing"]
+Data = Corpus | Examples | None
+"""What a task reads; None for a task that reads neither a corpus nor a set of examples."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number about one checkpoint, one period and, where `source` is given, one source of text within it."""
+    """One number about one checkpoint at one label and, where `source` is given, one source of text within it."""
 
     metric: str
+    """Name of the number; for a `kind` other than `value`, the reason."""
     value: float
     n: int
     stderr: float | None = None
     source: str = ""
+    kind: Kind = "value"
+
+    @property
+    def title(self) -> str:
+        """The metric as tables print it: `nll`, `left out: no token to score`."""
+        return titled(self.kind, self.metric)
+
+    @staticmethod
+    def of(cell: Cell, source: str | None = None) -> Measurement:
+        """Return the number that a cell keeps, about `source` instead of the cell's own where it is given."""
+        place = cell.source if source is None else source
+        return Measurement(cell.metric, cell.value, cell.n, cell.stderr, place, cell.kind)
 
 
 class Prepare(Settings):
@@ -47,18 +64,28 @@ class Prepare(Settings):
 
 
 class Task(Settings):
-    """Base of all tasks. `name` and `version` stand in results; `prepare`, where given, makes the leaf round whose
-    weights are scored instead of the checkpoint's."""
+    """Base of all tasks: what is scored, along which axis, and which way is better.
+
+    A checkpoint has one cell for each label of a task, and each cell holds one or more measurements. Callers ask a task
+    for its labels, for the hashes of what it reads and for what to show. They never ask for its class, so a new kind
+    of task, or a new axis, needs no change elsewhere.
+    """
 
     name: str
+    """Name in results, together with `version`."""
     version: int = 1
     prepare: Prepare | None = None
+    """A leaf round, where given: its weights are scored instead of the checkpoint's."""
     split: str = "eval"
+    axis: ClassVar[Axis] = "period"
+    """What the labels of the cells are. Cells of periods make a matrix; those of other axes make a table."""
+    reads: ClassVar[Reads] = "corpus"
+    """What kind of data the platform opens for it."""
+    unit: ClassVar[str] = "questions"
+    """What it scores one by one, and counts where they are left out."""
     metric: ClassVar[str] = "nll"
-    """Of what it measures, the number that is compared; logs of perplexities are all called `nll`."""
+    """The measurement that is compared among checkpoints. All logs of perplexities are called `nll`."""
     higher_is_better: ClassVar[bool] = False
-    on_examples: ClassVar[bool] = False
-    """Whether it reads a set of examples instead of a corpus."""
 
     @property
     def id(self) -> str:
@@ -66,16 +93,61 @@ class Task(Settings):
 
     @property
     def data_source(self) -> str | None:
-        """The corpus or the examples that it reads and whose periods it evaluates, where that is not the study's
-        corpus."""
+        """Name, path or URI of the corpus or examples that it reads instead of the study's corpus. The periods of these
+        data are then the ones that it evaluates."""
         return None
 
     @property
-    def identity(self) -> Task:
-        """The task without where its data lie, which is what its numbers follow from beside them."""
+    def is_on_study_periods(self) -> bool:
+        """Whether its labels are the periods that the study evaluates."""
+        return self.axis == "period" and self.data_source is None
+
+    @property
+    def chosen_checkpoints(self) -> tuple[Label, ...] | Literal["last", "all"]:
+        """Which checkpoints of a run to score: the `last`, `all` that the study evaluates, or those of these
+        periods."""
+        return "all"
+
+    def scores(self, trained: str, labels: Sequence[str]) -> bool:
+        """Return whether a run's checkpoint of the period `trained` is scored; `labels` are all periods that the run
+        trains on, oldest first."""
+        chosen = self.chosen_checkpoints
+        return trained == labels[-1] if chosen == "last" else chosen == "all" or trained in chosen
+
+    def labels(self, data: Data, periods: Sequence[str]) -> tuple[str, ...]:
+        """Return the labels of a checkpoint's cells, in order.
+
+        `data` is what the task reads; `periods` are those that the study evaluates, which count where the task reads
+        the study's own corpus.
+        """
+        return tuple(periods) if self.is_on_study_periods or data is None else tuple(data.periods)
+
+    def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
+        """Return the SHA-256 of what is read at each of these labels. A label that has nothing to score is left out."""
+        assert data is not None
+        splits = {label: data.split(label, self.split) for label in labels if label in data.periods}
+        return {label: split.sha256 for label, split in splits.items() if split.rows}
+
+    def identity_at(self, label: str) -> Task:
+        """Return the task reduced to what determines its measurements at a label, beside the hash of what is read:
+        for example without the place of its data."""
         return self
 
-    def measure(self, answerer: Answerer, data: Any, period: str, rows: int) -> Iterator[Measurement]:
-        """The task's numbers for one period of its Corpus or Examples; `rows` is how many rows or examples to hand to
-        the answerer at once."""
+    def require(self) -> None:
+        """Raise InputError if the task needs a package that is not installed."""
+
+    def open(self, uri: str, last_visible_period: str | None = None) -> Data:
+        """Open the data at `uri` as a view that ends with `last_visible_period`; None for a task that reads nothing."""
+        if self.reads == "nothing":
+            return None
+        return (Examples if self.reads == "examples" else Corpus).open(uri, last_visible_period)
+
+    def measure(self, answerer: Answerer, data: Any, label: str, rows: int) -> Iterator[Measurement]:
+        """Yield the measurements of one label. `data` is what `open` returned; `rows` is how many rows or examples to
+        hand to the answerer at once."""
         raise NotImplementedError
+
+    def table(self, cells: Sequence[Cell]) -> list[Measurement]:
+        """Return what a table shows of one checkpoint's cells, for axes other than periods; `source` is the label, or
+        empty for a number about all labels."""
+        return [Measurement.of(cell, cell.evaluated) for cell in cells]

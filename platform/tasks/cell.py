@@ -1,15 +1,18 @@
-"""TODO"""
+"""The cell: one measured number about one checkpoint, as it is kept on disk."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from pydantic import Field
 
 from ticlm.platform.core.settings import Settings
 
-if TYPE_CHECKING:
-    pass
+Axis = Literal["period", "part", "probe"]
+"""What the cells of a task differ in: periods of time, the parts of a benchmark, or probes (single facts)."""
+Kind = Literal["value", "left out", "cut"]
+"""What a measurement says: a `value`; how many examples were `left out`; or how many were `cut` to fit the model's
+window. The metric of the last two is the reason."""
 
 
 class Cell(Settings):
@@ -19,11 +22,15 @@ class Cell(Settings):
     """Fingerprint of the checkpoint."""
     task: str
     """`name@version`"""
+    axis: Axis = "period"
+    """The task's axis, on which `evaluated` is a label."""
     evaluated: str
-    """Label of the evaluated period; empty for a task that has none."""
+    """Label of the evaluated period, part or probe."""
     source: str = ""
     """A source of text within the period; empty: all of them."""
+    kind: Kind = "value"
     metric: str
+    """Name of the number; for a `kind` other than `value`, the reason."""
     value: float
     n: int = Field(ge=0)
     """How many things `value` is about: targets for a loss, questions for an accuracy."""
@@ -31,6 +38,16 @@ class Cell(Settings):
     key: str
 
     @property
+    def title(self) -> str:
+        """The metric as tables print it."""
+        return titled(self.kind, self.metric)
+
+    @property
     def place(self) -> tuple[str, str, str, str, str]:
-        """What is measured, whatever came out."""
-        return self.task, self.evaluated, self.source, self.metric, self.key
+        """What is measured, without the value. Two cells of one place measure the same thing."""
+        return self.task, self.evaluated, self.source, self.title, self.key
+
+
+def titled(kind: Kind, metric: str) -> str:
+    """Return a metric as tables print it: `nll`, `left out: no token to score`."""
+    return metric if kind == "value" else f"{kind}: {metric}"

@@ -1,7 +1,8 @@
-"""Tasks on examples, and those that read texts to a model (TiC-LM, section 4).
+"""Tasks on sets of examples, and those of them that read whole texts to a model (TiC-LM, section 4).
 
-All of them give natural logs of perplexities, or shares of right answers, with a standard error by bootstrap over
-texts or questions; a value for each source where there are several; and how many examples were left out, by reason.
+Each task yields natural logs of perplexities, or shares of right answers, with a standard error by bootstrap over texts
+or questions. It yields a value for each source of text if there are several, and the number of examples that were left
+out, by reason.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pydantic import Field
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.tasks.answerer import Cut, TokenLosses
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Reads, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,116 +29,122 @@ if TYPE_CHECKING:
 
 
 class ExamplesTask(Task):
-    """Base of tasks on a set of examples: `name@version` in the root, a path or a URI; `split` is a subset of it."""
+    """Base of tasks on a set of examples: `name@version` in the root, a path or a URI. `split` is a subset of it."""
 
     examples: str
     split: Subset = "all"
-    on_examples: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "examples"
 
     @property
     def data_source(self) -> str | None:
         return self.examples
 
-    @property
-    def identity(self) -> Task:
+    def identity_at(self, label: str) -> Task:
         return self.model_copy(update={"examples": ""})
 
 
 class ReadingTask(ExamplesTask):
     """Base of tasks that read whole texts to a model.
 
-    A text's first token is scored after end-of-text; long ones go in windows, every token once.
+    The first token of a text is scored after end-of-text. A text longer than the model's window is read in several
+    windows, and every token is scored once.
     """
 
     first_token: bool = True
     """Whether the first token is scored; the code released with the paper leaves it out."""
     first_tokens: int | None = Field(None, gt=0)
-    """Only so many tokens of each text, from its start (released for TiC-Wiki: 450)."""
+    """Read only the first N tokens of each text (released for TiC-Wiki: 450)."""
     last_tokens: int | None = Field(None, gt=0)
-    """Only so many tokens of each text, before its end (released for TiC-CodeDocs: 511)."""
+    """Read only the last N tokens of each text (released for TiC-CodeDocs: 511)."""
     stride: int | None = Field(None, gt=0)
     """By how many tokens the windows over a long text move on; by default by their length, so that they are disjoint.
-    Smaller ones give its tokens more context, and cost as much more."""
+    A smaller stride gives tokens more context, and costs proportionally more."""
+    unit: ClassVar[str] = "texts"
 
     def readings(
-        self, answerer: Answerer, data: Examples, period: str, rows: int
+        self, answerer: Answerer, data: Examples, label: str, rows: int
     ) -> Iterator[tuple[Example, TokenLosses]]:
-        """What came of each text."""
+        """Yield each text of a period with the losses of its tokens."""
         cut = Cut(self.first_tokens, self.last_tokens, self.first_token, self.stride)
-        for block in blocks(data, period, self.split, rows):
+        for block in blocks(data, label, self.split, rows):
             yield from zip(block, answerer.read([e.text for e in block], cut), strict=True)
 
 
 class DocumentPerplexity(ReadingTask):
-    """ln ppl_token, the mean −ln P per token over whole texts (TiC-LM, Eq. 1); and `bits-per-byte`, which models with
-    different tokenizers share."""
+    """ln ppl_token, the mean −ln P per token over whole texts (TiC-LM, Eq. 1); and `bits-per-byte`, by which models
+    with different tokenizers can be compared."""
 
     kind: Literal["document-perplexity"] = "document-perplexity"
 
-    def measure(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
 
         from ticlm.platform.tasks.statistics import ratios
 
-        rest: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         nll, tokens, size, source = [], [], [], []
-        for example, reading in self.readings(answerer, data, period, rows):
+        for example, reading in self.readings(answerer, data, label, rows):
             if not reading.bytes:
-                rest["no token to score"] += 1
+                reasons["no token to score"] += 1
                 continue
             nll.append(float(reading.losses.sum(dtype=np.float64)))
             tokens.append(len(reading.losses))
             size.append(reading.bytes)
             source.append(example.source)
-        if are_finite(nll, rest):
+        if are_finite(nll, reasons):
             sums, counts, lengths = map(np.asarray, (nll, tokens, size))
-            for name, mine in by_source(source):
-                loss = (sums[mine], counts[mine])
-                per_token, bits = ratios(loss, (sums[mine] / math.log(2), lengths[mine]))
-                yield Measurement("nll", per_token.value, int(counts[mine].sum()), per_token.stderr, name)
-                yield Measurement("bits-per-byte", bits.value, int(lengths[mine].sum()), bits.stderr, name)
-        yield from left_out(rest)
+            for name, chosen in by_source(source):
+                loss = (sums[chosen], counts[chosen])
+                per_token, bits = ratios(loss, (sums[chosen] / math.log(2), lengths[chosen]))
+                yield Measurement("nll", per_token.value, int(counts[chosen].sum()), per_token.stderr, name)
+                yield Measurement("bits-per-byte", bits.value, int(lengths[chosen].sum()), bits.stderr, name)
+        yield from left_out(reasons)
 
 
 class NounPerplexity(ReadingTask):
-    """ln ppl_noun, the mean −ln P over all tokens that proper nouns are in (TiC-LM, Eq. 3); `n` counts these tokens.
+    """ln ppl_noun, the mean −ln P over all tokens that are part of a proper noun (TiC-LM, Eq. 3); `n` counts these
+    tokens.
 
-    A token counts where its characters overlap a marked span: all tokens of a name do, however many. The mean is over
-    the tokens of all texts, so that a text without proper nouns adds nothing. InputError where texts were never tagged.
+    A token counts if its characters overlap a marked span, so all tokens of a name count. The mean is over the tokens
+    of all texts, so a text without proper nouns adds nothing. Raises InputError if the texts were never tagged.
     """
 
     kind: Literal["noun-perplexity"] = "noun-perplexity"
 
-    def measure(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
 
         from ticlm.platform.tasks.statistics import ratio
 
-        rest: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         nll, tokens, source = [], [], []
-        for example, reading in self.readings(answerer, data, period, rows):
+        for example, reading in self.readings(answerer, data, label, rows):
             if example.nouns is None:
                 raise InputError(
-                    f"{self.name}: the proper nouns of examples {self.examples} ({period}, {self.split}) were never "
+                    f"{self.name}: the proper nouns of examples {self.examples} ({label}, {self.split}) were never "
                     "marked; say `nouns:` in their recipe, and build it as another version"
                 )
             within = overlapping(reading.offsets, example.nouns)
             if not within.any():
-                rest["no proper noun"] += 1
+                reasons["no proper noun"] += 1
                 continue
             nll.append(float(reading.losses[within].sum(dtype=np.float64)))
             tokens.append(int(within.sum()))
             source.append(example.source)
-        if are_finite(nll, rest):
+        if are_finite(nll, reasons):
             sums, counts = np.asarray(nll), np.asarray(tokens)
-            for name, mine in by_source(source):
-                found = ratio(sums[mine], counts[mine])
-                yield Measurement("nll", found.value, int(counts[mine].sum()), found.stderr, name)
-        yield from left_out(rest)
+            for name, chosen in by_source(source):
+                loss = ratio(sums[chosen], counts[chosen])
+                yield Measurement("nll", loss.value, int(counts[chosen].sum()), loss.stderr, name)
+        yield from left_out(reasons)
 
 
 def overlapping(offsets: NDArray[np.int64], spans: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
-    """Which tokens, by their characters [start, end), share one with any of the spans."""
+    """Return which tokens share a character with any of the spans: bool[tokens].
+
+    `offsets` are the characters [start, end) of each token, int64[tokens, 2]; `spans` are (start, end) pairs in any
+    order.
+    """
     import numpy as np
 
     merged: list[list[int]] = []
@@ -156,15 +163,17 @@ def overlapping(offsets: NDArray[np.int64], spans: Sequence[tuple[int, int]]) ->
 
 
 def blocks(data: Examples, period: str, subset: str, rows: int) -> Iterator[list[Example]]:
-    """The examples of a subset, `rows` at a time."""
+    """Yield the examples of a subset in lists of at most `rows`."""
     examples = data.read(period, subset)
     while block := list(islice(examples, rows)):
         yield block
 
 
 def by_source(sources: Sequence[str]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Which examples are whose: all of them under "", then those of each source where there are several; none of
-    nothing."""
+    """Yield (source, bool[examples]) masks: all examples under "", then those of each source if there are several.
+
+    Yields nothing if there are no examples.
+    """
     import numpy as np
 
     of = np.asarray(sources)
@@ -175,15 +184,15 @@ def by_source(sources: Sequence[str]) -> Iterator[tuple[str, NDArray[np.bool_]]]
         yield name, of == name
 
 
-def are_finite(losses: Sequence[float], rest: Counter[str]) -> bool:
-    """Whether a model gave numbers all along. One that does not has no mean: without the worst it would look better."""
+def are_finite(losses: Sequence[float], reasons: Counter[str]) -> bool:
+    """Return whether all losses are numbers; if one is not, count them all under NOT_A_NUMBER in `reasons`."""
     broken = sum(not math.isfinite(loss) for loss in losses)
     if broken:
-        rest[NOT_A_NUMBER] += len(losses)
+        reasons[NOT_A_NUMBER] += len(losses)
     return not broken
 
 
 def left_out(reasons: Mapping[str, int]) -> Iterator[Measurement]:
-    """How many examples were not scored, by reason, as numbers of their own."""
+    """Yield a measurement of kind `left out` for each reason: how many examples were not scored."""
     for reason, count in sorted(reasons.items()):
-        yield Measurement(f"left out: {reason}", float(count), count)
+        yield Measurement(reason, float(count), count, kind="left out")

@@ -1,48 +1,49 @@
-"""TODO"""
+"""Tasks on packed rows: the loss on held-out rows of a corpus, as it was tokenized and packed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
 from ticlm.platform.core.mixture import Split
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.tasks.answerer import Answerer
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 
 
 class PackedRows(Task):
-    """Packed-row loss: mean −log P (natural) per label over a period's held-out rows; metric `nll`, lower is better.
+    """Packed-row loss: the mean −ln P per target over a period's held-out rows; metric `nll`, lower is better.
 
-    Rows are those the corpus packed, so a token's context never reaches beyond its row. With sources in the corpus
-    there is a value for each and one for all (source "").
+    The rows are those that the corpus packed, so the context of a token never reaches beyond its row. If the corpus has
+    several sources of text, each source has a value of its own beside the value for all of them (source "").
     """
 
     split: Split = "eval"
     max_rows: int | None = Field(None, gt=0)
-    """At most so many rows of each period. A split's rows lie shuffled, so the first ones are a sample."""
+    """Score only the first N rows of each period. The rows of a split lie shuffled, so they are a sample."""
+    unit: ClassVar[str] = "rows"
 
-    def measure(self, answerer: Answerer, data: Corpus, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Corpus, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
 
         from ticlm.platform.tasks.statistics import mean_and_stderr
 
-        reader = data.rows(period, self.split)
+        reader = data.rows(label, self.split)
         blocks = reader.all(rows, self.max_rows)
         sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in blocks)))
         if not np.isfinite(sums).all():
-            yield Measurement(f"left out: {NOT_A_NUMBER}", float(len(sums)), len(sums))
+            yield Measurement(NOT_A_NUMBER, float(len(sums)), len(sums), kind="left out")
             return
-        of = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
-        for source in ["", *sorted(set(of.tolist()) - {""})]:
-            mine = of == source if source else np.ones(len(of), bool)
-            value, stderr = mean_and_stderr(sums[mine], counts[mine])
+        sources = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
+        for source in ["", *sorted(set(sources.tolist()) - {""})]:
+            of_source = sources == source if source else np.ones(len(sources), bool)
+            value, stderr = mean_and_stderr(sums[of_source], counts[of_source])
             error = None if np.isnan(stderr) else stderr
-            yield Measurement("nll", value, int(counts[mine].sum()), error, source)
+            yield Measurement("nll", value, int(counts[of_source].sum()), error, source)
 
 
 class Perplexity(PackedRows):
@@ -53,8 +54,11 @@ class Perplexity(PackedRows):
 
 
 class PerplexityOn(PackedRows):
-    """Packed-row loss on another corpus, over its own periods: `name@version`, a path or a URI. It must have been cut
-    with the tokenizer of the study's corpus."""
+    """Packed-row loss on another corpus, over that corpus's own periods.
+
+    `corpus` is `name@version` in the root, a path or a URI. It must have been tokenized with the tokenizer of the
+    study's corpus.
+    """
 
     kind: Literal["perplexity-on"] = "perplexity-on"
     corpus: str
@@ -63,6 +67,5 @@ class PerplexityOn(PackedRows):
     def data_source(self) -> str | None:
         return self.corpus
 
-    @property
-    def identity(self) -> Task:
+    def identity_at(self, label: str) -> Task:
         return self.model_copy(update={"corpus": ""})

@@ -1,7 +1,7 @@
-"""Tasks that ask questions: how likely the answer is, whether it is the likeliest choice, whether it is what a model
-says (TiC-LM, section 4).
+"""Tasks that ask questions: how likely the answer is, whether it is the likeliest choice, or whether the model
+generates it (TiC-LM, section 4).
 
-An example's text ends where its answer begins; between the two stands `delimiter`.
+The text of an example ends where its answer begins; `delimiter` stands between the two.
 """
 
 from __future__ import annotations
@@ -29,59 +29,61 @@ if TYPE_CHECKING:
 class QuestionTask(ExamplesTask):
     """Base of tasks on questions with answers.
 
-    An answer that does not fit a model's window together with a token of its question is left out, and counted; a
-    question that does not fit beside it loses its beginning; where it was scored, that is counted under `cut`.
-    InputError where no example is such a question.
+    An answer that does not fit the model's window together with one token of its question is left out and counted. A
+    question that does not fit beside its answer loses its beginning; if it is scored, it is counted under the kind
+    `cut`. Raises InputError if no example is a question of this kind.
     """
 
     needs: ClassVar[str] = "answer"
     """What an example must have."""
     delimiter: str = " "
-    """Between a question and its answer. Where it begins with a space, the question loses those that it ends in."""
+    """Text between a question and its answer. If it begins with a space, spaces at the end of the question are
+    removed."""
 
     def context(self, example: Example) -> str:
-        """All that stands before an answer, without the delimiter."""
+        """Return the text before the answer, without the delimiter."""
         return example.text.rstrip() if self.delimiter[:1].isspace() else example.text
 
     def texts(self, example: Example) -> Sequence[str]:
-        """What of an example is asked for; nothing where it is no such question."""
+        """Return the continuations of an example to score; empty if it is not a question of this kind."""
         return () if example.answer is None else (example.answer,)
 
-    def asked(self, data: Examples, period: str, rows: int, rest: Counter[str]) -> Iterator[list[Example]]:
-        """The questions, some at a time; what is none is counted in `rest`."""
+    def questions(self, data: Examples, period: str, rows: int, reasons: Counter[str]) -> Iterator[list[Example]]:
+        """Yield the questions of a period in lists of at most `rows`. Examples that are no questions are counted in
+        `reasons`."""
         wrong, total = 0, 0
         for block in blocks(data, period, self.split, rows):
-            asked = []
+            usable = []
             for example in block:
                 texts = self.texts(example)
                 if not texts:
                     wrong += 1
                 elif not all(text.strip() for text in texts):
-                    rest["an empty answer"] += 1
+                    reasons["an empty answer"] += 1
                 else:
-                    asked.append(example)
+                    usable.append(example)
             total += len(block)
-            yield asked
+            yield usable
         if wrong:
-            rest[f"no {self.needs}"] += wrong
+            reasons[f"no {self.needs}"] += wrong
         if total and wrong == total:
             raise InputError(f"{self.name}: examples {self.examples} ({period}, {self.split}) have no {self.needs}")
 
-    def scores(
-        self, answerer: Answerer, questions: Sequence[Example], rest: Counter[str]
+    def scored(
+        self, answerer: Answerer, questions: Sequence[Example], reasons: Counter[str]
     ) -> Iterator[tuple[Example, list[Continuation]]]:
-        """What came of all that is asked for; a question of which something could not be scored is counted in `rest`
-        instead."""
+        """Yield each question with the scores of its continuations. If one of them could not be scored, the question is
+        counted in `reasons` instead."""
         pairs = [(self.context(e), self.delimiter + text) for e in questions for text in self.texts(e)]
-        found = iter(answerer.score(pairs))
+        results = iter(answerer.score(pairs))
         for example in questions:
-            mine = [next(found) for _ in self.texts(example)]
-            scored = [one for one in mine if not isinstance(one, str)]
-            if len(scored) == len(mine):
-                yield example, scored
+            answers = [next(results) for _ in self.texts(example)]
+            scores = [answer for answer in answers if not isinstance(answer, str)]
+            if len(scores) == len(answers):
+                yield example, scores
             else:
-                reason = next(one for one in mine if isinstance(one, str))
-                rest[f"an answer {reason}"] += 1
+                reason = next(answer for answer in answers if isinstance(answer, str))
+                reasons[f"an answer {reason}"] += 1
 
 
 class AnswerPerplexity(QuestionTask):
@@ -91,105 +93,109 @@ class AnswerPerplexity(QuestionTask):
     length_normalised: bool = False
     """Take P as the geometric mean over the answer's tokens, as the code released with the paper does."""
 
-    def measure(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         from ticlm.platform.tasks.statistics import log_mean_exp
 
-        rest: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         nll, source, cut = [], [], 0
-        for block in self.asked(data, period, rows, rest):
-            for example, (found,) in self.scores(answerer, block, rest):
-                nll.append(-found.logprob / (found.tokens if self.length_normalised else 1))
+        for block in self.questions(data, label, rows, reasons):
+            for example, (answer,) in self.scored(answerer, block, reasons):
+                nll.append(-answer.logprob / (answer.tokens if self.length_normalised else 1))
                 source.append(example.source)
-                cut += found.cut
-        if are_finite(nll, rest):
+                cut += answer.cut
+        if are_finite(nll, reasons):
             yield from each_source("nll", nll, source, log_mean_exp)
-        yield from left_out(rest)
+        yield from left_out(reasons)
         yield from shortened(cut)
 
 
 class MultipleChoice(QuestionTask):
-    """The share of questions whose answer, the first of the choices, is the likeliest of them.
+    """The share of questions whose answer, the first of the choices, is the likeliest choice.
 
-    Where it shares that place with others, so that nothing speaks for it, it counts as what guessing among them gives.
+    If several choices are equally likely, the question counts as much as guessing among them would get.
     """
 
     kind: Literal["multiple-choice"] = "multiple-choice"
     needs: ClassVar[str] = "choices"
     per: Literal["choice", "token", "byte"] = "choice"
-    """What ln P is of: the whole choice, or the mean over its tokens or UTF-8 bytes, which gives long ones a chance."""
+    """Compare ln P of the whole choice, or its mean per token or per UTF-8 byte, which gives long choices a chance."""
     metric: ClassVar[str] = "accuracy"
     higher_is_better: ClassVar[bool] = True
 
-    def measure(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         from ticlm.platform.tasks.statistics import mean
 
-        rest: Counter[str] = Counter()
-        right, source, cut, whole = [], [], 0, []
-        for block in self.asked(data, period, rows, rest):
-            for example, found in self.scores(answerer, block, rest):
-                values = [one.logprob / self._size(one, text) for one, text in zip(found, example.choices, strict=True)]
-                whole.append(sum(values))
+        reasons: Counter[str] = Counter()
+        right, source, cut, sums = [], [], 0, []
+        for block in self.questions(data, label, rows, reasons):
+            for example, choices in self.scored(answerer, block, reasons):
+                pairs = zip(choices, example.choices, strict=True)
+                values = [choice.logprob / self._size(choice, text) for choice, text in pairs]
+                sums.append(sum(values))
                 right.append((values[0] == max(values)) / values.count(max(values)))
                 source.append(example.source)
-                cut += any(one.cut for one in found)
-        if are_finite(whole, rest):
+                cut += any(choice.cut for choice in choices)
+        if are_finite(sums, reasons):
             yield from each_source("accuracy", right, source, mean)
-        yield from left_out(rest)
+        yield from left_out(reasons)
         yield from shortened(cut)
 
     def texts(self, example: Example) -> Sequence[str]:
         return example.choices if len(example.choices) > 1 else ()
 
-    def _size(self, found: Continuation, text: str) -> int:
-        return {"choice": 1, "token": found.tokens, "byte": len(text.encode())}[self.per]
+    def _size(self, choice: Continuation, text: str) -> int:
+        return {"choice": 1, "token": choice.tokens, "byte": len(text.encode())}[self.per]
 
 
 class ExactMatch(QuestionTask):
-    """The share of questions to which the model, going on greedily up to the end of the line, says the answer or one of
-    its aliases: in any case, without punctuation and articles, as SQuAD compares them."""
+    """The share of questions to which the model generates the answer or one of its aliases.
+
+    The model generates greedily up to the end of the line. Texts are compared as in SQuAD: without regard to case,
+    punctuation and articles.
+    """
 
     kind: Literal["exact-match"] = "exact-match"
     tokens: int = Field(32, gt=0)
-    """The longest it may go on."""
+    """The largest number of tokens to generate."""
     match: Literal["exact", "begins"] = "exact"
-    """`begins`: it is enough to begin with an answer, as in the code released with the paper."""
+    """`begins`: the generated text need only begin with an answer, as in the code released with the paper."""
     metric: ClassVar[str] = "accuracy"
     higher_is_better: ClassVar[bool] = True
 
-    def measure(self, answerer: Answerer, data: Examples, period: str, rows: int) -> Iterator[Measurement]:
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         from ticlm.platform.tasks.statistics import mean
 
-        rest: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         right, source, wordless = [], [], 0
-        for block in self.asked(data, period, rows, rest):
-            said = answerer.generate([self.context(e) + self._opening for e in block], self.tokens, stop="\n")
-            for example, text in zip(block, said, strict=True):
+        for block in self.questions(data, label, rows, reasons):
+            texts = answerer.generate([self.context(e) + self._opening for e in block], self.tokens, stop="\n")
+            for example, text in zip(block, texts, strict=True):
                 if text is None:
                     wordless += 1
                     continue
-                labels = {normalised(one) for one in (example.answer or "", *example.aliases)} - {""}
-                if not labels:
-                    rest["an answer of punctuation and articles"] += 1
+                answers = {normalised(answer) for answer in (example.answer or "", *example.aliases)} - {""}
+                if not answers:
+                    reasons["an answer of punctuation and articles"] += 1
                     continue
-                right.append(float(self._is_right(normalised(text), labels)))
+                right.append(float(self._is_right(normalised(text), answers)))
                 source.append(example.source)
         if wordless:  # a model whose logits are no numbers is not one that answers wrongly
-            rest[NOT_A_NUMBER] += len(right) + wordless
+            reasons[NOT_A_NUMBER] += len(right) + wordless
         else:
             yield from each_source("accuracy", right, source, mean)
-        yield from left_out(rest)
+        yield from left_out(reasons)
 
     @property
     def _opening(self) -> str:
-        """What is said already when the model goes on: all of the delimiter but the space that its next token takes."""
+        """The delimiter without the spaces at its end, which belong to the next token."""
         return self.delimiter.rstrip(" ")
 
-    def _is_right(self, said: str, labels: set[str]) -> bool:
-        return said in labels if self.match == "exact" else said.startswith(tuple(labels))
+    def _is_right(self, text: str, answers: set[str]) -> bool:
+        return text in answers if self.match == "exact" else text.startswith(tuple(answers))
 
 
 def normalised(text: str) -> str:
-    """Lower case, without punctuation and articles, single spaces (SQuAD's evaluation script)."""
+    """Return the text in lower case, without punctuation and articles, with single spaces (SQuAD's script)."""
     plain = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
 
@@ -197,16 +203,16 @@ def normalised(text: str) -> str:
 def each_source(
     metric: str, values: Sequence[float], source: Sequence[str], estimate: Callable[[ArrayLike], Estimate]
 ) -> Iterator[Measurement]:
-    """The estimate over all questions, and over those of each source where there are several."""
+    """Yield the estimate over all questions, and over those of each source if there are several."""
     import numpy as np
 
     array = np.asarray(values, np.float64)
-    for name, mine in by_source(source):
-        found = estimate(array[mine])
-        yield Measurement(metric, found.value, int(mine.sum()), found.stderr, name)
+    for name, chosen in by_source(source):
+        result = estimate(array[chosen])
+        yield Measurement(metric, result.value, int(chosen.sum()), result.stderr, name)
 
 
 def shortened(count: int) -> Iterator[Measurement]:
-    """How many questions lost their beginning, as a number of its own."""
+    """Yield a measurement of kind `cut`: how many questions lost their beginning; nothing if none did."""
     if count:
-        yield Measurement("cut: a question longer than the model's window", float(count), count)
+        yield Measurement("a question longer than the model's window", float(count), count, kind="cut")

@@ -65,8 +65,8 @@ class Prompter:
 
 
 def measured(task: Task, answerer: Any, data: Examples, rows: int = 3) -> dict[tuple[str, str], Measurement]:
-    """What a task measures, by metric and source; no two have both the same."""
+    """What a task measures, by title and source; no two have both the same."""
     found = list(task.measure(answerer, data, PERIOD, rows))
-    by_place = {(one.metric, one.source): one for one in found}
+    by_place = {(one.title, one.source): one for one in found}
     assert len(by_place) == len(found)
     return by_place

@@ -1,10 +1,9 @@
-"""Static tasks: benchmarks without periods, for what a model can do in general (CORE: TiC-LM, section 4)."""
+"""Static tasks: benchmarks without periods, which show what a model can do in general (CORE: TiC-LM, section 4)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -13,7 +12,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
-from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.base import Data, Measurement, Reads, Task
+from ticlm.platform.tasks.cell import Axis
 from ticlm.platform.tasks.static.part import CORE, NEEDS_HARNESS, Part
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ ACCURACY, CHANCE, CENTERED = "accuracy", "chance", "centered"
 
 
 def _parts(value: Any) -> Any:
-    """`core`, or a list in which a task of CORE stands by its name, alone or with what is different."""
+    """Return the parts that `tasks:` names: `core`, or a list in which a part of CORE may be given by its name, alone
+    or together with the fields that differ."""
     if value == "core":
         return CORE
     known = {part.name: part for part in CORE}
@@ -42,22 +43,25 @@ def _parts(value: Any) -> Any:
 
 
 class Static(Task):
-    """Shares of right answers on benchmarks without periods, asked through lm-evaluation-harness.
+    """Shares of right answers on benchmarks without periods, scored through lm-evaluation-harness.
 
-    Its mean over the parts goes by the task's own name: for CORE `core`, the plain mean that the paper gives, and
-    `core-centered`, DCLM's mean of (accuracy − baseline) / (1 − baseline).
+    A task has several parts, each a benchmark. The mean over the parts has the task's own name: for CORE it is `core`,
+    the plain mean that the paper gives. `core-centered` is DCLM's mean of (accuracy − baseline) / (1 − baseline).
     """
 
     kind: Literal["static"] = "static"
     name: str = "core"
     tasks: Annotated[tuple[Part, ...], BeforeValidator(_parts), Field(min_length=1)] = CORE
     files: str = ""
-    """Folder of the task files (DCLM's `eval/local_data`): a path or URI."""
+    """Folder of the task files (DCLM's `eval/local_data`): a path or a URI."""
     checkpoints: tuple[Label, ...] | Literal["last", "all"] = "last"
-    """Whose are scored: of each run the last, as in the paper; all that the study evaluates; or these."""
+    """Which checkpoints to score: the `last` of each run (as in the paper), `all` that the study evaluates, or those of
+    the listed periods."""
     max_examples: int | None = Field(None, gt=0)
-    """The first so many questions of each part alone."""
+    """Score only the first N questions of each part."""
     prepare: None = None
+    axis: ClassVar[Axis] = "part"
+    reads: ClassVar[Reads] = "nothing"
     metric: ClassVar[str] = ACCURACY
     higher_is_better: ClassVar[bool] = True
 
@@ -72,72 +76,70 @@ class Static(Task):
             raise ValueError(f"files is required: the folder in which {lost[0]} lies (DCLM's eval/local_data)")
         return self
 
+    @property
+    def chosen_checkpoints(self) -> tuple[Label, ...] | Literal["last", "all"]:
+        return self.checkpoints
+
     def part(self, name: str) -> Part:
         return next(part for part in self.tasks if part.name == name)
 
-    def alone(self, name: str) -> Static:
-        """What determines the answers to one part: no other part, no place, no choice of checkpoints."""
-        return self.model_copy(
-            update={"tasks": (self.part(name).identity,), "files": "", "checkpoints": "all", "name": "static"}
-        )
+    def labels(self, data: Data, periods: Sequence[str]) -> tuple[str, ...]:
+        return tuple(part.name for part in self.tasks)
 
-    def scores(self, trained: str, labels: Sequence[str]) -> bool:
-        """Whether a run's checkpoint of this period is asked; `labels` are all periods that the run trains on."""
-        if self.checkpoints == "last":
-            return trained == labels[-1]
-        return self.checkpoints == "all" or trained in self.checkpoints
+    def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
+        """Return the SHA-256 of the questions of each part. Raises InputError if a file is missing."""
+        return {label: self.part(label).sha256(self.files) for label in labels}
 
-    def hashes(self) -> dict[str, str]:
-        """Of what each part asks, by name; InputError where a file is missing."""
-        return {part.name: part.sha256(self.files) for part in self.tasks}
+    def identity_at(self, label: str) -> Static:
+        """Return the task with this part alone, without the folder of its file and the choice of checkpoints."""
+        part = self.part(label).identity
+        return self.model_copy(update={"tasks": (part,), "files": "", "checkpoints": "all", "name": "static"})
 
-    def measure(self, answerer: Answerer, data: None, period: str, rows: int) -> Iterator[Measurement]:
-        """The numbers of the part named by `period`: `accuracy`, and `chance`, what a blind choice would get."""
+    def require(self) -> None:
+        if find_spec("lm_eval") is None:
+            raise InputError(NEEDS_HARNESS)
+
+    def measure(self, answerer: Answerer, data: None, label: str, rows: int) -> Iterator[Measurement]:
+        """Yield the measurements of one part: `accuracy`, and `chance`, the accuracy of a blind choice."""
         from ticlm.platform.tasks.documents import left_out
         from ticlm.platform.tasks.questions import shortened
 
-        require_harness()
+        self.require()
         from ticlm.platform.tasks.static import harness
 
-        found = harness.found(self.part(period), self.files, answerer, self.max_examples)
-        if found.n:
-            yield Measurement(ACCURACY, found.accuracy, found.n, found.stderr, period)
-            yield Measurement(CHANCE, found.chance, found.n, None, period)
-        for one in (*left_out(found.left_out), *shortened(found.cut)):
-            yield replace(one, source=period)
+        result = harness.found(self.part(label), self.files, answerer, self.max_examples)
+        if result.n:
+            yield Measurement(ACCURACY, result.accuracy, result.n, result.stderr)
+            yield Measurement(CHANCE, result.chance, result.n)
+        yield from left_out(result.left_out)
+        yield from shortened(result.cut)
 
-    def rows(self, cells: Sequence[Cell]) -> list[Measurement]:
-        """What to show of one checkpoint's cells: of each part `accuracy` and `centered`, and the means over all parts
-        (source ""), once all are there."""
-        found: dict[str, dict[str, Cell]] = {}
+    def table(self, cells: Sequence[Cell]) -> list[Measurement]:
+        """Return `accuracy` and `centered` of each part, and the means over all parts (source "") once all parts are
+        there."""
+        by_part: dict[str, dict[str, Measurement]] = {}
         for cell in cells:
-            found.setdefault(cell.source, {})[cell.metric] = cell
-        parts = {part.name: self._centered(part, found.get(part.name, {})) for part in self.tasks}
-        return [*self._means(parts), *(one for part in parts.values() for one in part.values())]
-
-    def _centered(self, part: Part, cells: Mapping[str, Cell]) -> dict[str, Measurement]:
-        shown = {
-            name: Measurement(name, cell.value, cell.n, cell.stderr, part.name)
-            for name, cell in cells.items()
-            if name != CHANCE
-        }
-        if ACCURACY in cells and CHANCE in cells:
-            base = cells[CHANCE].value if part.baseline is None else part.baseline
-            value, error = (cells[ACCURACY].value - base) / (1 - base), cells[ACCURACY].stderr
-            scaled = None if error is None else error / (1 - base)
-            shown[CENTERED] = Measurement(CENTERED, value, cells[ACCURACY].n, scaled, part.name)
-        return shown
+            row = Measurement.of(cell, cell.evaluated)
+            by_part.setdefault(cell.evaluated, {})[row.title] = row
+        parts = {part.name: _centered(part, by_part.get(part.name, {})) for part in self.tasks}
+        return [*self._means(parts), *(row for rows in parts.values() for row in rows.values())]
 
     def _means(self, parts: Mapping[str, Mapping[str, Measurement]]) -> Iterator[Measurement]:
         for metric, name in ((ACCURACY, self.name), (CENTERED, f"{self.name}-{CENTERED}")):
-            values = [part[metric] for part in parts.values() if metric in part]
-            if len(values) == len(self.tasks):
-                errors = [one.stderr for one in values if one.stderr is not None]
-                whole = math.sqrt(sum(e * e for e in errors)) / len(values) if len(errors) == len(values) else None
-                yield Measurement(name, sum(one.value for one in values) / len(values), sum(v.n for v in values), whole)
+            rows = [part[metric] for part in parts.values() if metric in part]
+            if len(rows) == len(self.tasks):
+                errors = [row.stderr for row in rows if row.stderr is not None]
+                stderr = math.sqrt(sum(e * e for e in errors)) / len(rows) if len(errors) == len(rows) else None
+                yield Measurement(name, sum(row.value for row in rows) / len(rows), sum(row.n for row in rows), stderr)
 
 
-def require_harness() -> None:
-    """InputError where lm-evaluation-harness is not installed."""
-    if find_spec("lm_eval") is None:
-        raise InputError(NEEDS_HARNESS)
+def _centered(part: Part, rows: Mapping[str, Measurement]) -> dict[str, Measurement]:
+    """Return the rows of a part without `chance`, and with `centered`: (accuracy − baseline) / (1 − baseline)."""
+    shown = {title: row for title, row in rows.items() if title != CHANCE}
+    if ACCURACY in rows and CHANCE in rows:
+        base = rows[CHANCE].value if part.baseline is None else part.baseline
+        accuracy = rows[ACCURACY]
+        stderr = None if accuracy.stderr is None else accuracy.stderr / (1 - base)
+        value = (accuracy.value - base) / (1 - base)
+        shown[CENTERED] = Measurement(CENTERED, value, accuracy.n, stderr, part.name)
+    return shown

@@ -18,11 +18,11 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.cell import Cell
 
 MONTHS = ("202301", "202302")
-NOT_A_NUMBER = "left out: all, as a loss is not a number"
-LONG = "left out: an answer longer than the window"
+LONG, EMPTY = "left out: an answer longer than the window", "left out: no token to score"
 
 
 @pytest.fixture
@@ -49,14 +49,19 @@ def trained(toy_root: Path, toy_study: Callable[..., Study], texts: Mapping[str,
 
 
 def scored(made: Plan, **numbers: dict[str, float]) -> StudyResult:
-    """The study once cells hold these metrics: of a task, or of one of its cells (`task_trained_evaluated`)."""
+    """The study once cells hold these metrics, or counts as `kind: reason`: of a task, or of one of its cells
+    (`task_trained_evaluated`)."""
     runs = {key: trained for run in made.tree.runs for trained, key in run.rounds.items()}
     assert made.store is not None
     cells = []
     for (round, task, label), (weights, key) in evaluation.keys(made).items():
         name = task.partition("@")[0].replace("-", "_")
-        for metric, value in numbers.get(f"{name}_{runs[round]}_{label}", numbers.get(name, {"nll": 2.0})).items():
-            cells.append(Cell(weights=weights, task=task, evaluated=label, metric=metric, value=value, n=1, key=key))
+        for title, value in numbers.get(f"{name}_{runs[round]}_{label}", numbers.get(name, {"nll": 2.0})).items():
+            kind, _, metric = title.rpartition(": ")
+            place = {"weights": weights, "task": task, "evaluated": label, "key": key}
+            cells.append(
+                Cell.model_validate({**place, "kind": kind or "value", "metric": metric, "value": value, "n": 1})
+            )
     write_cells(made.store, cells)
     return study_result(made)
 
@@ -66,7 +71,7 @@ def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: 
         made,
         tic_math={"nll": 1.0, LONG: 5},
         tic_math_202302_202301={"nll": 1.0, LONG: 7, "cut: a question longer than the model's window": 2},
-        pages={"nll": 1.0, "left out: no token to score": 1},
+        pages={"nll": 1.0, EMPTY: 1},
     )
     assert found.missing == (
         "tic-math@1: 12 questions left out: an answer longer than the window",
@@ -77,9 +82,7 @@ def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: 
 
 
 def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: Plan) -> None:
-    found = scored(
-        made, perplexity_202302_202301={NOT_A_NUMBER: 96}, pages_202301_202302={"left out: no token to score": 1}
-    )
+    found = scored(made, perplexity_202302_202301={f"left out: {NOT_A_NUMBER}": 96}, pages_202301_202302={EMPTY: 1})
     assert found.missing == (
         "1 cells: pages@1 has nothing to average: no token to score",
         "1 cells: perplexity@1 has nothing to average: all, as a loss is not a number",
@@ -93,7 +96,7 @@ def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, t
     made = trained(toy_root, toy_study, {label: "w1 w2" for label in MONTHS})
     keys = evaluation.keys(made)
     assert len({key for (_, task, _), key in keys.items() if task == "pages@1"}) == 2  # one for each checkpoint
-    found = scored(made, pages={"nll": 1.0, "left out: no token to score": 1})
+    found = scored(made, pages={"nll": 1.0, EMPTY: 1})
     assert found.missing == ("pages@1: 2 texts left out: no token to score",)
     assert summarize([found])["missing"].tolist() == [0, 0, 0]
     # a period that came later, with the same data, is not scored again

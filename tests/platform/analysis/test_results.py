@@ -32,6 +32,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_cells_come_back_exactly_as_they_were_written(store: Store) -> None:
     cells = [cell("201312", 1 / 3), cell("201305", source="news", stderr=None, n=0), cell("201305")]
+    cells += [cell("boolq", axis="part"), cell("201305", kind="cut", metric="too long"), cell(metric="too long")]
     write_cells(store, cells)
     assert sorted(read_cells(store, WEIGHTS), key=str) == sorted(cells, key=str)
 

@@ -84,12 +84,12 @@ def test_a_text_without_proper_nouns_is_counted_and_changes_nothing(tmp_path: Pa
     assert found["nll", ""].value == pytest.approx(7.5 / 4)
     assert found["left out: no proper noun", ""].n == 2
     (only,) = measured(noun(), PROMPTER, kept(tmp_path / "only", plain)).values()
-    assert (only.metric, only.value) == ("left out: no proper noun", 1.0)
+    assert (only.title, only.value) == ("left out: no proper noun", 1.0)
 
 
 def test_a_noun_that_is_not_scored_does_not_count(tmp_path: Path) -> None:
     (found,) = measured(noun(first_token=False), PROMPTER, kept(tmp_path, SECOND)).values()
-    assert (found.metric, found.n) == ("left out: no proper noun", 1)
+    assert (found.title, found.n) == ("left out: no proper noun", 1)
 
 
 def test_texts_that_were_never_tagged_are_refused(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_model_that_gives_no_numbers_has_no_mean(tmp_path: Path) -> None:
     data = kept(tmp_path, FIRST, SECOND)
     for task in (document(), noun()):
         (found,) = measured(task, broken, data).values()
-        assert (found.metric, found.n) == ("left out: all, as a loss is not a number", 2)
+        assert (found.title, found.n) == ("left out: all, as a loss is not a number", 2)
 
 
 @pytest.fixture(scope="module", params=KINDS)

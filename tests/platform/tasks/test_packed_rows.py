@@ -25,5 +25,5 @@ def test_a_model_that_gives_no_numbers_has_no_mean_but_a_count(
 ) -> None:
     corpus = toy_corpus(tmp_path / "toy@1")
     (found,) = Perplexity().measure(cast(Any, Broken()), corpus, "202301", 64)
-    assert found.metric == "left out: all, as a loss is not a number"
+    assert found.title == "left out: all, as a loss is not a number"
     assert found.value == found.n == corpus.split("202301", "eval").rows

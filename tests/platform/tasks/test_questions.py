@@ -71,7 +71,7 @@ def test_an_answer_that_cannot_be_scored_is_left_out_and_counted(tmp_path: Path,
     assert (found["nll", ""].value, found["nll", ""].n) == (6.0, 1)
     assert found[f"left out: an answer {reason}", ""].n == 1
     (alone,) = measured(answer(), some, kept(tmp_path / "alone", MAYOR)).values()
-    assert alone.metric == f"left out: an answer {reason}"
+    assert alone.title == f"left out: an answer {reason}"
 
 
 @pytest.mark.parametrize("task", [answer(), match()])
@@ -80,7 +80,7 @@ def test_texts_without_an_answer_are_no_questions(tmp_path: Path, task: Question
     text, blank = Example("3", "Once."), Example("4", "The king of France:", answer=" ")
     found = measured(task, prompter, kept(tmp_path, text, CAPITAL, blank), rows=1)
     assert found[task.metric, ""].n == 1
-    assert {one.metric: one.n for one in found.values() if one.metric != task.metric} == {
+    assert {one.title: one.n for one in found.values() if one.metric != task.metric} == {
         "left out: an empty answer": 1,
         "left out: no answer": 1,
     }
@@ -139,7 +139,7 @@ def test_questions_without_two_choices_are_counted(tmp_path: Path) -> None:
     alone = Example("3", "Which?", answer="yes", choices=("yes",))
     empty = Example("4", "Which?", choices=("yes", " "))
     found = measured(choice(), chosen(yes=-1), kept(tmp_path, WHICH, alone, empty, CAPITAL))
-    assert {one.metric: one.n for one in found.values()} == {
+    assert {one.title: one.n for one in found.values()} == {
         "accuracy": 1,
         "left out: an empty answer": 1,
         "left out: no choices": 2,
@@ -159,7 +159,7 @@ def test_a_question_with_a_choice_that_does_not_fit_is_left_out_whole(tmp_path: 
 def test_a_model_that_cannot_speak_is_not_one_that_answers_wrongly(tmp_path: Path) -> None:
     data = kept(tmp_path, CAPITAL, MAYOR)
     (found,) = measured(match(), Prompter(speech={CAPITAL.text: "Paris", MAYOR.text: None}), data).values()
-    assert (found.metric, found.n) == ("left out: all, as a loss is not a number", 2)
+    assert (found.title, found.n) == ("left out: all, as a loss is not a number", 2)
 
 
 @pytest.mark.parametrize("task", [answer(), choice()])
@@ -167,7 +167,7 @@ def test_a_model_that_gives_no_numbers_has_no_mean(tmp_path: Path, task: Questio
     broken = {(WHICH.text, f" {text}"): came(math.nan if text == "no" else -1.0) for text in WHICH.choices}
     data = kept(tmp_path, Example("1", WHICH.text, answer="no", choices=WHICH.choices))
     (found,) = measured(task, Prompter(continuations=broken), data).values()
-    assert found.metric == "left out: all, as a loss is not a number"
+    assert found.title == "left out: all, as a loss is not a number"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def by(words: Mapping[str, float], cut: bool = False) -> Callable[[str, str], Co
 
 def measured(task: Static, pupil: Pupil, part: str) -> dict[str, Measurement]:
     pytest.importorskip("lm_eval")
-    return {one.metric: one for one in task.measure(pupil, None, part, 4)}  # type: ignore[arg-type]
+    return {one.title: one for one in task.measure(pupil, None, part, 4)}  # type: ignore[arg-type]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_a_choice_is_asked_for_after_its_question_with_one_space(tmp_path: Path)
     assert pupil.asked[:3] == [
         ("The capital of land 0 is\nAnswer:", f" {choice}") for choice in ("town 0", "the sea", "unknown to all")
     ]
-    assert (found["accuracy"].value, found["accuracy"].n, found["accuracy"].source) == (1.0, 12, "x")
+    assert (found["accuracy"].value, found["accuracy"].n) == (1.0, 12)
     assert found["chance"].value == pytest.approx(1 / 3)
 
 
@@ -417,9 +417,9 @@ def test_without_the_harness_one_line_says_what_to_install(monkeypatch: pytest.M
 # --- means ------------------------------------------------------------------------------------------------------------
 
 
-def cell(source: str, metric: str, value: float, stderr: float | None = None) -> Cell:
-    return Cell(weights="w" * 16, task="core@1", evaluated="", source=source, metric=metric, value=value, n=100,
-                stderr=stderr, key=source)  # fmt: skip
+def cell(part: str, metric: str, value: float, stderr: float | None = None) -> Cell:
+    return Cell(weights="w" * 16, task="core@1", axis="part", evaluated=part, metric=metric, value=value, n=100,
+                stderr=stderr, key=part)  # fmt: skip
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.9)), min_size=22, max_size=22))
@@ -430,7 +430,7 @@ def test_core_is_the_plain_mean_and_the_centred_one_that_above_chance(values: li
         for part, (accuracy, chance) in zip(CORE, values, strict=True)
         for one in (cell(part.name, "accuracy", accuracy, 0.1), cell(part.name, "chance", chance))
     ]
-    rows = {(one.source, one.metric): one for one in task.rows(cells)}
+    rows = {(one.source, one.metric): one for one in task.table(cells)}
     assert rows["", "core"].value == pytest.approx(sum(a for a, _ in values) / 22)
     assert rows["", "core"].stderr == pytest.approx(0.1 / 22**0.5)
     assert rows["", "core-centered"].value == pytest.approx(sum((a - c) / (1 - c) for a, c in values) / 22)
@@ -440,13 +440,13 @@ def test_core_is_the_plain_mean_and_the_centred_one_that_above_chance(values: li
 
 def test_a_mean_waits_for_all_its_parts() -> None:
     task = static("x", "boolq", "copa")
-    rows = task.rows([cell("boolq", "accuracy", 0.7), cell("boolq", "chance", 0.5)])
+    rows = task.table([cell("boolq", "accuracy", 0.7), cell("boolq", "chance", 0.5)])
     assert [(one.source, one.metric) for one in rows] == [("boolq", "accuracy"), ("boolq", "centered")]
 
 
 def test_a_baseline_that_is_given_stands_for_chance() -> None:
     cells = [cell("boolq", "accuracy", 0.81), cell("boolq", "chance", 0.5)]
-    rows = {one.metric: one.value for one in static("x", {"name": "boolq", "baseline": 0.62}).rows(cells)}
+    rows = {one.metric: one.value for one in static("x", {"name": "boolq", "baseline": 0.62}).table(cells)}
     assert rows["core-centered"] == rows["centered"] == pytest.approx(0.5)
     assert rows["core"] == 0.81
 
@@ -455,7 +455,8 @@ def test_a_baseline_that_is_given_stands_for_chance() -> None:
 
 
 def keys(task: Static) -> dict[str, str]:
-    return {name: evaluation.cell_key("w" * 16, task, name, data, Causal()) for name, data in task.hashes().items()}
+    hashes = task.hashes(None, task.labels(None, ()))
+    return {label: evaluation.cell_key("w" * 16, task, label, data, Causal()) for label, data in hashes.items()}
 
 
 def test_a_part_is_asked_again_only_where_something_that_its_answers_depend_on_changes(tmp_path: Path) -> None:
