@@ -96,7 +96,7 @@ def test_a_set_of_probes_is_planned_scored_and_reported_beside_periods(
         "facts@1: 2 questions left out: a word that was replaced",
     )
     model = published(Store(toy_root), made.ids[made.tree.runs[0].rounds["202302"]])
-    asked = folder.unit(Store(toy_root), str(toy_root / model), Scoring.model_construct(evaluations=(probes,)))
+    asked = folder.unit(Store(toy_root), str(toy_root / model), Scoring.model_construct(evaluations=(probes,)))  # type: ignore[arg-type]
     rows = folder.scores(asked)
     assert {(row.period, row.found.source, row.found.value) for row in rows if row.found.kind == "value"} == {
         ("", cell.evaluated, cell.value) for cell in kept if cell.kind == "value"
