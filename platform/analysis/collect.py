@@ -146,9 +146,8 @@ def _gap(plan: Plan, run: Run, trained: str, task: Task, label: str) -> str:
     """Return why a cell cannot be scored."""
     if plan.tree.scored(run.rounds[trained], task.id) not in plan.records:
         return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
-    return (
-        f"period {label} has no held-out row" if task.axis == "period" else f"{task.axis} {label} has nothing to score"
-    )
+    empty = "no held-out row" if task.axis == "period" else "nothing to score"
+    return f"{task.axis} {label} has {empty}"
 
 
 def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:

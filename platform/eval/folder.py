@@ -19,7 +19,7 @@ from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
-from ticlm.platform.tasks.base import Data, Measurement, Task
+from ticlm.platform.tasks.base import Measurement, Task
 from ticlm.platform.tasks.cell import Cell
 from ticlm.platform.tasks.union import AnyTask
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.tasks.base import Data
 
 FOLDER = "platform/evaluations"
 """Where files of tasks are packaged."""

@@ -18,11 +18,12 @@ from ticlm.platform.study import data as corpora
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
-from ticlm.platform.tasks.base import Data, Task
+from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus, SplitManifest
     from ticlm.platform.core.examples import Examples
+    from ticlm.platform.tasks.base import Data
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,24 @@ from pydantic import Field
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.tasks.cell import Axis, Cell, Kind, titled
 
 if TYPE_CHECKING:
+    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.examples import Examples
     from ticlm.platform.tasks.answerer import Answerer
+
+    Data = Corpus | Examples | None
+    """What a task reads; None for a task that reads neither a corpus nor a set of examples."""
 
 NOT_A_NUMBER = "all, as a loss is not a number"
 """The reason why a cell has no mean: without its worst losses, a broken model would look better than it is."""
 
 Reads = Literal["corpus", "examples", "nothing"]
-Data = Corpus | Examples | None
-"""What a task reads; None for a task that reads neither a corpus nor a set of examples."""
+"""The kind of data that a task reads."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,9 @@ class Task(Settings):
 
     def open(self, uri: str, last_visible_period: str | None = None) -> Data:
         """Open the data at `uri` as a view that ends with `last_visible_period`; None for a task that reads nothing."""
+        from ticlm.platform.core.corpus import Corpus
+        from ticlm.platform.core.examples import Examples
+
         if self.reads == "nothing":
             return None
         return (Examples if self.reads == "examples" else Corpus).open(uri, last_visible_period)

@@ -12,12 +12,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
-from ticlm.platform.tasks.base import Data, Measurement, Reads, Task
+from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis
 from ticlm.platform.tasks.static.part import CORE, NEEDS_HARNESS, Part
 
 if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
+    from ticlm.platform.tasks.base import Data
     from ticlm.platform.tasks.cell import Cell
 
 ACCURACY, CHANCE, CENTERED = "accuracy", "chance", "centered"

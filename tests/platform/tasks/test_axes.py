@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder
@@ -21,8 +22,12 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import published
 from ticlm.platform.tasks.answerer import Answerer
-from ticlm.platform.tasks.base import Data, Measurement, Reads, Task
+from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis, Cell
+from ticlm.platform.tasks.packed_rows import Perplexity
+
+if TYPE_CHECKING:
+    from ticlm.platform.tasks.base import Data
 
 METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
 
@@ -70,17 +75,16 @@ def test_a_set_of_probes_is_planned_scored_and_reported_beside_periods(
     toy_root: Path, toy_study: Callable[..., Study]
 ) -> None:
     periods = {"initial": "202301", "last": "202302"}
-    plain = toy_study(methods=[METHOD], periods=periods, evaluate={"periods": ["202301", "202302"]})
+    settings = {"methods": [METHOD], "periods": periods, "evaluate": {"periods": ["202301", "202302"]}}
     probes = Probes(facts=(KNOWN, OTHER, EMPTY))
-    study = plain.model_copy(update={"evaluations": (*plain.evaluations, probes)})
-    made = plan.make(study, str(toy_root))
-    assert made.labels(probes) == ("known", "other", "empty") and made.labels(plain.evaluations[0]) == made.evaluated()
+    made = plan.make(toy_study(**settings, evaluations=[{}, probes]), str(toy_root))
+    assert made.labels(probes) == ("known", "other", "empty") and made.labels(Perplexity()) == made.evaluated()
     driver.train(made)
     left = evaluation.units(made)
     assert sorted(unit.cells for unit in left) == [2, 4], "probes are asked of the last checkpoint alone"
     driver.evaluate(made)
     assert evaluation.units(made) == []
-    more = study.model_copy(update={"evaluations": (Probes(facts=(OTHER, KNOWN, ("new", "w1", "w2"))),)})
+    more = toy_study(**settings, evaluations=[Probes(facts=(OTHER, KNOWN, ("new", "w1", "w2")))])
     (unit,) = evaluation.units(plan.make(more, str(toy_root)))
     assert [label for job in unit.jobs for label, _ in job.cells] == ["new"], "a fact is known by what it asks"
 
@@ -96,7 +100,7 @@ def test_a_set_of_probes_is_planned_scored_and_reported_beside_periods(
         "facts@1: 2 questions left out: a word that was replaced",
     )
     model = published(Store(toy_root), made.ids[made.tree.runs[0].rounds["202302"]])
-    asked = folder.unit(Store(toy_root), str(toy_root / model), Scoring.model_construct(evaluations=(probes,)))  # type: ignore[arg-type]
+    asked = folder.unit(Store(toy_root), str(toy_root / model), parse(Scoring, {"evaluations": [probes]}, "test"))
     rows = folder.scores(asked)
     assert {(row.period, row.found.source, row.found.value) for row in rows if row.found.kind == "value"} == {
         ("", cell.evaluated, cell.value) for cell in kept if cell.kind == "value"
