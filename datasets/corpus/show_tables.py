@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ticlm.datasets.corpus.totals import Totals
 from ticlm.platform.core.accounting import Deduplication, Overlap, Step
+from ticlm.platform.core.quantities import BYTES, COUNTS, scaled
 
 
 def census_tables(total: Totals) -> list[Group]:
@@ -57,29 +58,18 @@ def numbered(*columns: str, footer: Sequence[str] = ()) -> Table:
 
 
 def short(count: float) -> str:
-    """A count as it is; from a million on three digits and a suffix, so that columns stay narrow."""
-    if abs(count) < 1e6:
-        return f"{count:,.0f}"
-    return _scaled(count, ((1e12, "T"), (1e9, "B"), (1e6, "M")))
+    """Return a count as it is; from a million on with three digits and a suffix, so that columns stay narrow."""
+    return f"{count:,.0f}" if abs(count) < 1e6 else scaled(count, COUNTS)
 
 
 def size(count: int) -> str:
-    """Bytes, in three digits."""
-    if count < 1000:
-        return f"{count} B"
-    return _scaled(count, ((1e15, " PB"), (1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB")))
+    """Return a number of bytes with three digits and a unit."""
+    return f"{count} B" if count < 1000 else scaled(count, BYTES)
 
 
 def percent(part: float, whole: float, digits: int = 1) -> str:
     """A dash where there is no whole."""
     return f"{part / whole:.{digits}%}" if whole else "–"
-
-
-def _scaled(count: float, units: Sequence[tuple[float, str]]) -> str:
-    scale, suffix = next(unit for unit in units if abs(count) >= 0.9995 * unit[0])
-    value = count / scale
-    places = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
-    return f"{value:.{places}f}{suffix}"
 
 
 def steps_table(steps: Sequence[Step], through: tuple[int, int, int] | None = None) -> Table:

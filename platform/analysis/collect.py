@@ -1,4 +1,4 @@
-"""What a study came to: its plan's records and cells as a StudyResult, which the report reads."""
+"""The results of a study: its plan's records and cells as a StudyResult, which the report reads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 POINTS = 40
-"""Points of a round's learning-rate curve in a report."""
+"""Number of points of a round's learning-rate curve in a report."""
 
 
 def study_result(plan: Plan) -> StudyResult:
-    """All a report needs; cells that are not there are named, never filled."""
+    """Return all that a report needs. Missing cells are named, never filled. Raises InputError if there is no result."""
     import pandas as pd
 
     if plan.corpus is None or not plan.records:
@@ -61,8 +61,8 @@ def study_result(plan: Plan) -> StudyResult:
 
 
 def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """The frames of all cells the study has, of tasks with periods and without, and a line for each reason why others
-    are missing."""
+    """Return the cells of tasks with periods, those of tasks on other axes, and a line for each reason why cells are
+    missing."""
     import pandas as pd
 
     assert plan.store is not None
@@ -126,6 +126,7 @@ class LeftOut:
 
 
 def _reasons(cells: Sequence[Cell]) -> str:
+    """Return why these cells of one label hold no value of the task's metric."""
     reasons = dict.fromkeys(cell.metric for cell in cells if cell.kind != "value")
     return "; ".join(reasons) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
 
@@ -161,7 +162,8 @@ def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
 
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
-    """Cumulative tokens and FLOPs of each run, alone, and without the rounds that a run before it already paid for."""
+    """Yield the cumulative tokens and FLOPs of each run: of the run alone, and without the rounds that it shares with
+    earlier runs."""
     paid: set[str] = set()
     for run in plan.tree.runs:
         tokens = executed = 0
@@ -181,6 +183,7 @@ def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
 
 
 def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield points of the learning-rate curve of each run."""
     for run in plan.tree.runs:
         before = 0
         for label, key in run.rounds.items():
@@ -198,7 +201,7 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _text(plan: Plan) -> Iterator[PeriodText]:
-    """What the corpus says of each of the study's periods. Shares are of the tokens that its census counted."""
+    """Yield what the corpus counted about each period of the study. Shares are fractions of the tokens it counted."""
     assert plan.corpus is not None
     for label in plan.study.timeline.labels:
         manifest = plan.corpus.periods.get(label)
@@ -210,7 +213,7 @@ def _text(plan: Plan) -> Iterator[PeriodText]:
 
 
 def _examples(plan: Plan) -> Iterator[CountedExamples]:
-    """Each set of examples that a task reads, once."""
+    """Yield the counts of each set of examples that a task reads, once per set."""
     from ticlm.platform.core.examples import Examples
 
     sets = [plan.data_of(task) for task in plan.study.evaluations if task.reads == "examples"]
@@ -219,6 +222,7 @@ def _examples(plan: Plan) -> Iterator[CountedExamples]:
 
 
 def _reference(plan: Plan) -> tuple[str, int, str] | None:
+    """Return (method, seed, trained) of the model that regret is relative to; None if there is none."""
     name = plan.study.reference_method
     run = next((run for run in plan.tree.runs if run.method.name == name), None)
     return None if run is None else (run.method.name, run.seed, list(run.rounds)[-1])

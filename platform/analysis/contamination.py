@@ -1,8 +1,9 @@
-"""Whether text that stands in the train split too changes what is found (TiC-LM, appendix A and Figure 7).
+"""Contamination: whether held-out text that also stands in the train split changes results (TiC-LM, appendix A and
+Figure 7).
 
-A study that evaluates one task on a held-out split and another on the same split without what its month's train text
-holds (`eval` and `eval.clean`) scores every model twice. Where regret after the cleaning follows regret before it,
-contamination has not made the ranking.
+A study can evaluate one task on a held-out split (`eval`) and another on the same split without the text that the train
+split of its month holds (`eval.clean`). Every model is then scored twice. If regret after the cleaning correlates with
+regret before it, the ranking does not come from contamination.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLEAN = ".clean"
-"""What the name of a cleaned split ends with."""
+"""Suffix of the name of a cleaned split."""
 CELL = ["method", "seed", "trained", "evaluated"]
 
 
@@ -34,11 +35,11 @@ class Contamination:
     before: View
     after: View
     points: pd.DataFrame
-    """method, seed, trained, evaluated; loss_before, loss_after; regret_before, regret_after (the losses where the
-    study has no reference). A model that several methods share stands once, under the first of them; the reference
-    model, whose regret is 0 by definition, not at all."""
+    """Columns method, seed, trained, evaluated; loss_before, loss_after; regret_before, regret_after (equal to the
+    losses if the study has no reference). A model that several methods share has one row, under the first of them. The
+    reference model has none, as its regret is 0 by definition."""
     unpaired: int
-    """Cells that only one of the tasks has, or whose reference is missing; they are not among the points."""
+    """Number of cells that only one of the tasks has, or whose reference is missing; they are not among the points."""
 
     @property
     def study(self) -> StudyResult:
@@ -56,50 +57,49 @@ class Contamination:
 
     @property
     def what(self) -> str:
-        """What is correlated."""
+        """Name of what is correlated: `regret`, or the metric if there is no reference."""
         return self.before.metric.name.replace("nll", "loss") if self.before.reference is None else "regret"
 
     @cached_property
     def pearson(self) -> float:
-        """Pearson's correlation of regret before and after; NaN below two points, and where either never varies."""
+        """Pearson's correlation of regret before and after; NaN for fewer than two points, or if either is constant."""
         return _correlation(self.points[["regret_before", "regret_after"]])
 
     @cached_property
     def spearman(self) -> float:
-        """Spearman's: Pearson's of the ranks, ties sharing their mean rank."""
+        """Spearman's correlation: Pearson's of the ranks, where ties share their mean rank."""
         return _correlation(self.points[["regret_before", "regret_after"]].rank())
 
     @property
     def change(self) -> float:
-        """Mean change of the loss, after − before, in nats per token; NaN without points."""
+        """Mean change of the loss, after − before, in nats per token; NaN if there are no points."""
         return float((self.points["loss_after"] - self.points["loss_before"]).mean())
 
     @property
     def overlap(self) -> Overlap | None:
-        """How much of the held-out split stands in train text, over the study's periods; None where nobody counted."""
+        """How much of the held-out split stands in the train text, summed over the study's periods; None if it was not
+        counted."""
         found = [overlap for text in self.study.text for overlap in text.overlap if overlap.split == self.split]
         counts = [name for name in Overlap.model_fields if name != "split"]
         total = {name: sum(getattr(overlap, name) for overlap in found) for name in counts}
         return Overlap(split=self.split, **total) if found else None
 
     def describe(self) -> str:
-        """All of it in one line."""
+        """Return the comparison in one line."""
         loss = self.before.metric.name.replace("nll", "loss")
-        said = f"{self.what} before and after the cleaning correlates: Pearson {signed(self.pearson, 4)}, "
-        said += f"Spearman {signed(self.spearman, 4)}, over {len(self.points):,} cells; "
-        said += f"the mean {loss} changes by {_plus(self.change)}"
+        text = f"{self.what} before and after the cleaning correlates: Pearson {signed(self.pearson, 4)}, "
+        text += f"Spearman {signed(self.spearman, 4)}, over {len(self.points):,} cells; "
+        text += f"the mean {loss} changes by {signed(self.change, plus=True)}"
         if self.unpaired:
-            said += f"; {self.unpaired:,} cells have no partner or no reference"
+            text += f"; {self.unpaired:,} cells have no partner or no reference"
         if self.overlap is not None:
-            said += f"; {_held(self.overlap)}"
-        return said
+            text += f"; {_held(self.overlap)}"
+        return text
 
 
 def contamination(views: Sequence[View]) -> tuple[Contamination, ...]:
-    """A comparison for every two tasks of a study whose splits are S and `S.clean`, and every source that both have.
-
-    `views` are those of one study (`matrix.views`).
-    """
+    """Return a comparison for every two tasks of a study whose splits are S and `S.clean`, and for every source of text
+    that both have. `views` are those of one study (`matrix.views`)."""
     return tuple(_compare(before, after) for before, after in _pairs(views))
 
 
@@ -119,7 +119,8 @@ def _compare(before: View, after: View) -> Contamination:
 
 
 def _cells(view: View) -> pd.DataFrame:
-    """CELL, loss and regret of a view: each model once per evaluated period, the reference model nowhere."""
+    """Return the columns CELL, loss and regret of a view: each model once per evaluated period, without the reference
+    model."""
     rows = view.study.cells
     mine = rows[(rows["metric"] == view.metric.name) & (rows["task"] == view.task) & (rows["source"] == view.source)]
     if view.study.reference is not None:
@@ -139,10 +140,6 @@ def _correlation(pairs: pd.DataFrame) -> float:
     if len(pairs) < 2 or (pairs.nunique() < 2).any():
         return float("nan")
     return float(pairs.iloc[:, 0].corr(pairs.iloc[:, 1]))
-
-
-def _plus(value: float) -> str:
-    return ("+" if value > 0 else "") + signed(value)
 
 
 def _held(overlap: Overlap) -> str:

@@ -1,5 +1,5 @@
-"""How models and evaluations lie in time: which evaluation is nearest to a checkpoint (TiC-LM, Figure 4), and how long
-after an evaluated period the model that is best on it was trained (Figure 5)."""
+"""Models and evaluations in time: which evaluation is nearest to a checkpoint (TiC-LM, Figure 4), and how long after an
+evaluated period the model that is best on it was trained (Figure 5)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from datetime import date
 import numpy as np
 
 from ticlm.platform.analysis.matrix import MethodView, View, nanmean, period
+from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.core.periods import Period
 
 
 def months(day: date) -> float:
-    """Months from the start of year 0 to a day, a day being its share of its month."""
+    """Return the months from the start of year 0 to a day; a day counts as its share of its month."""
     return 12 * day.year + day.month - 1 + (day.day - 1) / monthrange(day.year, day.month)[1]
 
 
 def apart(trained: Period, evaluated: Period) -> float:
-    """Months from an evaluated period to the end of a trained one: 0 where training ended within it, above zero where
-    it went on after it (201403 is 1 after 201402), below zero where it ended before."""
+    """Return the months from an evaluated period to the end of a trained one.
+
+    It is 0 if training ended within the evaluated period, positive if training went on after it (201403 is 1 after
+    201402), and negative if training ended before it.
+    """
     end, until = months(trained.end), months(evaluated.end)
     since = min(months(evaluated.start) + 1, until)
     if end > until:
@@ -30,35 +34,36 @@ def apart(trained: Period, evaluated: Period) -> float:
 
 
 def nearest(trained: Sequence[Period], evaluated: Sequence[Period]) -> list[int]:
-    """For each trained period the position of the evaluation nearest to it in time, of two the earlier."""
-    found = []
+    """Return for each trained period the position of the evaluation nearest in time; of two at the same distance, the
+    earlier one."""
+    positions = []
     for checkpoint in trained:
         away = [apart(checkpoint, e) for e in evaluated]
-        found.append(min(range(len(away)), key=lambda j: (round(abs(away[j]), 9), away[j] < 0)))
-    return found
+        positions.append(min(range(len(away)), key=lambda j: (round(abs(away[j]), 9), away[j] < 0)))
+    return positions
 
 
 def places(periods: Sequence[Period]) -> list[float]:
-    """Where the middle of each period lies on an axis of months."""
+    """Return the middle of each period on an axis of months."""
     return [round((months(p.start) + months(p.end)) / 2, 2) for p in periods]
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The model of a method that is best on one evaluated period, the first of several equals."""
+    """The model of a method that is best on one evaluated period; the first if several are equally good."""
 
     label: str
-    """What it was trained up to."""
+    """The last period that the model was trained on."""
     lag: float
-    """Months from the evaluated period to it; above zero where the method got better at the period long after it."""
+    """Months from the evaluated period to that period; positive if the method became best at the period only later."""
     at_edge: bool
-    """Whether it is the first or last of the method's models that were scored on the period: the best might lie
+    """Whether it is the first or last of the method's models that were scored on the period, so that the best might lie
     beyond."""
 
 
 def peaks(view: View, method: MethodView) -> list[Peak | None]:
-    """For each evaluated period the best of the method's own models by its mean over seeds; None where none was
-    scored on it. An Oracle series is taken by its cutoffs."""
+    """Return for each evaluated period the best of the method's own models by the mean over seeds; None if none was
+    scored on the period. The models of an Oracle series are those of its cutoffs."""
     values = nanmean(method.values, axis=0)
     if view.metric.higher_is_better:
         values = -values
@@ -76,7 +81,7 @@ def peaks(view: View, method: MethodView) -> list[Peak | None]:
 
 
 def describe(found: Sequence[Peak | None]) -> str:
-    """The median lag in words, and how much of it is bounded by the ends of the training."""
+    """Return the median lag in words, and how many of the peaks lie at an end of the training."""
     known = [peak for peak in found if peak is not None]
     if not known:
         return "no values"
@@ -87,7 +92,7 @@ def describe(found: Sequence[Peak | None]) -> str:
 
 
 def lag_text(lag: float) -> str:
-    """+14 months, −1 month, 0 months."""
-    shown = f"{lag:+.1f}".removesuffix(".0").replace("-", "−")
+    """Return a lag in words: +14 months, −1 month, 0 months."""
+    shown = signed(lag, 1, plus=True).removesuffix(".0")
     shown = "0" if shown in ("+0", "−0") else shown
     return f"{shown} month{'' if abs(lag) == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Cells pivoted into matrices (trained, evaluated): what tables, figures and the page of a report are made from."""
+"""Matrices (trained, evaluated) of cells, from which the tables, figures and page of a report are made."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MethodView:
-    """One method's values for one task and source. Missing cells are NaN."""
+    """The values of one method for one task and source. Missing cells are NaN."""
 
     method: MethodResult
     labels: tuple[str, ...]
-    """Trained periods the method has models for: the study's checkpoints, or an Oracle's cutoffs."""
+    """Trained periods of the method's models: the study's checkpoints, or the cutoffs of an Oracle series."""
     values: Array
-    """[seed, label, evaluated]"""
+    """float64[seed, label, evaluated]"""
     carried: tuple[int | None, ...]
-    """For each checkpoint of the study, the position in `labels` of the model that stands for it."""
+    """For each checkpoint of the study, the position in `labels` of the model that stands for it; None if there is no
+    such model."""
 
     @cached_property
     def by_seed(self) -> Array:
-        """[seed, checkpoint, evaluated]: what transfer is computed from."""
+        """float64[seed, checkpoint, evaluated], from which transfer is computed."""
         rows = np.full((len(self.values), len(self.carried), self.values.shape[2]), np.nan)
         for row, source in enumerate(self.carried):
             if source is not None:
@@ -44,12 +45,12 @@ class MethodView:
 
     @cached_property
     def mean(self) -> Matrix:
-        """[checkpoint, evaluated], the mean over the seeds that have the cell."""
+        """float64[checkpoint, evaluated], the mean over the seeds that have the cell."""
         return nanmean(self.by_seed, axis=0)
 
     @cached_property
     def overall(self) -> tuple[Array, NDArray[np.int64]]:
-        """For each label, the mean over all evaluated periods and seeds, and how many of those cells are missing."""
+        """The mean over all evaluated periods and seeds, and the number of missing cells among them; both [label]."""
         return nanmean(self.values, axis=(0, 2)), np.isnan(self.values).sum(axis=(0, 2))
 
 
@@ -62,7 +63,7 @@ class View:
     source: str
     evaluated: tuple[str, ...]
     reference: Array | None
-    """[evaluated]: values of the reference model; None where the study reports raw values."""
+    """Values of the reference model, float64[evaluated]; None if the study reports raw values."""
     methods: tuple[MethodView, ...]
 
     @property
@@ -74,25 +75,27 @@ class View:
         return self.study.metric(self.task)
 
     def relative(self, values: Array) -> Array:
-        """`values` [..., evaluated] as regret, of which less is better whatever the metric, or as they are where there
-        is no reference."""
+        """Return `values` [..., evaluated] as regret, of which less is better for every metric; unchanged if there is
+        no reference."""
         if self.reference is None:
             return values
-        found = regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
-        return -found if self.metric.higher_is_better else found
+        difference = regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
+        return -difference if self.metric.higher_is_better else difference
 
     def axes(self) -> tuple[list[Period], list[Period]]:
-        """Trained and evaluated periods of the matrices."""
+        """Return the trained and the evaluated periods of the matrices."""
         timeline = self.study.timeline
         return [period(timeline, c) for c in self.study.checkpoints], [period(timeline, e) for e in self.evaluated]
 
     def cells(self, preset: Preset) -> Cells:
-        """Which cells [checkpoint, evaluated] are of which kind; what the task's convention leaves out is of none."""
+        """Return which cells [checkpoint, evaluated] are backward, in-distribution and forward by the task's
+        convention; a cell that it leaves out is none of these."""
         return preset.of(self.task).cells(*self.axes())
 
 
 def views(study: StudyResult) -> tuple[View, ...]:
-    """Every task and source of a study that has cells, tasks as they come, all text before its sources."""
+    """Return a view for every task and source of text that has cells: tasks in the order of the cells, and for each
+    task first all text, then its sources."""
     wanted = study.cells["task"].map(lambda task: study.metric(task).name)
     rows = study.cells[study.cells["metric"] == wanted]
     identity = ["method", "seed", "trained", "evaluated", "task", "source"]
@@ -106,7 +109,8 @@ def views(study: StudyResult) -> tuple[View, ...]:
 
 
 def period(timeline: Timeline, label: str) -> Period:
-    """The period with this label: the timeline's, or else (an evaluation of another calendar) what the label says."""
+    """Return the period with this label: that of the timeline, or for an evaluation of another calendar the days that
+    the label names."""
     if label in timeline.labels:
         return timeline.periods[timeline.index(label)]
     start, end = span(label)
@@ -114,13 +118,13 @@ def period(timeline: Timeline, label: str) -> Period:
 
 
 def cost_of(study: StudyResult, method: MethodResult, labels: Sequence[str], name: str) -> Array:
-    """Cumulative cost at each label, the mean over seeds; NaN where it is not known."""
-    mine = study.costs[study.costs["method"] == method.name]
-    return mine.groupby("trained")[name].mean().reindex(list(labels)).to_numpy(float)
+    """Return the cumulative cost at each label, the mean over seeds; NaN where it is not known."""
+    costs = study.costs[study.costs["method"] == method.name]
+    return costs.groupby("trained")[name].mean().reindex(list(labels)).to_numpy(float)
 
 
 def nanmean(values: Array, axis: int | tuple[int, ...]) -> Array:
-    """Mean of what is not NaN, NaN where nothing is left; without the warning of numpy's own."""
+    """Return the mean of the values that are not NaN, or NaN if there are none; numpy's own function warns then."""
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     total = np.where(known, values, 0.0).sum(axis=axis)
@@ -147,7 +151,8 @@ def _method(study: StudyResult, method: MethodResult, evaluated: Sequence[str], 
 
 
 def _cutoffs(study: StudyResult, method: MethodResult, rows: pd.DataFrame) -> tuple[str, ...]:
-    """Cutoffs that were trained or scored: one whose cells are all missing must not give way to an older one."""
+    """Return the cutoffs that were trained or scored. One whose cells are all missing stays, so that no older cutoff
+    takes its place."""
     trained = study.costs.loc[study.costs["method"] == method.name, "trained"]
     return tuple(sorted({*rows["trained"], *trained}, key=study.timeline.index))
 
@@ -164,6 +169,6 @@ def _reference(study: StudyResult, evaluated: Sequence[str], rows: pd.DataFrame)
 
 
 def _positions(axis: Sequence[object], values: pd.Series) -> NDArray[np.intp]:
-    """Position of each value on the axis, −1 where it is not on it."""
+    """Return the position of each value on the axis, −1 if it is not there."""
     place = {label: i for i, label in enumerate(axis)}
     return np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)

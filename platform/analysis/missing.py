@@ -1,4 +1,4 @@
-"""What is missing of studies, in the same lines for the terminal, the page and the report as JSON."""
+"""Lines about what is missing in studies, the same for the terminal, the page and the report as JSON."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from ticlm.platform.analysis.results import StudyResult
 
 
 def missing(results: Sequence[StudyResult], seen: Sequence[Sequence[View]] | None = None) -> list[str]:
-    """What the studies say is missing, and how many cells of each method are not there, whoever says so; `seen` are the
-    views of each study, where they were made already."""
+    """Return lines about what is missing: first what each study itself reports, then how many cells each method lacks.
+
+    `seen` are the views of each study, if they were made already.
+    """
     several = len(results) > 1
-    said = [f"{study.name}: {line}" if several else line for study in results for line in study.missing]
+    lines = [f"{study.name}: {line}" if several else line for study in results for line in study.missing]
     for study, of in zip(results, [views(study) for study in results] if seen is None else seen):
         if not of and not len(study.static):
-            said.append(f"{study.name}: no cells at all, so it is not shown")
-        said += [line for view in of for line in _cells(view)]
-    return said
+            lines.append(f"{study.name}: no cells at all, so it is not shown")
+        lines += [line for view in of for line in _cells(view)]
+    return lines
 
 
 def _cells(view: View) -> Iterator[str]:

@@ -1,19 +1,18 @@
-"""TODO"""
+"""Numbers and headings as the tables of a report print them."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    pass
-
+from ticlm.platform.core.quantities import COUNTS, scaled
 
 HEADINGS = {"backward": "Bwd.", "in_distribution": "ID", "forward": "Fwd."}
+"""Heading of a table's column for each of the three means."""
 
 
 class TableColumn(NamedTuple):
-    """A task and a source of text (empty: all): three columns of the table."""
+    """A task and a source of text (empty: all of them), which take three columns of the table."""
 
     task: str
     source: str
@@ -24,25 +23,18 @@ class TableColumn(NamedTuple):
 
 
 def count(value: float) -> str:
-    """Three digits and a suffix: 224B, 1.16T, 20.5M."""
-    if not math.isfinite(value):
-        return "–"
-    for power, suffix in ((12, "T"), (9, "B"), (6, "M"), (3, "K")):
-        if abs(value) >= 0.9995 * 10**power:
-            return f"{_digits(value / 10**power)}{suffix}"
-    return f"{value:.0f}"
+    """Return a count with three digits and a suffix: 224B, 1.16T, 20.5M; a dash if it is not a finite number."""
+    return scaled(value, COUNTS) if math.isfinite(value) else "–"
 
 
 def power(value: float) -> str:
-    """Three digits and a power of ten: 2.10e21."""
+    """Return three digits and a power of ten: 2.10e21; a dash if it is not a finite number."""
     return f"{value:.2e}".replace("e+0", "e").replace("e+", "e") if math.isfinite(value) else "–"
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """Fixed digits with a real minus sign; a dash where there is no number."""
-    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
-
-
-def _digits(value: float) -> str:
-    places = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
-    return f"{value:.{places}f}"
+def signed(value: float, digits: int = 3, plus: bool = False) -> str:
+    """Return a number with `digits` decimals and a real minus sign; with `plus`, also a sign above zero. Return a dash
+    if it is not a finite number."""
+    if not math.isfinite(value):
+        return "–"
+    return ("+" if plus and value > 0 else "") + f"{value:.{digits}f}".replace("-", "−")

@@ -1,7 +1,7 @@
 """Differences between methods in backward transfer, ID and forward transfer, with paired bootstrap intervals.
 
-Evaluated periods are what was sampled: they are drawn again, each with all its checkpoints, and the same draw counts
-for both methods. So the interval says how far a difference depends on the periods that were chosen, not on the seeds of
+The bootstrap draws evaluated periods, because these were sampled. Each is drawn with all its checkpoints, and both
+methods use the same draw. So the interval says how far a difference depends on the chosen periods, not on the seeds of
 training.
 """
 
@@ -33,10 +33,11 @@ Array = NDArray[np.float64]
 
 
 def differences(results: Sequence[StudyResult], preset: Preset) -> pd.DataFrame:
-    """COLUMNS, a row for every two methods of a study, task, source and mean.
+    """Return a frame of COLUMNS with a row for every two methods of a study, task, source and mean.
 
-    `difference` is A − B in the means of the report (over the seeds' mean and over cells that both have: `missing` are
-    those that one lacks); `low` to `high` is the 95 % percentile interval, NaN where fewer than two periods have cells.
+    `difference` is A − B in the means of the report, over the mean of the seeds and over the `cells` that both methods
+    have; `missing` counts the cells that one of them lacks. `low` to `high` is the 95 % percentile interval, NaN if
+    fewer than two periods have cells.
     """
     import pandas as pd
 
@@ -45,10 +46,10 @@ def differences(results: Sequence[StudyResult], preset: Preset) -> pd.DataFrame:
 
 
 def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Means of `sums` over `counts` [unit, quantity], and the ends of their percentile intervals, [quantity] each.
+    """Return the mean of each quantity and the ends of its percentile interval: three arrays float64[quantity].
 
-    Every resample draws units, the same for all quantities. NaN where nothing was counted, and for the ends where fewer
-    than two units count.
+    `sums` and `counts` are [unit, quantity]; a mean is the sum over the count. A resample draws the same units for all
+    quantities. A mean is NaN if nothing was counted; the ends are NaN if fewer than two units count.
     """
     units = len(sums)
     weights = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), RESAMPLES).astype(float)
@@ -62,13 +63,13 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
 
 
 def describe(found: pd.DataFrame, most: int = 6) -> list[str]:
-    """A line for each difference, in the numbers of the table, where they are few; else none."""
+    """Return a line for each difference, with the digits of the table; none if there are more than `most`."""
     if len(found) > most:
         return []
-    return [_told(row) for row in found.to_dict("records")]
+    return [_line(row) for row in found.to_dict("records")]
 
 
-def _told(row: dict[Any, Any]) -> str:
+def _line(row: dict[Any, Any]) -> str:
     from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
 
     what = f"{row['study']}, {TableColumn(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"

@@ -1,10 +1,4 @@
-"""What was measured: one tidy row per number, kept in Parquet by the checkpoint's fingerprint; and what a report reads.
-
-    cells/<weights[:16]>/<which cells>.parquet
-
-A file is created atomically and only if absent, and is named after the cells it holds, not after their values: of two
-workers that score the same cells at once the first one counts. A damaged file is an error, never a gap.
-"""
+"""The results of a study as a report reads them: frames of cells, costs and rates, and what is known about them."""
 
 from __future__ import annotations
 
@@ -20,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
-"""Columns of a report's frame of tasks without periods."""
+"""Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
 COLUMNS = (
     "study",
     "method",
@@ -35,7 +29,8 @@ COLUMNS = (
     "stderr",
     "key",
 )
-"""Columns of a report's frame: a cell, and the study, method, seed and trained period whose checkpoint it scored."""
+"""Columns of the frame of tasks with periods: a cell, and the study, method, seed and trained period of its
+checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +39,15 @@ class MethodResult:
 
     name: str
     group: str
-    """What rows of a table and colours of lines go by: optimizer, replay, regularization, reference …"""
+    """Group for the rows of a table and the colours of lines: optimizer, replay, regularization, reference …"""
     seeds: tuple[int, ...]
     is_oracle: bool = False
-    """A series of models trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
+    """Whether it is a series of models trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
 
 
 @dataclass(frozen=True)
 class TaskMetric:
-    """What a task's cells are compared by."""
+    """The metric by which a task's cells are compared."""
 
     name: str = "nll"
     """`nll`: a natural-log loss or perplexity."""
@@ -61,18 +56,18 @@ class TaskMetric:
 
 @dataclass(frozen=True)
 class PeriodText:
-    """The text of one period, as far as it was counted when the corpus was built."""
+    """Counts of the text of one period, made when the corpus was built."""
 
     label: str
     tokens: int
-    """Of the train split."""
+    """Tokens of the train split."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Of the train tokens, by subset of the text; subsets may overlap, and need not cover everything."""
+    """Shares of the train tokens, by subset of the text. Subsets may overlap, and need not cover all text."""
     overlap: tuple[Overlap, ...] = ()
 
 
 def no_static() -> pd.DataFrame:
-    """A frame of STATIC_COLUMNS without rows."""
+    """Return a frame of STATIC_COLUMNS without rows."""
     import pandas as pd
 
     return pd.DataFrame(columns=list(STATIC_COLUMNS))
@@ -91,37 +86,40 @@ class StudyResult:
     evaluated: tuple[str, ...]
     """Evaluated periods, in order."""
     cells: pd.DataFrame
-    """COLUMNS; for the Oracle, `trained` is the cutoff."""
+    """Columns COLUMNS; for an Oracle series, `trained` is the cutoff."""
     costs: pd.DataFrame
-    """method, seed, trained, tokens, flops: cumulative cost up to that checkpoint of the run alone (of an Oracle
-    series: of all cutoffs up to it); executed_tokens, executed_flops: without rounds shared with methods before it."""
+    """Columns method, seed, trained; tokens, flops: the cumulative cost up to that checkpoint of the run alone (of an
+    Oracle series: of all cutoffs up to it); executed_tokens, executed_flops: without rounds shared with earlier methods."""
     rates: pd.DataFrame
-    """method, seed, period, step (cumulative over the run), rate."""
+    """Columns method, seed, period, step (cumulative over the run), rate."""
     reference: tuple[str, int, str] | None
-    """(method, seed, trained) of the model that regret is relative to; None: raw values."""
+    """(method, seed, trained) of the model that regret is relative to; None for raw values."""
     target_tokens: int
     """Nominal tokens of a continual run, initial round included."""
     is_raw: bool = False
-    """Whether the study's settings ask for raw values, so that nobody else's model is its reference either."""
+    """Whether the study's settings ask for raw values; then no model of another study becomes its reference either."""
     metrics: Mapping[str, TaskMetric] = field(default_factory=dict)
-    """By task (`name@version`); a log-loss, of which less is better, for those that are not named."""
+    """Metric by task (`name@version`); a task that is not named has a log-loss, of which less is better."""
     external_inputs: tuple[str, ...] = ()
     """One line for each thing from outside the timeline, with its as_of."""
     missing: tuple[str, ...] = ()
-    """One line for each group of missing cells, and why; and for what tasks left out of their examples."""
+    """Lines about missing cells, by reason, and about examples that tasks left out."""
     evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
     splits: Mapping[str, str] = field(default_factory=dict)
-    """Task (`name@version`) -> the split it scores, behind the corpus's name where that is not the study's own."""
+    """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
-    """The study's periods that the corpus has, in order."""
+    """Counts of the study's periods that the corpus has, in order."""
     examples: tuple[CountedExamples, ...] = ()
-    """The sets of examples that tasks read, as far as their periods are evaluated."""
+    """Counts of the sets of examples that tasks read, for the periods that are evaluated."""
     static: pd.DataFrame = field(default_factory=no_static)
-    """STATIC_COLUMNS; tasks without periods, on the checkpoints they are scored on (the last of each run, where
-    nothing else is said). Source "" is the task's mean over its parts, metrics `core` and `core-centered` for the task
-    `core@1`; every other source is a part of it, metrics `accuracy` and `centered`. Values are shares, more is
-    better; the mean is there only once all parts are."""
+    """Columns STATIC_COLUMNS: tasks without periods, on the checkpoints that they score (by default the last of each run).
+
+    A source is a part of the task, with metrics `accuracy` and `centered`. Source "" is the mean over the parts, with
+    metrics `core` and `core-centered` for the task `core@1`; it is there only once all parts are. Values are shares, of
+    which more is better.
+    """
 
     def metric(self, task: str) -> TaskMetric:
+        """Return the metric by which a task's cells are compared."""
         return self.metrics.get(task, TaskMetric())

@@ -1,5 +1,5 @@
-"""What was counted of sets of examples, by class and period, in the order and number that a chart can hold (TiC-LM,
-Figures 9 and 11 to 14, Table 4)."""
+"""Counts of sets of examples by class and period, in an order and number that fits a chart (TiC-LM, Figures 9 and 11 to
+14, Table 4)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from ticlm.platform.core.examples import Examples
 
 STACKED = 8
-"""Classes that one bar can be made of."""
+"""The largest number of classes that one stacked bar shows."""
 LISTED = 20
-"""Classes without an order, such as sites, that stand beside each other (Figure 11 shows 20)."""
+"""The largest number of unordered classes, such as sites, that a chart lists (Figure 11 shows 20)."""
 OTHER = "all others"
 
 
 @dataclass(frozen=True)
 class CountedExamples:
-    """How much a set of examples holds, and what was counted while it was built."""
+    """The sizes of a set of examples, and what was counted while it was built."""
 
     id: str
     """`name@version`"""
@@ -32,7 +32,7 @@ class CountedExamples:
     rows: Mapping[str, Mapping[str, int]]
     """Period -> subset -> examples."""
     statistics: Mapping[str, Mapping[str, Mapping[str, int]]]
-    """Period -> what was counted -> class -> count."""
+    """Period -> name of the count -> class -> count."""
 
 
 @dataclass(frozen=True)
@@ -41,37 +41,39 @@ class CountTable:
 
     name: str
     classes: tuple[str, ...]
-    """From small to large where they begin with numbers, else the most frequent first."""
+    """In ascending order if they begin with numbers, else the most frequent first."""
     is_ordered: bool
+    """Whether the classes begin with numbers."""
     periods: tuple[str, ...]
     counts: NDArray[np.int64]
     """[class, period]"""
 
     @property
     def total(self) -> NDArray[np.int64]:
-        """[class]: over all periods."""
+        """Counts over all periods, int64[class]."""
         return np.asarray(self.counts.sum(axis=1), np.int64)
 
     @property
     def over_time(self) -> bool:
-        """Whether periods can be compared: there are several, they share classes, and these fit a bar (of classes in an
-        order, the rest would be no class)."""
+        """Whether to compare periods: there are several, they share classes, and the classes fit a bar. Ordered classes
+        must fit as they are, because the sum of the rest would not be a class in that order."""
         shared = bool(((self.counts > 0).sum(axis=1) > 1).any())
         return len(self.periods) > 1 and shared and not (self.is_ordered and len(self.classes) > STACKED)
 
     @property
     def is_distribution(self) -> bool:
-        """Whether the classes deserve a chart of their own, beyond the parts of a bar."""
+        """Whether to draw a chart of the classes, in addition to their parts of a bar."""
         return not self.over_time or self.is_ordered or len(self.classes) > 3
 
     @property
     def is_log(self) -> bool:
-        """Whether the classes are told apart on a logarithmic scale only, as sites are (Figure 11)."""
+        """Whether only a logarithmic scale shows the smaller classes, as with sites (Figure 11)."""
         known = self.total[self.total > 0]
         return not self.is_ordered and len(known) > 0 and bool(known.max() > 100 * known.min())
 
     def at_most(self, most: int) -> CountTable:
-        """The same with the rarest classes as one, where there are more than `most`; their order stays."""
+        """Return the table with at most `most` classes: the rarest ones are summed into one, the others keep their
+        order."""
         if len(self.classes) <= most:
             return self
         kept = np.sort(np.argsort(-self.total, kind="stable")[: most - 1])
@@ -82,7 +84,7 @@ class CountTable:
 
 
 def counted(examples: Examples) -> CountedExamples:
-    """What a built set says of itself."""
+    """Return the sizes and counts that a set of examples keeps in its records."""
     periods = examples.periods
     return CountedExamples(
         examples.info.id,
@@ -93,7 +95,7 @@ def counted(examples: Examples) -> CountedExamples:
 
 
 def tallies(found: CountedExamples) -> list[CountTable]:
-    """The examples of each subset, then everything that was counted."""
+    """Return a table of the examples by subset, then one for each count."""
     names = dict.fromkeys(name for counts in found.statistics.values() for name in counts)
     by_name = {name: {label: one[name] for label, one in found.statistics.items() if name in one} for name in names}
     every = [_tally("examples", found.periods, found.rows)]
@@ -102,8 +104,8 @@ def tallies(found: CountedExamples) -> list[CountTable]:
 
 def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, int]]) -> CountTable:
     total: Counter[str] = Counter()
-    for one in counts.values():
-        total.update(one)
+    for by_class in counts.values():
+        total.update(by_class)
     is_ordered = len(total) > 1 and all(_number(kind) is not None for kind in total)
     key = (lambda kind: (_number(kind), kind)) if is_ordered else (lambda kind: (-total[kind], kind))
     classes = tuple(sorted(total, key=key))
@@ -112,8 +114,8 @@ def _tally(name: str, periods: Sequence[str], counts: Mapping[str, Mapping[str, 
 
 
 def _number(kind: str) -> tuple[int, ...] | None:
-    """What a class begins with, such as 100 of `100-199`, `>= 100` and `100+`; `< 100` comes before it. Numbers with
-    dots are versions: 1.8 comes before 1.10."""
+    """Return a sort key for the number that a class begins with, such as 100 of `100-199`, `>= 100` and `100+`; None if
+    it begins with none. `< 100` comes before 100. Numbers with dots are versions: 1.8 comes before 1.10."""
     match = re.match(r"\s*(<|≤|<=|up to )?\s*(?:>|≥|>=|over )?=?\s*(\d[\d,_]*(?:\.\d+)*)", kind)
     if match is None:
         return None

@@ -1,0 +1,19 @@
+"""Quantities as text: three significant digits and a suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
+BYTES = ((1e15, " PB"), (1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"))
+
+
+def scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
+    """Return a finite value with three digits and the suffix of the largest of the `units` (scale, suffix) that it
+    reaches when rounded: 1.16T, 20.5M. A value below the smallest unit has no decimals and no suffix."""
+    for scale, suffix in units:
+        if abs(value) >= 0.9995 * scale:
+            shown = value / scale
+            places = 0 if abs(shown) >= 99.95 else 1 if abs(shown) >= 9.995 else 2
+            return f"{shown:.{places}f}{suffix}"
+    return f"{value:.0f}"
