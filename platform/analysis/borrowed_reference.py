@@ -1,4 +1,4 @@
-"""One's own studies beside the published Oracles: under which names of tasks, and relative to which model."""
+"""Comparing a user's own studies with the published Oracles: names of tasks, and the reference model of regret."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ T = TypeVar("T")
 def renamed(
     results: Sequence[StudyResult], names: Sequence[str], others: Sequence[StudyResult] = ()
 ) -> tuple[StudyResult, ...]:
-    """The studies with tasks under the names of `TASK=NAME` or `TASK:SOURCE=NAME`, so that they share a column with
-    those of that name, of these studies and of `others`. InputError where no study has such a task, two of one would
-    have one name, or the column has another metric."""
+    """Return the studies with tasks renamed by `TASK=NAME` or `TASK:SOURCE=NAME`, so that they share a column with the
+    tasks of that name in these studies and in `others`.
+
+    Raises InputError if no study has such a task, if two tasks of one study would have one name, or if the column has
+    another metric.
+    """
     for name in names:
         old, _, new = name.partition("=")
         task, _, source = old.partition(":")
@@ -41,11 +44,13 @@ def renamed(
 
 
 def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
-    """The study relative to the last published Oracle of its size, where it has no reference of its own and does not
-    say that values are to be raw; only tasks that both have, with one metric and with periods in common. What was
-    scored on other texts, or cut by another tokenizer, should not share a name. A line in `external_inputs` says
-    what came of
-    it."""
+    """Return the study with the last published Oracle of its size as its reference, if it has none of its own and does
+    not ask for raw values.
+
+    Only tasks that both have, with one metric and with periods in common, become relative. Tasks that were scored on
+    other texts, or tokenized with another tokenizer, should not share a name. A line in `external_inputs` says which
+    reference was taken, or why none was.
+    """
     import pandas as pd
 
     if study.reference is not None or study.is_raw or not oracles:
@@ -62,17 +67,18 @@ def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
         return _saying(study, f"it shares no task with {theirs.name} that has the same metric and any period in common")
     name = f"{ORACLE} of {theirs.name}"
     borrowed = theirs.cells[(theirs.cells["trained"] == LAST) & theirs.cells["task"].isin(shared)]
-    said = f"regret is relative to the {name} ({LAST}), which saw what its own timeline holds, in {', '.join(shared)}"
+    text = f"regret is relative to the {name} ({LAST}), which saw what its own timeline holds, in {', '.join(shared)}"
     return dataclasses.replace(
         study,
         cells=pd.concat([study.cells, borrowed.assign(method=name)], ignore_index=True),
         reference=(name, SEED, LAST),
-        external_inputs=(*study.external_inputs, f"{study.name}: {said}"),
+        external_inputs=(*study.external_inputs, f"{study.name}: {text}"),
     )
 
 
 def _shared(study: StudyResult, theirs: StudyResult) -> list[str]:
-    """Tasks that the last published Oracle and the study were both scored on, by one metric, in some period."""
+    """Return the tasks on which the last published Oracle and the study were both scored, by one metric, in at least
+    one common period."""
     of: list[dict[str, set[str]]] = []
     for cells in (study.cells, theirs.cells[theirs.cells["trained"] == LAST]):
         whole = cells[cells["source"] == ""]

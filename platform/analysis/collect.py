@@ -25,7 +25,7 @@ POINTS = 40
 
 
 def study_result(plan: Plan) -> StudyResult:
-    """Return all that a report needs. Missing cells are named, never filled. Raises InputError if there is no result."""
+    """Return all that a report needs; missing cells are named, never filled. Raises InputError if nothing is done."""
     import pandas as pd
 
     if plan.corpus is None or not plan.records:

@@ -1,7 +1,7 @@
-"""Which cells of each task's matrix count, and as what: the conventions that published tables follow, by name.
+"""Conventions: which cells of each task's matrix count, and as what, under the names of the tables that follow them.
 
 Tables that look alike are not always means over the same cells, so a report says whose conventions it follows. `paper`
-is App. B.4 of TiC-LM for every task, TiC-CC on the months of the checkpoints alone; `paper-1b` is what the printed
+is App. B.4 of TiC-LM for every task, with TiC-CC only on the months of the checkpoints. `paper-1b` is what the printed
 numbers of the models of 1B parameters follow (Table 11), which differs from the text.
 """
 
@@ -32,16 +32,17 @@ RULES = {
 
 
 class Convention(TransferRule):
-    """How one task's means are taken: the rule, over which checkpoints and evaluated periods, and what is marked."""
+    """How the means of one task are taken: by which rule, over which checkpoints and evaluated periods, and which runs
+    are marked."""
 
     first_checkpoint: Label | None = None
-    """Checkpoints whose period starts earlier than this one's do not count."""
+    """The first checkpoint that counts: those whose period starts earlier are left out."""
     evaluated_periods: tuple[Label, ...] | Literal["all", "checkpoints"] = "all"
-    """Evaluated periods that count; `checkpoints`: those that are the period of a checkpoint too, which leaves out
-    the column of an initial month that is not scored as a checkpoint."""
+    """Evaluated periods that count. `checkpoints`: only those that are also the period of a checkpoint, which leaves
+    out the column of an initial month that is not scored as a checkpoint."""
     highlight: Literal["beats", "beats_or_within_std"] = "beats_or_within_std"
-    """When a continual run is marked against the Oracle series: where it is better (Table 2), or also where it is no
-    more than one standard deviation worse (Table 3)."""
+    """When to mark a continual run against the Oracle series: if it is better (Table 2), or also if it is no more than
+    one standard deviation worse (Table 3)."""
 
     @field_validator("first_checkpoint", "evaluated_periods")
     @classmethod
@@ -52,9 +53,10 @@ class Convention(TransferRule):
         return value
 
     def cells(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> Cells:
-        """Which cells [trained, evaluated] are of which kind; those that do not count are of none.
+        """Return which cells [trained, evaluated] are backward, in-distribution and forward; a cell that does not count
+        is none of these.
 
-        What does not count is left out first, so that under the exclusive rule it claims no evaluation either.
+        Cells that do not count are left out first, so that under the exclusive rule they claim no evaluation either.
         """
         rows, columns = self.rows(trained), self.columns(trained, evaluated)
         kept = classify([trained[i] for i in rows], [evaluated[j] for j in columns], self)
@@ -64,26 +66,26 @@ class Convention(TransferRule):
         )
 
     def describe(self) -> str:
-        """The convention in words, for a page."""
-        said = [f"in-distribution is {RULES[self.id_rule]}" + ", and counts as backward too" * self.bwd_includes_id]
-        said.append(f"a period is placed by its {self.period}")
+        """Return the convention in words, for a page."""
+        parts = [f"in-distribution is {RULES[self.id_rule]}" + ", and counts as backward too" * self.bwd_includes_id]
+        parts.append(f"a period is placed by its {self.period}")
         if self.first_checkpoint is not None:
-            said.append(f"checkpoints from {self.first_checkpoint}")
+            parts.append(f"checkpoints from {self.first_checkpoint}")
         match self.evaluated_periods:
             case "checkpoints":
-                said.append("evaluated periods that are a checkpoint's too")
+                parts.append("evaluated periods that are a checkpoint's too")
             case tuple(labels):
-                said.append(f"evaluated periods {', '.join(labels)}")
-        return "; ".join(said)
+                parts.append(f"evaluated periods {', '.join(labels)}")
+        return "; ".join(parts)
 
     def rows(self, trained: Sequence[Period]) -> NDArray[np.intp]:
-        """Positions of the checkpoints that count."""
+        """Return the positions of the checkpoints that count."""
         first = None if self.first_checkpoint is None else span(self.first_checkpoint)[0]
         return np.array([i for i, t in enumerate(trained) if first is None or t.start >= first], np.intp)
 
     def columns(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> NDArray[np.intp]:
-        """Positions of the evaluated periods that count, however their labels are written. InputError where one that is
-        named is not evaluated."""
+        """Return the positions of the evaluated periods that count, however their labels are written. Raises InputError
+        if a named period is not evaluated."""
         match self.evaluated_periods:
             case "all":
                 return np.arange(len(evaluated))
@@ -96,40 +98,41 @@ class Convention(TransferRule):
 
 
 class Preset(Settings):
-    """A convention for each task: that of the first pattern that fits the task's name, else `default`."""
+    """A convention for each task: that of the first pattern that matches the task's name, else `default`."""
 
     default: Convention = Convention()
     by_task: dict[str, Convention] = Field(default_factory=dict)
-    """Patterns such as `stackexchange-*`, of names without versions and without regard to case."""
+    """Conventions by pattern, such as `stackexchange-*`. Patterns match names without their version, ignoring case."""
 
     def of(self, task: str) -> Convention:
-        """The convention of a task, given as `name` or `name@version`."""
+        """Return the convention of a task, given as `name` or `name@version`."""
         name = task.partition("@")[0].lower()
         return next((c for pattern, c in self.by_task.items() if fnmatchcase(name, pattern.lower())), self.default)
 
     def describe(self, tasks: Iterable[str]) -> list[str]:
-        """A line for each convention that these tasks go by, naming them where there are several."""
-        of: dict[Convention, list[str]] = {}
+        """Return a line for each convention that these tasks follow; it names its tasks if there are several lines."""
+        users: dict[Convention, list[str]] = {}
         for task in dict.fromkeys(filter(None, tasks)):
-            of.setdefault(self.of(task), []).append(task)
-        return [f"{', '.join(names)}: {one.describe()}" if len(of) > 1 else one.describe() for one, names in of.items()]
+            users.setdefault(self.of(task), []).append(task)
+        lines = [(", ".join(names), convention.describe()) for convention, names in users.items()]
+        return [f"{names}: {text}" if len(lines) > 1 else text for names, text in lines]
 
 
 def named(name: str = "paper") -> Preset:
-    """The preset packaged under this name, or that of a YAML file or URI."""
+    """Load the preset that is packaged under this name, or a YAML file by its path or URI."""
     return load(Preset, name, FOLDER)
 
 
 def _check_named(labels: Sequence[str], evaluated: Sequence[Period]) -> None:
-    known = {(one.start, one.end) for one in evaluated}
+    known = {(period.start, period.end) for period in evaluated}
     for label in labels:
         if span(label) not in known:
-            there = ", ".join(one.label for one in evaluated)
+            there = ", ".join(period.label for period in evaluated)
             raise InputError(f"evaluated_periods: {label} is none of the evaluated periods of its task: {there}")
 
 
 def _within(mask: Mask, rows: NDArray[np.intp], columns: NDArray[np.intp], shape: tuple[int, int]) -> Mask:
-    """A mask of some rows and columns as one of the whole matrix, False elsewhere."""
+    """Return a mask of some rows and columns as a mask of the whole matrix, False elsewhere."""
     whole = np.zeros(shape, dtype=bool)
     whole[np.ix_(rows, columns)] = mask
     return whole

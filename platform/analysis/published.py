@@ -1,9 +1,9 @@
-"""Evaluation files in the format published with TiC-LM, read value by value; what is left out is counted.
+"""Reading evaluation files in the format published with TiC-LM; values that are left out are counted.
 
     …/1b_8x_cutoff201501/ppl_evals/*.jsonl              a line for each held-out set: loss, val_data, creation_time …
     …/1b_8x_cutoff201501/downstream_evals/*.json        {"creation_date": …, "eval_metrics": {"icl": {label: value}}}
 
-A file that is cut off or no JSON is an error; a line, a label or a value that cannot be understood is counted.
+A file that is truncated or no JSON is an error; a line, a label or a value that cannot be understood is counted.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS, span
 
 RUN = re.compile(r"(?:^|/)(\d+b)((?:_[^/]*)?)_cutoff_?(\d{6})(?=/)")
-"""The folder of a run: size, budget and cutoff."""
+"""Matches the folder of a run; groups: size, budget and cutoff."""
 STEPS = FILES, LINES, LABELS = ("files", "lines of ppl_evals", "labels of downstream_evals")
 
 
 @dataclass(frozen=True)
 class Published:
-    """Values in the order of their places, each once; and files, lines and labels: read = kept + dropped by reason."""
+    """The values, each once and ordered by `place`; and the counts of files, lines and labels (read = kept + dropped by
+    reason)."""
 
     values: tuple[PublishedValue, ...]
     steps: tuple[Step, ...]
 
 
 def read(paths: Sequence[str]) -> Published:
-    """All evaluation files below local folders or URIs; of a value that stands there twice, the newer one.
+    """Read all evaluation files below local folders or URIs. If a value stands there twice, the newer one counts.
 
-    Raises InputError naming a path that has none, a file that is cut off, and two budgets of one size, whose runs would
-    pass for one series.
+    Raises InputError, naming the path, if a folder has no such file, if a file is truncated, or if there are two
+    budgets of one size, whose runs would look like one series.
     """
     read, dropped = Counter[str](), defaultdict[str, Counter[str]](Counter)
     budgets: dict[str, str] = {}
@@ -65,14 +66,14 @@ def read(paths: Sequence[str]) -> Published:
 
 
 def _newest(same: Sequence[PublishedValue]) -> list[PublishedValue]:
-    """The newest of several copies; none where two are equally new and differ."""
+    """Return the newest of several copies; nothing if two are equally new and differ."""
     newest = max(one.created for one in same)
     last = [one for one in same if one.created == newest]
     return last[:1] if len({one.value for one in last}) == 1 else []
 
 
 def _files(path: str, read: Counter[str], dropped: defaultdict[str, Counter[str]]) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every evaluation file below a path, in the order of their names."""
+    """Yield the name and content of every evaluation file below a path, in the order of the names."""
     import fsspec
 
     try:
@@ -99,7 +100,7 @@ def _files(path: str, read: Counter[str], dropped: defaultdict[str, Counter[str]
 
 
 def _not_ours(name: str) -> str:
-    """Why a file is no evaluation of a run; empty where it is one."""
+    """Return why a file is no evaluation of a run; empty if it is one."""
     path = PurePosixPath(name)
     if (path.parent.name, path.suffix) not in (("ppl_evals", ".jsonl"), ("downstream_evals", ".json")):
         return "not an evaluation file"
@@ -109,13 +110,13 @@ def _not_ours(name: str) -> str:
 
 
 def _run(name: str) -> tuple[str, str]:
-    """Size and cutoff of the run whose folder a file lies in."""
+    """Return the size and cutoff of the run in whose folder a file lies."""
     size, _, cutoff = RUN.findall(name)[-1]
     return size, cutoff
 
 
 def _check_budget(name: str, known: dict[str, str]) -> None:
-    """Keep the budget that a folder's name says for its size; InputError where another one was read before."""
+    """Note the budget in a folder's name for its size. Raises InputError if an earlier folder has another one."""
     size, budget, _ = RUN.findall(name)[-1]
     if known.setdefault(size, budget) != budget:
         raise InputError(
@@ -124,7 +125,7 @@ def _check_budget(name: str, known: dict[str, str]) -> None:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that keeps what stands under one name twice."""
+    """A JSON object that keeps all its pairs, also those that share a name."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -184,7 +185,7 @@ ACCURACY = "InContextLearningMultipleChoiceAccuracy"
 
 
 BY_ACCURACY = "-accuracy"
-"""What the name of a task ends with whose accuracies stand beside perplexities."""
+"""Suffix of the name of a task that holds the accuracies of a task of perplexities."""
 
 
 STATIC = "core"
@@ -192,7 +193,7 @@ STATIC = "core"
 
 
 class Unusable(ValueError):
-    """Why a line or a label is left out."""
+    """The reason why a line or a label is left out."""
 
 
 @dataclass(frozen=True)
@@ -205,21 +206,21 @@ class PublishedValue:
     evaluated: str
     """`201501`, or `201412-201506` for an evaluation of several months; empty for a static task."""
     source: str
-    """Of a static task: which of its parts."""
+    """The part of a static task; empty for other tasks."""
     metric: str
     value: float
     n: int
     created: str
-    """When it was made, as the files say it: later times sort later."""
+    """Time of its creation as the file gives it; later times sort later."""
 
     @property
     def place(self) -> tuple[str, ...]:
-        """What is measured, whatever came out."""
+        """What is measured, without the value."""
         return self.size, self.cutoff, self.task, self.evaluated, self.source, self.metric
 
 
 def held_out(size: str, cutoff: str, line: Any) -> PublishedValue:
-    """What a line about a held-out set of TiC-CC says."""
+    """Return the value in a line about a held-out set of TiC-CC. Raises Unusable if there is none."""
     paths = line.get("val_data") if isinstance(line, dict) else None
     if not isinstance(paths, list) or len(paths) != 1 or not (found := HELD_OUT.search(str(paths[0]))):
         raise Unusable("its val_data is not one held-out set of TiC-CC")
@@ -230,14 +231,15 @@ def held_out(size: str, cutoff: str, line: Any) -> PublishedValue:
 
 
 def downstream(size: str, cutoff: str, label: str, value: Any, created: str, static: bool) -> PublishedValue:
-    """What a label of a downstream evaluation says; `static`: it names a task without periods."""
+    """Return the value of a label of a downstream evaluation; `static`: the label names a part of CORE. Raises Unusable
+    if it cannot be understood."""
     task, evaluated, metric = (STATIC, "", "accuracy") if static else _meaning(label)
     number = _number(value, 0.0, 1.0) if metric == "accuracy" else math.log(_number(value, 1.0, math.inf))
     return PublishedValue(size, cutoff, task, evaluated, label * static, metric, number, 0, created)
 
 
 def _meaning(label: str) -> tuple[str, str, str]:
-    """Task, evaluated period and metric of a label."""
+    """Return the task, the evaluated period and the metric that a label names."""
     for family, pattern in (("tic-wiki", WIKI), ("codedocs", DOCS), ("stackexchange", SITE)):
         if found := pattern.fullmatch(label):
             of = found.groupdict()
@@ -255,7 +257,7 @@ def _meaning(label: str) -> tuple[str, str, str]:
 
 
 def _month(text: str) -> str:
-    """YYYYMM of YYYYMM or YYYYMMDD: evaluations are told apart by month."""
+    """Return the month YYYYMM of a date YYYYMM or YYYYMMDD, because evaluations are identified by month."""
     try:
         span(text)
     except ValueError:
@@ -264,6 +266,7 @@ def _month(text: str) -> str:
 
 
 def _number(value: Any, low: float, high: float) -> float:
+    """Return a finite number in [low, high]. Raises Unusable for anything else."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:  # an integer of hundreds of digits

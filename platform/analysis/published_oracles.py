@@ -1,4 +1,4 @@
-"""The Oracles published with TiC-LM as runs of their own, beside which anyone's study can stand."""
+"""The Oracle series published with TiC-LM as studies of their own, to compare other studies with."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CHECKPOINTS = (*(min(months) for _, months in groupby(TIC_CC_MONTHS[2:], lambda 
 """The checkpoints TiC-LM evaluates: of each year from 2014 on the first month with a crawl, and the last month."""
 PARAMETERS = {"1b": 1_439_795_200, "3b": 2_796_096_000}
 INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
-"""Nominal tokens of the first round and of all continual rounds of the runs that the Oracles are sized by, at both
-sizes."""
+"""Nominal tokens of the first round, and of all continual rounds, of the runs by which the Oracles of both model sizes
+are sized."""
 CORE_TASKS = 22
 ORACLE, SEED = "oracle", 0
 ACCURACY = TaskMetric("accuracy", higher_is_better=True)
@@ -31,24 +31,25 @@ ORDER = ("tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unch
 
 
 def studies(published: Published) -> tuple[StudyResult, ...]:
-    """A study `published-1b` for each size, of one Oracle series; its checkpoints are the twelve of TiC-LM.
+    """Return a study `published-1b` (and so on) for each size, with one Oracle series and the twelve checkpoints of
+    TiC-LM.
 
-    Regret is relative to the last Oracle of the same size; where that was not published, values stay as they are. An
-    Oracle of the series that has no values is missing: no older one stands in for it. InputError where nothing of what
-    was read could be used.
+    Regret is relative to the last Oracle of the same size; if that was not published, values stay raw. An Oracle of the
+    series that has no values is missing, and no older one takes its place. Raises InputError if none of the values that
+    were read can be used.
     """
     if not published.values:
         lost = "; ".join(_left_out(published.steps)) or "no label and no line in its files"
         raise InputError(f"--import: no published value can be used: {lost}")
     found = [
-        _study(size, [one for one in published.values if one.size == size])
-        for size in sorted({one.size for one in published.values})
+        _study(size, [value for value in published.values if value.size == size])
+        for size in sorted({value.size for value in published.values})
     ]
-    return tuple(_with_counts(one, published.steps) if number == 0 else one for number, one in enumerate(found))
+    return _with_counts(found[0], published.steps), *found[1:]
 
 
 def _with_counts(study: StudyResult, steps: Sequence[Step]) -> StudyResult:
-    """The study with a line of what was read, and one for each reason why something was left out."""
+    """Return the study with a line about what was read, and a line for each reason why something was left out."""
     kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in steps)
     external_inputs = (*study.external_inputs, f"imported: {kept}")
     return dataclasses.replace(study, external_inputs=external_inputs, missing=(*_left_out(steps), *study.missing))
@@ -99,7 +100,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
 
 
 def _order(one: PublishedValue) -> tuple[int, str]:
-    """TiC-CC first, as in the paper's tables; sites and libraries by name."""
+    """Return a sort key: tasks in the order of the paper's tables, TiC-CC first; sites and libraries by name."""
     family = one.task if one.task in ORDER else one.task.partition("-")[0]
     return ORDER.index(family), one.task
 
@@ -111,7 +112,8 @@ def _cell(study: str, one: PublishedValue) -> dict[str, object]:
 
 
 def _costs(cutoffs: Sequence[str], parameters: int) -> pd.DataFrame:
-    """An Oracle takes what a continual run has taken by its cutoff (TiC-LM, section 3); costs of a series add up."""
+    """Return the costs of an Oracle series: each model takes as many tokens as a continual run has taken by its cutoff
+    (TiC-LM, section 3), and the costs of a series add up."""
     import pandas as pd
 
     last = len(TIC_CC_MONTHS) - 1
@@ -123,7 +125,7 @@ def _costs(cutoffs: Sequence[str], parameters: int) -> pd.DataFrame:
 
 
 def _static(values: Sequence[PublishedValue]) -> tuple[pd.DataFrame, list[str]]:
-    """Accuracies of CORE and their plain mean, as the paper takes it; a line where tasks are missing."""
+    """Return the accuracies of CORE with their plain mean, as the paper takes it, and lines about missing tasks."""
     import pandas as pd
 
     parts: dict[str, list[PublishedValue]] = {}
@@ -131,11 +133,11 @@ def _static(values: Sequence[PublishedValue]) -> tuple[pd.DataFrame, list[str]]:
         if one.task == STATIC:
             parts.setdefault(one.cutoff, []).append(one)
     rows, missing = [], []
-    for cutoff, mine in parts.items():
-        rows += [(ORACLE, SEED, cutoff, "core@1", one.source, "accuracy", one.value, one.n, None) for one in mine]
-        if len(mine) == CORE_TASKS:
-            mean = sum(one.value for one in mine) / CORE_TASKS
+    for cutoff, scores in parts.items():
+        rows += [(ORACLE, SEED, cutoff, "core@1", one.source, "accuracy", one.value, one.n, None) for one in scores]
+        if len(scores) == CORE_TASKS:
+            mean = sum(one.value for one in scores) / CORE_TASKS
             rows.append((ORACLE, SEED, cutoff, "core@1", "", "core", mean, CORE_TASKS, None))
         else:
-            missing.append(f"CORE of the Oracle {cutoff}: {len(mine)} tasks, not {CORE_TASKS}, so no mean")
+            missing.append(f"CORE of the Oracle {cutoff}: {len(scores)} tasks, not {CORE_TASKS}, so no mean")
     return pd.DataFrame(rows, columns=list(STATIC_COLUMNS)), missing

@@ -42,7 +42,7 @@ class MethodResult:
     """Group for the rows of a table and the colours of lines: optimizer, replay, regularization, reference …"""
     seeds: tuple[int, ...]
     is_oracle: bool = False
-    """Whether it is a series of models trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
+    """Whether its models are trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class StudyResult:
     """Columns COLUMNS; for an Oracle series, `trained` is the cutoff."""
     costs: pd.DataFrame
     """Columns method, seed, trained; tokens, flops: the cumulative cost up to that checkpoint of the run alone (of an
-    Oracle series: of all cutoffs up to it); executed_tokens, executed_flops: without rounds shared with earlier methods."""
+    Oracle series: of all cutoffs up to it); executed_tokens, executed_flops: without the rounds that it shares with
+    earlier methods."""
     rates: pd.DataFrame
     """Columns method, seed, period, step (cumulative over the run), rate."""
     reference: tuple[str, int, str] | None
@@ -113,7 +114,7 @@ class StudyResult:
     examples: tuple[CountedExamples, ...] = ()
     """Counts of the sets of examples that tasks read, for the periods that are evaluated."""
     static: pd.DataFrame = field(default_factory=no_static)
-    """Columns STATIC_COLUMNS: tasks without periods, on the checkpoints that they score (by default the last of each run).
+    """Columns STATIC_COLUMNS: tasks without periods, on the checkpoints that they score (by default each run's last).
 
     A source is a part of the task, with metrics `accuracy` and `centered`. Source "" is the mean over the parts, with
     metrics `core` and `core-centered` for the task `core@1`; it is there only once all parts are. Values are shares, of

@@ -1,4 +1,5 @@
-"""What the report marks: the best of each block, and runs that keep up with the Oracle series (TiC-LM, Tables 2, 3)."""
+"""The summary of a report: one row per study, method, task and source, and which rows it marks as the best of their
+block or as no worse than the Oracle series (TiC-LM, Tables 2 and 3)."""
 
 from __future__ import annotations
 
@@ -22,13 +23,16 @@ MEANS = ("backward", "in_distribution", "forward")
 
 
 def mark(rows: Sequence[Row]) -> None:
-    """Give every row of a summary its marks.
+    """Add its marks to every row of a summary.
 
-    Per mean, `*_best`: within one standard deviation of the best of its block, by the task's own direction; the
-    deviation is that of the block's methods with several seeds, pooled. `*_beats_oracle`: a continual run better than
-    the Oracle series of its size. `*_highlight`: that, or (where the row's convention says so) no more than a deviation
-    worse. `oracle_ratio`: tokens of that series over those of the run. A mean with cells missing is over other cells
-    than its rivals', so it is neither marked nor compared. Regret and raw values, or two metrics, never are rivals.
+    For each of the three means: `*_best` says whether it is within one standard deviation of the best of its block, in
+    the task's own direction; the deviation is that of the block's methods with several seeds, pooled.
+    `*_beats_oracle` says whether a continual run is better than the Oracle series of its size. `*_highlight` is the
+    same, or (if the row's convention says so) no more than one deviation worse. `oracle_ratio` is the tokens of that
+    series over those of the run.
+
+    A mean with missing cells is over other cells than those of its rivals, so it is neither marked nor compared. Regret
+    is never compared with raw values, nor one metric with another.
     """
     for row in rows:
         block = [r for r in rows if r["block"] == row["block"] and _task(r) == _task(row)]
@@ -48,7 +52,7 @@ def mark(rows: Sequence[Row]) -> None:
 
 
 def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
-    """Whether a continual run with rivals is within the margin of the best."""
+    """Return whether a continual run that has rivals is within the margin of the best."""
     costs = [_cost(r, mean) for r in rivals if not np.isnan(r[mean])]
     if row["is_oracle"] or len(costs) < 2 or not any(r is row for r in rivals) or np.isnan(row[mean]):
         return False
@@ -56,12 +60,14 @@ def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
 
 
 def _deviation(block: Sequence[Row], name: str) -> float:
+    """Return the pooled standard deviation of a block; 0 if none is known."""
     spread = [row[name] ** 2 for row in block if not np.isnan(row[name])]
     return float(np.sqrt(np.mean(spread))) if spread else 0.0
 
 
 def _series(row: Row, rows: Sequence[Row]) -> Row | None:
-    """The Oracle series a run is compared with: the study's own, else one of its size, over the same cells."""
+    """Return the Oracle series to compare a run with: that of its study, else one of its size, over the same cells;
+    None if there is none. Sets the `oracle_ratio` of the row."""
     oracles = [r for r in rows if r["is_oracle"] and r["parameters"] == row["parameters"]]
     oracles.sort(key=lambda r: r["study"] != row["study"])
     row["oracle_ratio"] = oracles[0]["tokens"] / row["tokens"] if oracles and row["tokens"] else np.nan
@@ -71,7 +77,7 @@ def _series(row: Row, rows: Sequence[Row]) -> Row | None:
 
 
 def _cost(row: Row, mean: str) -> float:
-    """A mean as a number of which less is better; regret always is one."""
+    """Return a mean as a number of which less is better, as regret always is."""
     upwards = mean == "core" or (row["higher_is_better"] and not row["relative"])
     return -float(row[mean]) if upwards else float(row[mean])
 
@@ -81,11 +87,12 @@ def _task(row: Row) -> tuple[str, str]:
 
 
 def _kind(row: Row) -> tuple[str, bool, bool]:
-    """What its values are."""
+    """Return what the values of a row are; only rows of one kind are compared."""
     return row["metric"], row["higher_is_better"], row["relative"]
 
 
 def _complete(row: Row, mean: str) -> bool:
+    """Return whether no cell of a mean is missing."""
     return not row[f"{mean}_missing"] and not np.isnan(row[mean])
 
 
@@ -99,16 +106,21 @@ NO_TASK: Row = {
 
 
 def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> pd.DataFrame:
-    """One row per study, method, task and source, in the order of the paper's table.
+    """Return one row per study, method, task and source, in the order of the paper's table.
 
-    `block` numbers the rows that compete: same size, budget and axes; the Oracle series come last of their size.
-    `backward`, `in_distribution` and `forward` are means over seeds, `*_std` sample standard deviations (NaN for one
-    seed), `*_cells` and `*_missing` the cells of all seeds that were averaged and that are missing; which cells count
-    is the preset's convention for the task (`paper` where none is given). `*_best`, `*_beats_oracle` and `*_highlight`
-    are what marks.mark says. `final` is the mean over all evaluated periods at the last checkpoint, `core` that of the
-    last checkpoint's tasks without periods (a share). `tokens` and `flops` are what one run costs alone; `executed_*`
-    what all its seeds cost without rounds shared with methods before; `oracle_ratio` is the Oracle series' tokens over
-    those of one run. A study that has only tasks without periods has one row per method, whose task is empty.
+    - `block` numbers the rows that compete: those of the same size, budget and axes. An Oracle series comes last of its
+      size.
+    - `backward`, `in_distribution` and `forward` are means over seeds; `*_std` are sample standard deviations (NaN for
+      one seed); `*_cells` and `*_missing` count the cells of all seeds that were averaged and that are missing. Which
+      cells count is the preset's convention for the task (`paper` if no preset is given).
+    - `*_best`, `*_beats_oracle`, `*_highlight` and `oracle_ratio` are explained at `mark`.
+    - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
+      last checkpoint that it was scored on.
+    - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
+      with earlier methods.
+
+    A study that has only tasks without periods has one row per method, with an empty task. Raises InputError if two
+    studies have one name, or if there are no cells.
     """
     import pandas as pd
 
@@ -182,17 +194,18 @@ def _about(study: StudyResult, method: MethodResult) -> Row:
 
 
 def _core(study: StudyResult, method: str) -> Row:
-    """Mean over seeds, and its deviation, of CORE at the last checkpoint it was scored on."""
+    """Return the mean of CORE over seeds, and its deviation, at the last checkpoint that it was scored on."""
     rows = study.static
-    mine = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
-    if not len(mine):
+    core = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
+    if not len(core):
         return {"core": np.nan, "core_std": np.nan}
-    last = max(mine["trained"], key=study.timeline.index)
-    values = mine.loc[mine["trained"] == last, "value"].to_numpy(float)
+    last = max(core["trained"], key=study.timeline.index)
+    values = core.loc[core["trained"] == last, "value"].to_numpy(float)
     return {"core": float(values.mean()), "core_std": float(values.std(ddof=1)) if len(values) > 1 else np.nan}
 
 
 def _means(found: Sequence[Transfer]) -> Row:
+    """Return the three means over seeds, their deviations, and the numbers of cells."""
     row: Row = {}
     for place, mean in enumerate(MEANS):
         values = np.array([getattr(one, mean) for one in found], dtype=float)
@@ -205,7 +218,8 @@ def _means(found: Sequence[Transfer]) -> Row:
 
 
 def _spent(study: StudyResult, method: str) -> Row:
-    mine = study.costs[study.costs["method"] == method]
-    by_seed = mine.groupby("seed")[list(COSTS)].max().astype(float)  # an empty frame holds objects
+    """Return what a method costs: of one run, the mean over seeds; `executed_*`, the sum over seeds."""
+    costs = study.costs[study.costs["method"] == method]
+    by_seed = costs.groupby("seed")[list(COSTS)].max().astype(float)  # an empty frame holds objects
     alone, executed = by_seed.mean(), by_seed.sum(min_count=1)
     return {name: float(executed[name] if name.startswith("executed") else alone[name]) for name in COSTS}

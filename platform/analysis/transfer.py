@@ -1,6 +1,6 @@
 """Regret and its three means: backward transfer, in-distribution, forward transfer (TiC-LM, section 6 and App. B.4).
 
-Everything here is arithmetic on matrices indexed (trained, evaluated); lower is better, a missing cell is NaN.
+All functions compute on matrices indexed (trained, evaluated), of which lower is better; a missing cell is NaN.
 """
 
 from __future__ import annotations
@@ -23,32 +23,35 @@ Mask = NDArray[np.bool_]
 class TransferRule(Settings):
     """Which cells of a matrix are backward, in-distribution (ID) and forward. The default is App. B.4 of TiC-LM.
 
-    A cell is *past* where its evaluation has come by the end of the checkpoint's period; forward is every cell that is
-    neither past nor ID (an evaluation that holds the checkpoint's last day may still go on). Where trained and
+    A cell is *past* if its evaluation has come by the end of the checkpoint's period. A cell is forward if it is
+    neither past nor ID (an evaluation that holds the checkpoint's last day may still go on). If the trained and the
     evaluated periods are the same, ID is the diagonal under every rule.
     """
 
     id_rule: Literal["nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"] = (
         "nearest_preceding_exclusive"
     )
-    """A checkpoint's ID cell. `nearest_preceding_exclusive`: the newest past evaluation, which only the first
-    checkpoint after it may claim, so that later ones count it as backward. `nearest_preceding`: every checkpoint has
-    its own. `exact`: the evaluation comes within the checkpoint's period. `contain`: the evaluation's period holds the
-    checkpoint's last day.
+    """Which cell of a checkpoint is ID.
+
+    - `nearest_preceding_exclusive`: the newest past evaluation, but only for the first checkpoint after it; later
+      checkpoints count it as backward.
+    - `nearest_preceding`: the newest past evaluation of every checkpoint.
+    - `exact`: an evaluation that comes within the checkpoint's period.
+    - `contain`: an evaluation whose period holds the checkpoint's last day.
     """
     bwd_includes_id: bool = False
     """Whether ID cells count as backward too."""
     period: Literal["start", "end"] = "start"
-    """When an evaluation that spans several months has come: with its first day, or with its last."""
+    """Whether an evaluation that spans several months has come with its first day or with its last."""
 
     def cells(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> Cells:
-        """Which cells [trained, evaluated] are of which kind."""
+        """Return which cells [trained, evaluated] are backward, in-distribution and forward."""
         return classify(trained, evaluated, self)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Masks of shape [trained, evaluated]."""
+    """Masks bool[trained, evaluated] of the cells of each kind."""
 
     backward: Mask
     in_distribution: Mask
@@ -56,13 +59,14 @@ class Cells:
 
     @property
     def counted(self) -> Mask:
-        """Cells that some mean is over."""
+        """The cells that any of the means is over."""
         return self.backward | self.in_distribution | self.forward
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """Flat means over cells, NaN where there are none. `cells` of each kind were averaged, `missing` were left out."""
+    """Flat means over cells, NaN if there are none. For each of the three kinds, `cells` counts those that were
+    averaged and `missing` those that were left out."""
 
     backward: float
     in_distribution: float
@@ -72,9 +76,10 @@ class Transfer:
 
 
 def regret(values: Matrix, reference: NDArray[np.float64]) -> Matrix:
-    """R[i, j] = E[i, j] − E*[j] (TiC-LM, section 6), `reference` [evaluated] being a model that saw every period.
+    """Return R[i, j] = E[i, j] − E*[j] (TiC-LM, section 6), float64[trained, evaluated].
 
-    E*[j] rather than E[j, j]: a method that is bad at j must not look good before and after it.
+    `reference` E* [evaluated] are the values of a model that saw every period. E*[j] is used rather than E[j, j],
+    because a method that is bad at j must not look good before and after it.
     """
     return values - reference[np.newaxis, :]
 
@@ -82,7 +87,8 @@ def regret(values: Matrix, reference: NDArray[np.float64]) -> Matrix:
 def transfer(
     regret: Matrix, trained: Sequence[Period], evaluated: Sequence[Period], rule: TransferRule | None = None
 ) -> Transfer:
-    """Backward, ID and forward means of a regret matrix [trained, evaluated]."""
+    """Return the backward, ID and forward means of a regret matrix [trained, evaluated]. Raises ValueError if its shape
+    is another."""
     if regret.shape != (len(trained), len(evaluated)):
         raise ValueError(f"regret must be [{len(trained)}, {len(evaluated)}], got {list(regret.shape)}")
     cells = (rule or TransferRule()).cells(trained, evaluated)
@@ -93,7 +99,7 @@ def transfer(
 
 
 def classify(trained: Sequence[Period], evaluated: Sequence[Period], rule: TransferRule | None = None) -> Cells:
-    """Which of all cells are backward, in-distribution and forward under `rule`."""
+    """Return which cells [trained, evaluated] are backward, in-distribution and forward under `rule`."""
     rule = rule or TransferRule()
     shape = (len(trained), len(evaluated))
     came = [e.start if rule.period == "start" else _last_day(e) for e in evaluated]
@@ -112,8 +118,11 @@ def classify(trained: Sequence[Period], evaluated: Sequence[Period], rule: Trans
 
 
 def carry_forward(cutoffs: Sequence[Period], checkpoints: Sequence[Period]) -> tuple[int | None, ...]:
-    """Position of the newest cutoff at or before each checkpoint, None where all are later: what stands for an Oracle
-    series at that time (TiC-LM, section 6: "the most recently trained Oracle")."""
+    """Return for each checkpoint the position of the newest cutoff at or before it, None if all are later.
+
+    The model of that cutoff stands for an Oracle series at the checkpoint (TiC-LM, section 6: "the most recently
+    trained Oracle").
+    """
     ends = [cutoff.end for cutoff in cutoffs]
     rows: list[int | None] = []
     for checkpoint in checkpoints:
@@ -123,13 +132,14 @@ def carry_forward(cutoffs: Sequence[Period], checkpoints: Sequence[Period]) -> t
 
 
 def _mean(values: Matrix) -> tuple[float, int, int]:
-    """Mean of the known values, how many those are, and how many are missing."""
+    """Return the mean of the known values, how many they are, and how many are missing."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan"), len(known), len(values) - len(known)
 
 
 def _nearest(past: Mask, came: Sequence[date], ends: Sequence[date], exclusive: bool) -> Mask:
-    """The newest past evaluation of each checkpoint; `exclusive`: kept only by the earliest of its claimants."""
+    """Return a mask of the newest past evaluation of each checkpoint; with `exclusive`, only the earliest checkpoint of
+    those that share one keeps it."""
     mask = np.zeros_like(past)
     claims: dict[int, list[int]] = {}
     for i, row in enumerate(past):

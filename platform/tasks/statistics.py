@@ -1,7 +1,8 @@
-"""Standard errors by the bootstrap: texts and questions are what was sampled, so they are what is drawn again.
+"""Means and their standard errors, by the bootstrap over texts or questions (the units that were sampled).
 
-The draws are seeded, and those of `scipy.stats.bootstrap` with the same seed. But a mean needs only how often each unit
-was drawn, so that all sums over all resamples are one product of matrices: a fifth of SciPy's time for 10,000 units.
+The draws are seeded, and equal those of `scipy.stats.bootstrap` with the same seed. But a mean only needs how often
+each unit was drawn, so the sums over all resamples are one product of matrices: a fifth of SciPy's time for 10,000
+units.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 1000
 DRAWN_AT_ONCE = 1 << 21
-"""Units drawn at once; with 10,000 texts that is some 200 resamples."""
+"""Number of units to draw at once; with 10,000 texts that is about 200 resamples."""
 
 
 class Estimate(NamedTuple):
-    """A number, and its standard error; None with fewer than two units, of which no error can be told."""
+    """A number and its standard error, which is None for fewer than two units."""
 
     value: float
     stderr: float | None
 
 
 def ratios(*pairs: tuple[ArrayLike, ArrayLike]) -> list[Estimate]:
-    """Of each (sums, counts) of the same units: the sum over the count of all, such as the mean per token of texts of
-    many lengths. ValueError where nothing was counted."""
+    """Return for each (sums, counts) pair the total sum over the total count, such as the mean per token of texts of
+    different lengths.
+
+    `sums` and `counts` have one entry per unit, and all pairs have the same units. Raises ValueError if nothing was
+    counted.
+    """
     sums, counts = (np.stack([np.asarray(pair[side], np.float64) for pair in pairs], 1) for side in (0, 1))
     whole = counts.sum(0)
     if not whole.all():
@@ -44,20 +49,21 @@ def ratios(*pairs: tuple[ArrayLike, ArrayLike]) -> list[Estimate]:
 
 
 def ratio(sums: ArrayLike, counts: ArrayLike) -> Estimate:
-    """As `ratios`, of one pair."""
+    """Return the total of `sums` over the total of `counts`; see `ratios`."""
     return ratios((sums, counts))[0]
 
 
 def mean(values: ArrayLike) -> Estimate:
-    """The mean of one number per unit."""
+    """Return the mean of one number per unit."""
     return ratio(values, np.ones(len(np.asarray(values))))
 
 
 def log_mean_exp(values: ArrayLike) -> Estimate:
-    """ln of the mean of exp(values), in logs all along: exp(710) would be infinite.
+    """Return ln of the mean of exp(values). It is computed in logs, because exp(710) would be infinite.
 
-    Few of the largest decide it, and the error says how much: a resample without the largest is far lower. It cannot
-    know of larger ones that were never sampled, so where one question outweighs the others take it for a lower bound.
+    A few of the largest values decide it, and the error shows how much: a resample without the largest is far lower.
+    The error cannot know of larger values that were never sampled. So if one question outweighs the others, take the
+    error for a lower bound. Raises ValueError if there are no values.
     """
     given = np.asarray(values, np.float64)
     if not len(given):
@@ -76,7 +82,7 @@ def _log_mean_exp(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _draws(units: int) -> Iterator[NDArray[np.int64]]:
-    """Units [resamples, units] drawn with replacement, some resamples at a time."""
+    """Yield units drawn with replacement, int64[resamples, units], some resamples at a time."""
     random = np.random.default_rng(0)
     at_once = max(1, DRAWN_AT_ONCE // units)
     for start in range(0, RESAMPLES, at_once):
@@ -84,17 +90,17 @@ def _draws(units: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _times(picks: NDArray[np.int64], units: int) -> NDArray[np.float64]:
-    """How often each unit was drawn, [resamples, units]."""
+    """Return how often each unit was drawn, float64[resamples, units]."""
     return np.stack([np.bincount(row, minlength=units) for row in picks]).astype(np.float64)
 
 
 def mean_and_stderr(sums: ArrayLike, counts: ArrayLike) -> tuple[float, float]:
-    """Mean per token of units (packed rows, documents) that hold `counts` tokens each, and its standard error.
+    """Return the mean per token of units (packed rows, documents) of `counts` tokens each, and its standard error.
 
-    The units are what was sampled, not their tokens: errors within a document go together, so counting tokens would
-    claim far too much. This is the ratio estimator (Cochran, Sampling Techniques, section 2.11), what a bootstrap over
-    units tends to: for equal counts it is the plain standard error of the mean. nan where it is not defined: the mean
-    without tokens, the error with fewer than two units.
+    The units were sampled, not their tokens: losses within a document are correlated, so an error that counted tokens
+    would be far too small. This is the ratio estimator (Cochran, Sampling Techniques, section 2.11), the limit of a
+    bootstrap over units; for equal counts it is the plain standard error of the mean. The mean is nan if there are no
+    tokens, the error if there are fewer than two units. Raises ValueError if the two lists differ in length.
     """
     total, tokens = np.asarray(sums, np.float64), np.asarray(counts, np.float64)
     if total.shape != tokens.shape or total.ndim != 1:

@@ -1,4 +1,4 @@
-"""Every kind of task a study can name."""
+"""The union of all kinds of tasks that a study can name."""
 
 from __future__ import annotations
 

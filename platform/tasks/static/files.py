@@ -1,9 +1,9 @@
-"""Task files: JSON lines in LLM-Foundry's in-context-learning format, as published with DCLM.
+"""Reading task files: JSON lines in LLM-Foundry's in-context-learning format, as published with DCLM.
 
 {"query", "choices", "gold"}                    a question; which of its choices is right
 {"context_options", "continuation", "gold"}     a sentence's end; which of its beginnings is right
-{"context", "continuation"}                     a text; how it goes on, word for word
-{"context", "answer", "aliases"}                a question, answered freely
+{"context", "continuation"}                     a text; its continuation, word for word
+{"context", "answer", "aliases"}                a question; the model answers in its own words
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ FORMS: dict[Form, tuple[str, ...]] = {
     "continuation": ("context", "continuation"),
     "answer": ("context", "answer"),
 }
-"""What tells the forms apart: the fields that each must have. Others, such as a category, are let be."""
+"""The fields by which a form is recognised, and that each of its lines must have. Other fields are ignored."""
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """The questions of a file, all of one form, each with the fields of `question`."""
+    """The questions of a file, all of one form, each with the fields that `_question` gives it."""
 
     form: Form
     questions: list[dict[str, Any]]
 
 
 def read(part: Part, files: str) -> TaskFile:
-    """The questions of a part's file. InputError, with file and line, where it is not of this format, or holds too few
-    questions to draw `shots` others from."""
+    """Read the questions of a part's file.
+
+    Raises InputError, naming the file and line, if it is not of this format, or if it has too few questions to draw
+    `shots` others.
+    """
     path = part.path(files)
     rows = list(_rows(path))
     if not rows:
@@ -81,7 +84,7 @@ def _form(row: Mapping[str, Any]) -> Form | None:
 
 
 def _question(row: Mapping[str, Any], form: Form, where: str) -> dict[str, Any]:
-    """A row's fields by the names of its form, alike for all rows: `context`, `options`, `gold`, `answers`."""
+    """Return a row with the same names of fields for all forms: `context`; `options` and `gold`, or `answers`."""
     missing = [field for field in FORMS[form] if field not in row]
     if missing:
         raise InputError(f"{where}: has no {missing[0]}, which the lines before have")

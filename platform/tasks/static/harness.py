@@ -1,4 +1,5 @@
-"""lm-evaluation-harness as a library: it builds prompts and counts; the model is asked as everywhere else."""
+"""lm-evaluation-harness as a library: it builds the prompts and counts right answers, and the answerer runs the
+model."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
 
 RESAMPLES = 1000
-"""Of the harness's bootstrap, for what is no mean."""
+"""Resamples of the harness's bootstrap, for metrics that are no mean."""
 
 logging.getLogger("lm_eval").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)
 class PartResult:
-    """What came of one part: the share of right answers of `n`, its standard error, what a blind choice would get, and
+    """The result of one part: the accuracy over `n` questions, its standard error, the accuracy of a blind choice, and
     how many questions were left out, by reason."""
 
     accuracy: float
@@ -41,11 +42,11 @@ class PartResult:
     n: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     cut: int = 0
-    """Questions that lost their beginning because they do not fit the model's window."""
+    """Number of questions that lost their beginning because they do not fit the model's window."""
 
 
-def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) -> PartResult:
-    """Ask a part's questions. InputError where its file or its name is wrong."""
+def run_part(part: Part, files: str, answerer: Answerer, max_examples: int | None) -> PartResult:
+    """Ask the questions of a part and return its result. Raises InputError if its file or its name is wrong."""
     model = HarnessModel(answerer)
     if part.file is None:
         return _named(part, model, max_examples)
@@ -67,12 +68,12 @@ def found(part: Part, files: str, answerer: Answerer, max_examples: int | None) 
 
 
 def _named(part: Part, model: HarnessModel, max_examples: int | None) -> PartResult:
-    """A task, or a group of tasks with a mean of its own, by its name in the harness."""
+    """Return the result of a task of the harness, or of a group of tasks that has a mean of its own."""
     try:
         loaded = known().load([part.harness])
     except Exception as error:  # an unknown name, data that are not there: of every library's own kind
-        said = " ".join(str(error).split())[:200]
-        raise InputError(f"task {part.name}: lm-evaluation-harness cannot load {part.harness}: {said}") from None
+        text = " ".join(str(error).split())[:200]
+        raise InputError(f"task {part.name}: lm-evaluation-harness cannot load {part.harness}: {text}") from None
     whole = _evaluated(loaded["tasks"], part, model, max_examples, loaded["groups"])
     values = whole["results"].get(part.harness, {})
     key = next((key for key in values if key.partition(",")[0] == part.metric), None)
@@ -94,7 +95,7 @@ def _named(part: Part, model: HarnessModel, max_examples: int | None) -> PartRes
 
 @cache
 def known() -> TaskManager:
-    """The tasks that the harness brings; it reads some fourteen thousand files to know them."""
+    """Return the tasks that come with the harness; it reads about fourteen thousand files to list them."""
     return TaskManager()
 
 
@@ -122,7 +123,7 @@ def _evaluated(
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """The harness draws a bar of its own for every task, over ours."""
+    """Turn off the progress bars that the harness draws for every task, over those of the platform."""
     drawn = lm_eval_task.tqdm
     lm_eval_task.tqdm = partial(drawn, disable=True)
     try:
@@ -132,7 +133,7 @@ def _without_bars() -> Iterator[None]:
 
 
 def _chance(task: Any, max_examples: int | None) -> float:
-    """What a blind choice gets right on average; nothing, where there is none to be made."""
+    """Return the accuracy of a blind choice; 0 if the task has no choices."""
     if task.OUTPUT_TYPE != "multiple_choice":
         return 0.0
     docs = list(task.eval_docs)[:max_examples]
@@ -140,4 +141,5 @@ def _chance(task: Any, max_examples: int | None) -> float:
 
 
 def _stderr(value: Any) -> float | None:
+    """Return the harness's standard error, which it gives as "N/A" or nan if there is none."""
     return float(value) if isinstance(value, float) and np.isfinite(value) else None

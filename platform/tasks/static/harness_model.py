@@ -1,7 +1,7 @@
 """An Answerer as a model of lm-evaluation-harness.
 
-So a number of the harness's tasks comes from the same code, with the same windows, adapters and precision, as every
-other number about a checkpoint.
+So the numbers of the harness's tasks come from the same code as every other number about a checkpoint, with the same
+windows, adapters and precision.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer, Continuation
 
 AT_ONCE = 4096
-"""Requests of which the answerer is asked at once; it sorts them by length."""
+"""Number of requests given to the answerer at once; it sorts them by length."""
 GENERATED = 256
-"""Tokens generated where a task does not say how many, as in the harness."""
+"""Number of tokens to generate if a task does not say, as in the harness."""
 NO_NUMBER = "whose probability is not a number"
 
 
-class Said(tuple[float, bool]):
-    """What the harness wants to know of a continuation (ln P, and whether it is the greedy one), its tokens, whether
-    its context was cut, and why it has no probability where it has none."""
+class Scored(tuple[float, bool]):
+    """The pair that the harness expects for a continuation: ln P, and whether it is the greedy one. It also holds the
+    number of tokens, whether the context was cut, and the reason if there is no probability."""
 
     tokens: int = 1
     cut: bool = False
     problem: str = ""
 
     @staticmethod
-    def of(found: Continuation | str) -> Said:
-        if isinstance(found, str) or not math.isfinite(found.logprob):
-            said = Said((-math.inf, False))
-            said.problem = found if isinstance(found, str) else NO_NUMBER
-            return said
-        said = Said((found.logprob, found.greedy))
-        said.tokens, said.cut = found.tokens, found.cut
-        return said
+    def of(answer: Continuation | str) -> Scored:
+        """Return the pair for an answer of the answerer."""
+        if isinstance(answer, str) or not math.isfinite(answer.logprob):
+            scored = Scored((-math.inf, False))
+            scored.problem = answer if isinstance(answer, str) else NO_NUMBER
+            return scored
+        scored = Scored((answer.logprob, answer.greedy))
+        scored.tokens, scored.cut = answer.tokens, answer.cut
+        return scored
 
 
 class HarnessModel(LM):  # type: ignore[misc]
@@ -52,15 +53,16 @@ class HarnessModel(LM):  # type: ignore[misc]
         super().__init__()
         self.answerer = answerer
         self.lost = ""
+        """Why some answer had no probability; empty if all had one."""
         self.cut: set[tuple[str | None, int | None]] = set()
-        """Questions (task and number) whose context was cut in one of their requests."""
+        """Questions (task, number) whose context was cut in at least one of their requests."""
 
-    def loglikelihood(self, requests: list[Instance]) -> list[Said]:
+    def loglikelihood(self, requests: list[Instance]) -> list[Scored]:
         pairs = ([_whole(*pair) for pair in block] for block in _blocks(requests))
-        said = [Said.of(one) for block in pairs for one in self.answerer.score(block)]
-        self.lost = next((one.problem for one in said if one.problem), self.lost)
-        self.cut |= {(r.task_name, r.doc_id) for r, one in zip(requests, said, strict=True) if one.cut}
-        return said
+        scores = [Scored.of(answer) for block in pairs for answer in self.answerer.score(block)]
+        self.lost = next((score.problem for score in scores if score.problem), self.lost)
+        self.cut |= {(r.task_name, r.doc_id) for r, score in zip(requests, scores, strict=True) if score.cut}
+        return scores
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
         return [value for texts in _blocks(requests) for value, _ in self.answerer.roll([text for (text,) in texts])]
@@ -69,7 +71,7 @@ class HarnessModel(LM):  # type: ignore[misc]
         alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         for place, request in enumerate(requests):
             alike.setdefault(_wanted(request.args[1]), []).append(place)
-        said = [""] * len(requests)
+        texts = [""] * len(requests)
         for (tokens, stops), places in alike.items():
             prompts = [requests[place].args[0] for place in places]
             answers = self.answerer.generate(prompts, tokens, stops[0] if len(stops) == 1 else "")
@@ -77,12 +79,12 @@ class HarnessModel(LM):  # type: ignore[misc]
                 if text is None:
                     self.lost = NO_NUMBER
                     continue
-                said[place] = min((text.split(stop)[0] for stop in stops), key=len, default=text)
-        return said
+                texts[place] = min((text.split(stop)[0] for stop in stops), key=len, default=text)
+        return texts
 
 
 def _wanted(settings: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
-    """How many tokens a task wants generated, and what ends them."""
+    """Return how many tokens a task wants generated, and the texts that end them. Raises InputError if it samples."""
     if settings.get("do_sample") and float(settings.get("temperature") or 0) > 0:
         raise InputError("a task that samples its answers gives other numbers each time; only greedy ones are asked")
     until = settings.get("until") or ()
@@ -91,7 +93,8 @@ def _wanted(settings: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
 
 
 def _whole(context: str, continuation: str) -> tuple[str, str]:
-    """Spaces at a context's end go with the continuation, to which they belong as tokens."""
+    """Return (context, continuation) with the spaces at the end of the context moved to the continuation, to whose
+    tokens they belong."""
     end = len(context.rstrip())
     return context[:end], context[end:] + continuation
 

@@ -1,6 +1,6 @@
-"""A task file as a task of lm-evaluation-harness: how its questions are put, and when an answer is right.
+"""A task file as a task of lm-evaluation-harness: how its questions are asked, and when an answer is right.
 
-The harness takes settings; where it would take templates in them, these are functions.
+The harness takes settings; they hold functions in the places where it would also take templates.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 from ticlm.platform.tasks.questions import normalised
 from ticlm.platform.tasks.static import files
-from ticlm.platform.tasks.static.harness_model import Said
+from ticlm.platform.tasks.static.harness_model import Scored
 from ticlm.platform.tasks.static.part import Part
 
 
 def config(part: Part, file: files.TaskFile, judged: Callable[..., dict[str, float]]) -> dict[str, Any]:
-    """The harness's settings for the questions of a file; `judged` says what came of one."""
+    """Return the harness's settings for the questions of a file; `judged` is called with each question's results."""
     from datasets import Dataset
 
     stem = part.delimiter.rstrip(" ")
@@ -67,14 +67,14 @@ def config(part: Part, file: files.TaskFile, judged: Callable[..., dict[str, flo
 
 
 def trimmed(text: str, part: Part) -> str:
-    """An option as it is asked: a space at the delimiter's end stands in place of those that the option begins with."""
+    """Return an option as it is asked: without its leading spaces if the delimiter ends with a space."""
     return text.lstrip() if part.delimiter.endswith(" ") else text
 
 
 class Judge:
-    """Whether an answer is right. What cannot be judged is counted, not called wrong.
+    """Decides whether answers are right. A question that cannot be judged is counted, and not taken as wrong.
 
-    `right` and `chance` (what a blind choice would get) hold one number for each question that was judged.
+    `right` and `chance` (the accuracy of a blind choice) hold one number for each question that was judged.
     """
 
     def __init__(self, part: Part, form: files.Form) -> None:
@@ -89,33 +89,34 @@ class Judge:
         if problem:
             self.left_out[f"an answer {problem}"] += 1
             return {}
-        self.cut += any(r.cut for r in results if isinstance(r, Said))
+        self.cut += any(r.cut for r in results if isinstance(r, Scored))
         self.right.append(self._right(doc, results))
         self.chance.append(1 / len(doc["options"]) if "options" in doc else 0.0)
         return {"acc": self.right[-1]}
 
     def _problem(self, doc: Mapping[str, Any], results: Sequence[Any]) -> str:
-        """Why a question cannot be judged; nothing where it can."""
+        """Return why a question cannot be judged; empty if it can."""
         if self.form == "answer" and not _labels(doc):
             return "of punctuation and articles"
-        return next((r.problem for r in results if isinstance(r, Said) and r.problem), "")
+        return next((r.problem for r in results if isinstance(r, Scored) and r.problem), "")
 
     def _right(self, doc: Mapping[str, Any], results: Sequence[Any]) -> float:
-        """1, 0, or what a guess among choices that are equally likely gets."""
+        """Return 1, 0, or the accuracy of a guess among choices that are equally likely."""
         match self.form:
             case "continuation":
                 return float(results[0][1])
             case "answer":
                 return float(normalised(results[0]).startswith(_labels(doc)))
-        scores = [said[0] / self._length(doc, said, i) for i, said in enumerate(results)]
+        scores = [result[0] / self._length(doc, result, i) for i, result in enumerate(results)]
         return float(scores[doc["gold"]] == max(scores)) / scores.count(max(scores))
 
-    def _length(self, doc: Mapping[str, Any], said: Said, place: int) -> int:
+    def _length(self, doc: Mapping[str, Any], result: Scored, place: int) -> int:
+        """Return what the log-probability of a choice is divided by."""
         text = doc["context"] if self.form == "beginnings" else doc["options"][place]
         size = len(trimmed(text, self.part).encode())
-        return {"tokens": said.tokens, "sum": 1, "bytes": size}[self.part.chosen_by]
+        return {"tokens": result.tokens, "sum": 1, "bytes": size}[self.part.chosen_by]
 
 
 def _labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an answer may begin with."""
+    """Return the normalised texts that a right answer may begin with."""
     return tuple({normalised(answer) for answer in doc["answers"]} - {""})

@@ -1,4 +1,5 @@
-"""A part of a static task: one benchmark, from a file of questions or by a name that lm-evaluation-harness knows."""
+"""A part of a static task: one benchmark, given by a file of questions or by its name in lm-evaluation-harness; and
+the parts of CORE."""
 
 from __future__ import annotations
 
@@ -18,30 +19,31 @@ NEEDS_HARNESS = "static tasks are asked through lm-evaluation-harness: pip insta
 class Part(Settings):
     """One benchmark: JSON lines in LLM-Foundry's format (`file`), or a task of lm-evaluation-harness (`harness`).
 
-    Of a file, each line is a question with `choices`, a sentence with two beginnings (`context_options`), a text to be
-    continued word for word (`continuation`), or a question with an `answer` and `aliases`; see `taskfile.py`.
+    Each line of a file is a question with `choices`, a sentence with two beginnings (`context_options`), a text to be
+    continued word for word (`continuation`), or a question with an `answer` and `aliases`; see `files.py`.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     file: str | None = None
     harness: str | None = None
     shots: int = Field(0, ge=0)
-    """Solved examples before each question, drawn from the others."""
+    """Number of solved examples before each question, drawn from the other questions."""
     seed: int = 1234
-    """Of that draw."""
+    """Seed of that draw."""
     baseline: float | None = Field(None, ge=0, lt=1)
-    """The share that guessing gets right. By default that of a blind choice among the choices, as many as there are; 0
-    where there are none."""
+    """The accuracy of guessing. By default that of a blind choice among the choices of each question, or 0 if there are
+    no choices."""
     delimiter: str = " "
-    """Between a question and its answer; a space at its end belongs to the answer."""
+    """Text between a question and its answer; a space at its end belongs to the answer."""
     between: str = "\n"
-    """Between solved examples."""
+    """Text between solved examples."""
     chosen_by: Literal["tokens", "sum", "bytes"] = "tokens"
-    """The choice with the highest log P per token (LLM-Foundry's rule, by which CORE is made), in all, or per byte."""
+    """Which choice the model makes: the one with the highest log P per token (LLM-Foundry's rule, which CORE follows),
+    in sum, or per byte."""
     answer_tokens: int = Field(64, gt=0)
-    """At most so many are generated where a question has an `answer`."""
+    """The largest number of tokens to generate for a question with an `answer`."""
     metric: str = "acc"
-    """Of lm-evaluation-harness's own task, what is taken."""
+    """The metric to take from a task of lm-evaluation-harness."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Part:
@@ -50,14 +52,15 @@ class Part(Settings):
         return self
 
     def path(self, files: str) -> str:
-        """Where its file lies; `files` is the folder of those that are given by a relative path."""
+        """Return the path of its file; `files` is the folder of files that are given by a relative path."""
         assert self.file is not None
         alone = "://" in self.file or self.file.startswith(("/", "~")) or not files
         return self.file if alone else f"{files.rstrip('/')}/{self.file}"
 
     def sha256(self, files: str) -> str:
-        """What determines its questions: the hash of its file; of a task of the harness its name and the harness's
-        version, with which its prompts may change. InputError where there is no file, or no harness."""
+        """Return what determines its questions: the hash of its file, or for a task of the harness a hash of its name
+        and the harness's version, with which prompts may change. Raises InputError if the file or the harness is
+        missing."""
         if self.file is None:
             return fingerprint(("lm-evaluation-harness", _harness_version(), self.harness))
         store, name = located(self.path(files))
@@ -70,7 +73,7 @@ class Part(Settings):
 
     @property
     def identity(self) -> Part:
-        """Without what changes none of its answers: where its file lies, and what guessing gets."""
+        """The part without what changes no answer: the place of its file, and its baseline."""
         return self.model_copy(update={"file": None if self.file is None else "", "baseline": None})
 
 
@@ -82,7 +85,7 @@ def _harness_version() -> str:
 
 
 def located(path: str) -> tuple[Store, str]:
-    """The folder of a file, and its name in it."""
+    """Return the folder of a file, and its name in that folder."""
     from pathlib import Path
 
     if "://" not in path:
@@ -122,5 +125,5 @@ CORE: tuple[Part, ...] = (
         shots=10,
     ),
 )
-"""Shots are those of the settings released with TiC-LM. The files' paths and delimiters are DCLM's as far as they are
-known here; where a release differs, a part names its own."""
+"""The 22 parts of CORE. Shots are those of the settings released with TiC-LM. Paths and delimiters are those of DCLM as
+far as they are known here; if a release differs, give the part its own."""

@@ -108,7 +108,7 @@ class Static(Task):
         self.require()
         from ticlm.platform.tasks.static import harness
 
-        result = harness.found(self.part(label), self.files, answerer, self.max_examples)
+        result = harness.run_part(self.part(label), self.files, answerer, self.max_examples)
         if result.n:
             yield Measurement(ACCURACY, result.accuracy, result.n, result.stderr)
             yield Measurement(CHANCE, result.chance, result.n)

@@ -1,0 +1,28 @@
+"""Quantities as text: one rule for counts and bytes, whoever prints them."""
+
+import pytest
+
+from ticlm.datasets.corpus.show_tables import short, size
+from ticlm.platform.analysis.numbers import count, signed
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "in_columns", "in_bytes"),
+    [
+        (0, "0", "0", "0 B"),
+        (999, "999", "999", "999 B"),
+        (1_000, "1.00K", "1,000", "1.00 kB"),
+        (999_499, "999K", "999,499", "999 kB"),
+        (999_500, "1.00M", "999,500", "1.00 MB"),
+        (20_480_000, "20.5M", "20.5M", "20.5 MB"),
+        (1_155_000_000_000, "1.16T", "1.16T", "1.16 TB"),
+        (3 * 10**15, "3000T", "3000T", "3.00 PB"),
+    ],
+)
+def test_a_quantity_has_three_digits_and_a_suffix(value: int, shown: str, in_columns: str, in_bytes: str) -> None:
+    assert (count(value), short(value), size(value)) == (shown, in_columns, in_bytes)
+
+
+def test_a_number_has_a_real_sign_and_a_missing_one_is_a_dash() -> None:
+    assert [signed(value, 1) for value in (1.26, -1.26, float("nan"))] == ["1.3", "−1.3", "–"]
+    assert [signed(value, 1, plus=True) for value in (1.26, 0.0, -1.26)] == ["+1.3", "0.0", "−1.3"]
