@@ -73,7 +73,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
     has_last = any(one.cutoff == LAST for one in dated)
     if dated and not has_last:
         missing.append(f"the Oracle {LAST} of {size} is not there: values are raw, not relative to it")
-    static, said = _static(values)
+    static, without_mean = _static(values)
     own = {
         task: tuple(sorted({one.evaluated for one in dated if one.task == task}, key=span))
         for task in dict.fromkeys(one.task for one in dated)
@@ -92,7 +92,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
         reference=(ORACLE, SEED, LAST) if has_last else None,
         target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
         external_inputs=(f"{name}: values as published with TiC-LM",),
-        missing=(*missing, *said),
+        missing=(*missing, *without_mean),
         metrics={one.task: ACCURACY for one in dated if one.metric == ACCURACY.name},
         evaluated_by_task={task: periods for task, periods in own.items() if periods != months},
         static=static,
