@@ -153,6 +153,7 @@ def peak(copies: int) -> None:
     from ticlm.datasets.examples import context as context_module
     from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
+    from ticlm.datasets.io.ray_map import RayExecutor
     from ticlm.datasets.wiki import staging
     from ticlm.datasets.wiki.diffs import comparisons
     from ticlm.datasets.wiki.dumps import WikiDumps
@@ -172,7 +173,8 @@ def peak(copies: int) -> None:
                     file.write(inner.replace("<ns>0</ns><id>", f"<ns>0</ns><id>{copy + 1}00").encode())
                 file.write(b"</mediawiki>")
         wiki = WikiDumps(dumps=(folder,))
-        context = BuildContext(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+        root, files = Store(f"{folder}/root"), tuple(wiki.files())
+        context = BuildContext(root, "staging", 0, files, frozenset(), print, executor=RayExecutor())
         compared = 0
         for comparison in comparisons(context, wiki, context.inputs):
             for number in range(comparison.stage.count):

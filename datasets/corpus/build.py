@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TypeVar
 
@@ -24,8 +25,8 @@ from ticlm.datasets.corpus.sorted_runs import Group
 from ticlm.datasets.corpus.staging import Scan
 from ticlm.datasets.corpus.tokenize import Sets, Stream
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.io.executor import Executor, executing
 from ticlm.datasets.io.lineage import lineage
-from ticlm.datasets.io.ray_map import each, running_ray
 from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
@@ -44,7 +45,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     """The corpus of a recipe at `<store_root>/corpora/<name>@<version>`, built as far as its inputs go.
 
     Finished periods stay as they are, periods that are new among the inputs are added, and where nothing is new, no
-    input is opened and Ray is not started. Uses the Ray that runs, or the one at RAY_ADDRESS, or starts its own.
+    input is opened. `recipe.executor` says what runs the work: this process, or Ray.
     InputError for a recipe that would give other bytes than those that stand, and for inputs that are missing, hold
     no document, or too many bad ones; RunError while another process builds the same corpus.
     """
@@ -56,8 +57,12 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         progress(f"{recipe.id}: nothing new")
         return Corpus.open(store.uri())
     store.check_writable()
-    with lease(store, f"data build {recipe.id}"), running_ray():
-        work = _Build(recipe, store, staged, progress)
+    with ExitStack() as stack:
+        stack.enter_context(lease(store, f"data build {recipe.id}"))
+        waiting = build_records.unfinished_plan(store, staged)
+        inputs = (*unread.inputs, *(waiting.inputs if waiting is not None else ()))
+        executor = stack.enter_context(executing(recipe.executor, inputs))
+        work = _Build(recipe, store, staged, executor, progress)
         try:
             if plan := work.unfinished():
                 work.finish(plan)
@@ -74,8 +79,9 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
 class _Build:
     """The steps of a build; each one leaves what it did on the store, and skips what lies there."""
 
-    def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, progress: Progress) -> None:
-        self.recipe, self.store, self.staged, self.progress = recipe, store, staged, progress
+    def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, executor: Executor, progress: Progress) -> None:
+        self.recipe, self.store, self.staged = recipe, store, staged
+        self.executor, self.progress = executor, progress
         deduplicated = recipe.deduplicate is not None
         self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
         self.published: TokenizerInfo | None = None
@@ -84,12 +90,9 @@ class _Build:
 
     def unfinished(self) -> BuildPlan | None:
         """The plan of an interrupted build that had read all its inputs: it is finished first, as it was."""
-        path = f"{self.staged}/plan.json"
-        if not self.store.exists(path):
-            return None
-        plan = BuildPlan.model_validate(self.store.read_json(path))
-        if self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):  # all that was left to do is to tidy up
-            self._tidy()
+        plan = build_records.unfinished_plan(self.store, self.staged)
+        if plan is not None and self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):
+            self._tidy()  # which is all that was left to do
             return None
         return plan
 
@@ -102,7 +105,7 @@ class _Build:
         for other in self.store.folders("staging"):
             if f"staging/{other}" != self.staged:
                 self.store.remove(f"staging/{other}")
-        self.progress(f"reading {len(inputs)} inputs")
+        self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
         pieces = [piece for entry in inputs for piece in self.recipe.reader.pieces(entry)]
         keys = [staging.scan_key(self.recipe, piece) for piece in pieces]
         there = set(self.store.files(f"{self.staged}/scans"))
@@ -151,7 +154,7 @@ class _Build:
         bundles = [self._bundle(label, record, made[label], scans) for label in todo]
         pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
-        for number, manifest in enumerate(each(pack, bundles, size), 1):
+        for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
             tokens = manifest.splits["train"].tokens
             self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
         self.store.write(f"{build_records.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
@@ -226,7 +229,7 @@ class _Build:
     ) -> Iterator[R]:
         """As `each`, with a word on how far it is now and then."""
         told = time.monotonic()
-        for number, outcome in enumerate(each(function, items, size, at_once, memory), 1):
+        for number, outcome in enumerate(self.executor.each(function, items, size, at_once, memory), 1):
             if time.monotonic() - told > TELL_S:
                 told = time.monotonic()
                 self.progress(f"{done} {number:,} of {len(items):,} pieces")
@@ -266,7 +269,7 @@ class _Build:
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
         self.progress(f"training a tokenizer on {first}")
         train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
-        return next(each(train, [tuple(parts[first])]))
+        return next(self.executor.each(train, [tuple(parts[first])]))
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
         """Streams per period, in the order of its parts."""

@@ -72,6 +72,12 @@ def builds(store: Store) -> list[BuildRecord]:
     return [BuildRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
+def unfinished_plan(store: Store, staged: str) -> BuildPlan | None:
+    """Return the plan of an interrupted build that had read all its inputs; None if there is none."""
+    path = f"{staged}/plan.json"
+    return BuildPlan.model_validate(store.read_json(path)) if store.exists(path) else None
+
+
 class Unread(NamedTuple):
     """What a build has to read: `inputs`, and among them those read `again`, by path. `unopened` counts the others in
     which nothing is used, by reason."""

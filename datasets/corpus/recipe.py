@@ -13,6 +13,7 @@ from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokeniz
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
+from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.crawl import CrawlDocuments
@@ -20,13 +21,16 @@ from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar, Label, Timeline
+from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 FOLDER = "datasets/recipes"
 FORMAT = 1
 """Part of every recipe's identity; to be raised when the same recipe and documents begin to give other bytes."""
+BYTES_PER_PAGE = 630
+"""Mean length of a page of a synthetic world, measured on the packaged recipe."""
+DAYS_PER_MONTH = 30.4
 
 
 class DocumentReader(Protocol):
@@ -60,7 +64,15 @@ class WorldReader:
         return self.world
 
     def inputs(self, calendar: Calendar) -> list[Input]:
-        return [Input(path=f"synthetic/{label}", size=0, stamp="") for label in calendar.timeline().labels]
+        return [
+            Input(path=f"synthetic/{period.label}", size=self._expected_bytes(period), stamp="")
+            for period in calendar.timeline().periods
+        ]
+
+    def _expected_bytes(self, period: Period) -> int:
+        months = max(1, round((period.end - period.start).days / DAYS_PER_MONTH))
+        first = self.world.initial_documents if period.start <= self.world.epoch < period.end else 0
+        return BYTES_PER_PAGE * (first + months * self.world.documents_per_month)
 
     def count_outside(self, calendar: Calendar) -> int:
         return 0
@@ -105,6 +117,7 @@ class CorpusRecipe(Settings):
     """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
 
     With `by_source`, eval and tune rows hold one source each and name it; train rows always pack all sources together.
+    `executor` says what runs the build; it changes no byte.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -120,6 +133,7 @@ class CorpusRecipe(Settings):
     seed: int = 0
     by_source: bool = False
     limits: Limits = Limits()
+    executor: ExecutorSetting = "auto"
 
     @model_validator(mode="after")
     def _possible(self) -> CorpusRecipe:

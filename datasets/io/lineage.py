@@ -34,8 +34,11 @@ LIBRARIES = (
 
 
 def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
-    """The lineage of a period that these inputs gave something to."""
-    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(), code=dict(_code()))
+    """Return the lineage of a period that has documents or examples of these inputs.
+
+    What ran the build stays out of it: every executor leaves the same bytes, the records of periods included.
+    """
+    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(exclude={"executor"}), code=dict(_code()))
 
 
 @cache
