@@ -104,23 +104,26 @@ def _accounting(bundle: Bundle) -> Accounting:
         steps = (*steps, step)
     train = [section for stream in bundle.streams for section in stream.sections if section.split == "train"]
     subsets: Counter[str] = Counter()
-    hosts: dict[str, list[Host]] = {}
     for section in train:
         subsets.update(section.subsets)
-        for host in section.hosts:
-            hosts.setdefault(host.name, []).append(host)
-    added = [
-        Host(name=name, documents=sum(h.documents for h in same), tokens=sum(h.tokens for h in same))
-        for name, same in hosts.items()
-    ]
     return Accounting(
         steps=steps,
         tokens=sum(section.tokens for section in train),
         subsets=dict(sorted(subsets.items())),
-        hosts=tuple(sorted(added, key=lambda host: (-host.tokens, host.name))[:TOP_HOSTS]),
+        hosts=largest_hosts([host for section in train for host in section.hosts], TOP_HOSTS),
         deduplication=bundle.deduplication,
         overlap=bundle.overlap,
     )
+
+
+def largest_hosts(counted: Sequence[Host], most: int) -> tuple[Host, ...]:
+    """Add up the counts of each host, and return the `most` hosts with the most tokens, largest first."""
+    documents, tokens = Counter[str](), Counter[str]()
+    for host in counted:
+        documents[host.name] += host.documents
+        tokens[host.name] += host.tokens
+    largest = sorted(tokens, key=lambda name: (-tokens[name], name))[:most]
+    return tuple(Host(name=name, documents=documents[name], tokens=tokens[name]) for name in largest)
 
 
 _Stretches = list[tuple[str, int, int]]  # path, first byte, bytes

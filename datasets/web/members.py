@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
-from ticlm.datasets.web.packed import PROBE, Packed
+from ticlm.datasets.web.compressed_bytes import PROBE, CompressedBytes
 
 GARBAGE = "garbage between records"
 BROKEN = "broken compression"
@@ -43,7 +43,7 @@ class Member(ABC):
     STARTS: ClassVar[re.Pattern[bytes]]
     plain: ClassVar[bool] = False
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         self.offset = packed.offset
         self.torn = False
         self._packed = packed
@@ -80,7 +80,7 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
     What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
     its end is not known. With a `start` that is not 0, those after a gzip member that ends there.
     """
-    packed = Packed(stream)
+    packed = CompressedBytes(stream)
     kind: type[Member] | None = None
     if stream.seekable():
         packed.seek(start)
@@ -105,7 +105,7 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
             _search(packed, (kind,))
 
 
-def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
+def _search(packed: CompressedBytes, kinds: tuple[type[Member], ...]) -> None:
     """Go to the next place where a member of one of these kinds begins, or to the end."""
     while True:
         more = packed.fill()
@@ -123,7 +123,7 @@ def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
 class _Gzip(Member):
     STARTS = re.compile(rb"\x1f\x8b\x08")
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         super().__init__(packed)
         self._unpacker = zlib.decompressobj(wbits=31)
         self._begun = self._broken = False
@@ -180,7 +180,7 @@ class _Gzip(Member):
 class _Zstd(Member):
     STARTS = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         super().__init__(packed)
         self._unpacker = _zstd(packed.dictionary)
 

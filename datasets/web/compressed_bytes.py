@@ -11,7 +11,7 @@ PROBE = 1 << 10
 """How many bytes ahead must be held (or the end seen) before it is judged what begins there."""
 
 
-class Packed:
+class CompressedBytes:
     """The file as it lies: `held` begins at `offset`; `behind` is what the current member took of it."""
 
     def __init__(self, stream: BinaryIO) -> None:
