@@ -22,8 +22,8 @@ ExecutorSetting = Literal["auto", "process", "ray"]
 connected or named by RAY_ADDRESS, if the inputs have RAY_FROM_BYTES or more, and if their size is not known."""
 
 RAY_FROM_BYTES = 64 << 20
-"""Inputs of this size are worth a Ray of their own: to start one takes as long as one process needs for some 20 MB, and
-with two cores it has caught up at about twice that."""
+"""Size of inputs from which `auto` starts a Ray. One process reads about 1 MB/s of compressed text, and starting Ray
+takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
 
 
 class Workers(Protocol[T_contra, R_co]):

@@ -1,4 +1,4 @@
-"""Where a period's bytes come from: its inputs, its recipe, and the code that made it."""
+"""Lineage: where the bytes of a period come from: its inputs, its recipe, and the code that made it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIBRARIES = (
     "docutils",
     "lxml",
 )
-"""Those whose releases may change what becomes of a document."""
+"""Libraries whose releases may change the result for a document."""
 
 
 def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
@@ -43,7 +43,7 @@ def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
 
 @cache
 def _code() -> tuple[tuple[str, str], ...]:
-    """Return releases, and a hash over all modules below `datasets`: a checkout has no release of its own."""
+    """Return the releases of libraries, and a hash of all modules below `datasets`, as a checkout has no release."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules(files("ticlm").joinpath("datasets"))):
         digest.update(name.encode() + b"\0" + file.read_bytes())
