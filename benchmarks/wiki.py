@@ -150,10 +150,8 @@ def peak(copies: int) -> None:
     and writers that hold 2."""
     import resource
 
-    from ticlm.datasets.examples import context as context_module
     from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
-    from ticlm.datasets.io.ray_map import RayExecutor
     from ticlm.datasets.wiki import staging
     from ticlm.datasets.wiki.diffs import comparisons
     from ticlm.datasets.wiki.dumps import WikiDumps
@@ -161,7 +159,6 @@ def peak(copies: int) -> None:
 
     staging.BUCKET_BYTES = 4 << 20
     buckets.HELD_BYTES = 2 << 20
-    context_module.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
     some = pages()[:20]
     with tempfile.TemporaryDirectory() as folder:
         for month in (5, 6):
@@ -174,7 +171,7 @@ def peak(copies: int) -> None:
                 file.write(b"</mediawiki>")
         wiki = WikiDumps(dumps=(folder,))
         root, files = Store(f"{folder}/root"), tuple(wiki.files())
-        context = BuildContext(root, "staging", 0, files, frozenset(), print, executor=RayExecutor())
+        context = BuildContext(root, "staging", 0, files, frozenset(), print)
         compared = 0
         for comparison in comparisons(context, wiki, context.inputs):
             for number in range(comparison.stage.count):
