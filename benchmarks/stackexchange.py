@@ -25,7 +25,6 @@ from benchmarks.serving import serve
 from benchmarks.sides import Side
 
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
-from ticlm.datasets.examples import context as context_module
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
 from ticlm.platform.core.hashing import hash64
@@ -59,7 +58,6 @@ def compare(folder: Path, questions: int, runs: int) -> None:
 
 
 def _ours(folder: Path) -> Iterator[tuple[str, str, str]]:
-    vars(context_module)["each"] = lambda function, items, *_: map(function, items)
     builder = TicStackExchange(paths=(str(folder),), site="toy")
     with tempfile.TemporaryDirectory() as root:
         context = BuildContext(Store(root), "staging", 0, tuple(builder.inputs()), frozenset(), lambda line: None)

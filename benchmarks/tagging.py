@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks.sides import Side
 
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked, taggers
+from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.periods import Period, span
@@ -77,7 +78,7 @@ def side(nouns: ProperNouns, on_ray: bool, count: int) -> None:
     for _ in sys.stdin:
         wall = time.perf_counter()
         if on_ray:
-            with taggers(nouns) as tagging:
+            with taggers(RayExecutor(), nouns) as tagging:
                 found = [e.nouns or () for e in marked(tagging, {"all": texts})["all"]]
         else:
             found = Tagger(nouns)([e.text for e in texts])

@@ -150,7 +150,6 @@ def peak(copies: int) -> None:
     and writers that hold 2."""
     import resource
 
-    from ticlm.datasets.examples import context as context_module
     from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
     from ticlm.datasets.wiki import staging
@@ -160,7 +159,6 @@ def peak(copies: int) -> None:
 
     staging.BUCKET_BYTES = 4 << 20
     buckets.HELD_BYTES = 2 << 20
-    context_module.each = lambda function, items, *_: map(function, items)  # type: ignore[attr-defined]
     some = pages()[:20]
     with tempfile.TemporaryDirectory() as folder:
         for month in (5, 6):
@@ -172,7 +170,8 @@ def peak(copies: int) -> None:
                     file.write(inner.replace("<ns>0</ns><id>", f"<ns>0</ns><id>{copy + 1}00").encode())
                 file.write(b"</mediawiki>")
         wiki = WikiDumps(dumps=(folder,))
-        context = BuildContext(Store(f"{folder}/root"), "staging", 0, tuple(wiki.files()), frozenset(), print)
+        root, files = Store(f"{folder}/root"), tuple(wiki.files())
+        context = BuildContext(root, "staging", 0, files, frozenset(), print)
         compared = 0
         for comparison in comparisons(context, wiki, context.inputs):
             for number in range(comparison.stage.count):

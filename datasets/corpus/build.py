@@ -1,15 +1,16 @@
-"""Building a corpus with Ray Data: read and stage, judge what repeats, learn the tokenizer, tokenise, pack.
+"""The build of a corpus: read and stage, deduplicate, train the tokenizer, tokenise, pack.
 
-Each step maps a function over small work items; what it makes goes to the store, and only summaries come back. So no
-documents travel through Ray's object store, memory stays flat whatever a period holds, and a build that was killed
-goes on with what lies on the store. The bytes of a period follow from its documents and the recipe alone: not from
-the number of workers, the cut of the work, its order, or interruptions.
+Each step maps a function over small work items, in this process or on Ray. Its results go to the store, and only
+summaries come back. So no documents travel through Ray's object store, memory stays flat for any period, and a build
+that was killed continues with what is on the store. The bytes of a period follow from its documents and the recipe
+alone, not from the executor, the number of workers, the cut and order of the work, or interruptions.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TypeVar
 
@@ -24,29 +25,28 @@ from ticlm.datasets.corpus.sorted_runs import Group
 from ticlm.datasets.corpus.staging import Scan
 from ticlm.datasets.corpus.tokenize import Sets, Stream
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.io.executor import Executor, executing
 from ticlm.datasets.io.lineage import lineage
-from ticlm.datasets.io.ray_map import each, running_ray
 from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.core.token_rows import Column, dtype_for
 
-TELL_S = 10.0
+REPORT_S = 10.0
 BESIDE_FILTER = 512 << 20
-"""Bytes that a task takes beside its filter, for the n-grams of a part; filters below that are not worth a promise."""
+"""Bytes that a task needs besides its filter, for the n-grams of a part. No memory is reserved for smaller filters."""
 T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[str], None]
 
 
 def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda line: None) -> Corpus:
-    """The corpus of a recipe at `<store_root>/corpora/<name>@<version>`, built as far as its inputs go.
+    """Build the corpus of a recipe at `<store_root>/corpora/<name>@<version>`, as far as its inputs go, and open it.
 
-    Finished periods stay as they are, periods that are new among the inputs are added, and where nothing is new, no
-    input is opened and Ray is not started. Uses the Ray that runs, or the one at RAY_ADDRESS, or starts its own.
-    InputError for a recipe that would give other bytes than those that stand, and for inputs that are missing, hold
-    no document, or too many bad ones; RunError while another process builds the same corpus.
+    Finished periods stay as they are, new periods are added, and if nothing is new, no input is opened.
+    Raises InputError if the recipe would give other bytes than the finished periods have, and if inputs are missing,
+    have no document, or too many bad ones. Raises RunError while another process builds the same corpus.
     """
     store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
     _same_recipe(store, recipe)
@@ -56,8 +56,12 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         progress(f"{recipe.id}: nothing new")
         return Corpus.open(store.uri())
     store.check_writable()
-    with lease(store, f"data build {recipe.id}"), running_ray():
-        work = _Build(recipe, store, staged, progress)
+    with ExitStack() as stack:
+        stack.enter_context(lease(store, f"data build {recipe.id}"))
+        waiting = build_records.unfinished_plan(store, staged)
+        inputs = (*unread.inputs, *(waiting.inputs if waiting is not None else ()))
+        executor = stack.enter_context(executing(recipe.executor, inputs))
+        work = _Build(recipe, store, staged, executor, progress)
         try:
             if plan := work.unfinished():
                 work.finish(plan)
@@ -72,10 +76,11 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
 
 
 class _Build:
-    """The steps of a build; each one leaves what it did on the store, and skips what lies there."""
+    """The steps of a build. Each one leaves its results on the store, and skips those that are there."""
 
-    def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, progress: Progress) -> None:
-        self.recipe, self.store, self.staged, self.progress = recipe, store, staged, progress
+    def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, executor: Executor, progress: Progress) -> None:
+        self.recipe, self.store, self.staged = recipe, store, staged
+        self.executor, self.progress = executor, progress
         deduplicated = recipe.deduplicate is not None
         self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
         self.published: TokenizerInfo | None = None
@@ -83,18 +88,15 @@ class _Build:
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load
 
     def unfinished(self) -> BuildPlan | None:
-        """The plan of an interrupted build that had read all its inputs: it is finished first, as it was."""
-        path = f"{self.staged}/plan.json"
-        if not self.store.exists(path):
-            return None
-        plan = BuildPlan.model_validate(self.store.read_json(path))
-        if self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):  # all that was left to do is to tidy up
-            self._tidy()
+        """Return the plan of an interrupted build that had read all its inputs: it is finished first, unchanged."""
+        plan = build_records.unfinished_plan(self.store, self.staged)
+        if plan is not None and self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):
+            self._tidy()  # which is all that was left to do
             return None
         return plan
 
     def scanned(self, unread: Unread) -> BuildPlan | None:
-        """Read what has not been read, and plan what to build of it; None where there is nothing to read."""
+        """Read the inputs that were not read yet, and return a plan for them; None if there are none."""
         inputs = unread.inputs
         if not inputs:
             self._tidy()
@@ -102,7 +104,7 @@ class _Build:
         for other in self.store.folders("staging"):
             if f"staging/{other}" != self.staged:
                 self.store.remove(f"staging/{other}")
-        self.progress(f"reading {len(inputs)} inputs")
+        self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
         pieces = [piece for entry in inputs for piece in self.recipe.reader.pieces(entry)]
         keys = [staging.scan_key(self.recipe, piece) for piece in pieces]
         there = set(self.store.files(f"{self.staged}/scans"))
@@ -134,7 +136,7 @@ class _Build:
         return plan
 
     def finish(self, plan: BuildPlan | None) -> None:
-        """Build the plan's periods and put the build on record."""
+        """Build the periods of the plan, and write the record of the build."""
         if plan is None:
             return
         scans = self._scans(plan)
@@ -151,7 +153,7 @@ class _Build:
         bundles = [self._bundle(label, record, made[label], scans) for label in todo]
         pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
-        for number, manifest in enumerate(each(pack, bundles, size), 1):
+        for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
             tokens = manifest.splits["train"].tokens
             self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
         self.store.write(f"{build_records.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
@@ -159,12 +161,12 @@ class _Build:
         self._tidy()
 
     def _tidy(self) -> None:
-        """Remove what is staged, first of all what says that it is to be used."""
+        """Remove the staged files; first the plan, which says that they are to be used."""
         self.store.remove(f"{self.staged}/plan.json")
         self.store.remove("staging")
 
     def _merged(self, labels: Sequence[str], scans: Sequence[Scan]) -> list[Group]:
-        """What is staged of these periods, in so few runs that parts can be collected from them."""
+        """Merge the staged runs of these periods until parts can be collected from them; return their row groups."""
         groups = [group for scan in scans for group in scan.groups if group.period in set(labels)]
         merge = partial(merging.merge, self.store, self.staged)
         level = 0
@@ -175,7 +177,7 @@ class _Build:
         return groups
 
     def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]]) -> None:
-        """Verdicts on what repeats in these periods, where the recipe asks for them."""
+        """Write the verdicts on what repeats in these periods, if the recipe deduplicates."""
         if self.recipe.deduplicate is None or not parts:
             return
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
@@ -208,7 +210,7 @@ class _Build:
         )
 
     def _forget(self) -> None:
-        """Filters that no later period needs."""
+        """Remove the filters that no later period needs."""
         if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
             return
         built = [label for label in self.store.folders("periods") if self._is_built(label)]
@@ -224,16 +226,16 @@ class _Build:
         at_once: int | None = None,
         memory: int = 0,
     ) -> Iterator[R]:
-        """As `each`, with a word on how far it is now and then."""
-        told = time.monotonic()
-        for number, outcome in enumerate(each(function, items, size, at_once, memory), 1):
-            if time.monotonic() - told > TELL_S:
-                told = time.monotonic()
+        """Yield what `Executor.each` does, and report from time to time how far it is."""
+        reported = time.monotonic()
+        for number, outcome in enumerate(self.executor.each(function, items, size, at_once, memory), 1):
+            if time.monotonic() - reported > REPORT_S:
+                reported = time.monotonic()
                 self.progress(f"{done} {number:,} of {len(items):,} pieces")
             yield outcome
 
     def _scans(self, plan: BuildPlan) -> list[Scan]:
-        """Summaries of the plan's scans, in the order of its inputs."""
+        """Return the summaries of the plan's scans, in the order of its inputs."""
         return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
 
     def _is_built(self, label: str) -> bool:
@@ -242,7 +244,7 @@ class _Build:
     def _info(
         self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[DocumentSpan]]
     ) -> CorpusInfo:
-        """What the corpus is; at its first build, its tokenizer is trained here."""
+        """Return the description of the corpus. In the first build, write it; a tokenizer is trained here."""
         if self.store.exists(INFO):
             return Corpus.open(self.store.uri()).info
         tokenizer = self.published or self._trained(record, parts)
@@ -261,15 +263,15 @@ class _Build:
         return info
 
     def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[DocumentSpan]]) -> TokenizerInfo:
-        """A tokenizer that has seen the train split of the first period alone."""
+        """Train the tokenizer, on the train split of the first period alone."""
         assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
         self.progress(f"training a tokenizer on {first}")
         train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
-        return next(each(train, [tuple(parts[first])]))
+        return next(self.executor.each(train, [tuple(parts[first])]))
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
-        """Streams per period, in the order of its parts."""
+        """Tokenise all parts, and return the streams of each period in the order of its parts."""
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)

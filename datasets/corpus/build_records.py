@@ -1,7 +1,7 @@
-"""The ledger of a corpus: what each build read, and where every document of it went.
+"""Records of builds: what each build of a corpus read, and where every document went.
 
-<corpus>/builds/00000.json    one build's inputs, and what of them came into no period (BuildRecord)
-<corpus>/staging/…            a build that is not finished: scans, its Plan once all is read, token streams
+<corpus>/builds/00000.json    inputs of one build, and which of their documents are in no period (BuildRecord)
+<corpus>/staging/…            an unfinished build: scans, its BuildPlan once all is read, token streams
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ READ_BEFORE = "read by an earlier build"
 
 
 class BuildPlan(Settings):
-    """A build whose inputs are all read. What is left to do needs the staged documents, but no input any more."""
+    """A build that has read all its inputs. The rest of the work needs the staged documents, but no input."""
 
     number: int
     inputs: tuple[Input, ...]
     again: tuple[str, ...]
-    """Inputs that did not change, read again for documents that lay beyond the calendar's former end."""
+    """Unchanged inputs that were read again, for documents after the former end of the calendar."""
     scans: tuple[str, ...]
     built: tuple[str, ...]
-    """Periods that stood when the build began."""
+    """Periods that were finished when the build began."""
     last: Label | None
     unread: dict[str, str] = Field(default_factory=dict)
     """Inputs that could not be read to their end, and why."""
@@ -47,7 +47,7 @@ class BuildPlan(Settings):
 
 
 class BuildRecord(Settings):
-    """What a build read. `read` is the sum of what its `periods` read and of what is `dropped` here."""
+    """What a build read. `read` is the sum of what its `periods` read and of the documents `dropped` here."""
 
     number: int
     inputs: tuple[Input, ...]
@@ -56,7 +56,7 @@ class BuildRecord(Settings):
     periods: dict[str, DocumentCounts]
     dropped: dict[str, int]
     late: dict[str, int]
-    """Documents left out per period, as it was built before they came."""
+    """Documents per period that were left out because the period was built before they came."""
     beyond: tuple[str, ...]
     """Inputs with documents outside the calendar."""
     first: dict[str, str]
@@ -68,13 +68,19 @@ class BuildRecord(Settings):
 
 
 def builds(store: Store) -> list[BuildRecord]:
-    """Records of all finished builds, oldest first."""
+    """Return the records of all finished builds, oldest first."""
     return [BuildRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
 
 
+def unfinished_plan(store: Store, staged: str) -> BuildPlan | None:
+    """Return the plan of an interrupted build that had read all its inputs; None if there is none."""
+    path = f"{staged}/plan.json"
+    return BuildPlan.model_validate(store.read_json(path)) if store.exists(path) else None
+
+
 class Unread(NamedTuple):
-    """What a build has to read: `inputs`, and among them those read `again`, by path. `unopened` counts the others in
-    which nothing is used, by reason."""
+    """Inputs that a build has to read. `again` are the paths of those that were read before. `unopened` counts inputs
+    of which nothing is used, by reason."""
 
     inputs: list[Input]
     again: list[str]
@@ -82,8 +88,8 @@ class Unread(NamedTuple):
 
 
 def unread(recipe: CorpusRecipe, done: Sequence[BuildRecord]) -> Unread:
-    """The inputs that are new or have changed, and, where the calendar's end has moved, those that hold documents
-    outside of it. Those that a finished build had to leave out are not read."""
+    """Return the inputs that are new or changed and, if the end of the calendar has moved, those with documents outside
+    it. Inputs that a finished build had to leave out are not read."""
     calendar = recipe.periods
     known = {entry.path: (entry, record) for record in done for entry in record.inputs}
     given_up = {path for record in done for path in record.unread}
@@ -107,7 +113,7 @@ def unread(recipe: CorpusRecipe, done: Sequence[BuildRecord]) -> Unread:
 
 
 def account(plan: BuildPlan, scans: Sequence[Scan], recipe: CorpusRecipe) -> BuildRecord:
-    """Where every document of the plan's inputs goes."""
+    """Return the record of a build: where every document of the plan's inputs goes."""
     calendar = recipe.calendar
     periods: dict[str, list[DocumentCounts]] = {}
     dropped: Counter[str] = Counter()
@@ -143,7 +149,7 @@ def account(plan: BuildPlan, scans: Sequence[Scan], recipe: CorpusRecipe) -> Bui
 def _too_late(
     calendar: Calendar, label: str, built: Sequence[str], stand: Sequence[date], windowed: bool
 ) -> str | None:
-    """Why documents of a period can no longer be taken in, given the periods that stand, and their starts in order."""
+    """Return why documents of a period come too late, or None, given the finished periods and their sorted starts."""
     if label in built:
         return ALREADY_BUILT
     start = calendar.period(label).start
@@ -154,7 +160,7 @@ def _too_late(
 
 
 def check(record: BuildRecord, scans: Sequence[Scan], limits: Limits) -> None:
-    """InputError where too many documents are bad, or where a first build found none for any period."""
+    """Raise InputError if too many documents are bad, or if a first build found no document for any period."""
     wrong = _wrong(scans)
     bad = sum(count for count, _ in wrong.values())
     if bad > limits.bad * record.read:
@@ -169,7 +175,7 @@ def check(record: BuildRecord, scans: Sequence[Scan], limits: Limits) -> None:
 
 
 def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limits) -> None:
-    """RunError where too many inputs could not be read to their end; what was read of the others stays."""
+    """Raise RunError if too many inputs could not be read to their end; what was read of the others is kept."""
     if len(unread) > limits.inputs * len(inputs):
         raise RunError(
             f"{len(unread)} of {len(inputs)} inputs could not be read, limits.inputs allows {limits.inputs:.2%}; the "
@@ -178,7 +184,7 @@ def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limit
 
 
 def _wrong(scans: Sequence[Scan]) -> dict[str, tuple[int, str]]:
-    """Bad documents by reason: how many, and where the first of them stands."""
+    """Return the number of bad documents by reason, and where the first of each stands."""
     found: dict[str, tuple[int, str]] = {}
     for scan in scans:
         for reason, count in scan.bad.items():

@@ -1,8 +1,8 @@
-"""Deduplicating a build: the n-grams of all parts side by side, then verdicts on their documents, in order.
+"""Deduplication of a build: the n-grams of all parts in parallel, then verdicts on their documents, in order.
 
-Only n-grams and verdicts are written; the texts stay where they are staged, and lose what they have to lose when they
-are tokenised. A verdict depends on the documents before it, so one task judges a split of a period (of a window) from
-its first part to its last; splits, periods and windows go side by side.
+Only n-grams and verdicts are written. The texts stay where they are staged; what repeats is removed when they are
+tokenised. A verdict depends on the documents before it, so one task judges a split of a period (or of a window) from
+its first part to its last. Different splits, periods and windows are judged in parallel.
 
 <staging>/shingles/<period>-<part>.<split>       n-grams (Shingled)
 <staging>/verdicts/<period>-<part>.<split>       what repeats in the split
@@ -37,7 +37,7 @@ HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 
 
 def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan) -> Counted:
-    """Write the n-grams of a part's documents; what stands there already is not made again."""
+    """Write the n-grams of a part's documents, unless they are there, and return their number by split."""
     summary = f"{folder}/shingles/{_name(part.period, part.number)}.json"
     if store.exists(summary):
         return Counted.model_validate(store.read_json(summary))
@@ -53,7 +53,7 @@ def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan
 
 
 def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupChain) -> None:
-    """Write verdicts on the chain's documents; what has been judged already is not judged again."""
+    """Write the verdicts on the documents of a chain, except those that are there."""
     bloom: BloomFilter | None = None
     for leg in chain.legs:
         summary = f"{folder}/verdicts/{leg.period}.{leg.split}.json"
@@ -70,7 +70,10 @@ def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupCh
 
 
 def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[DedupSplit]) -> None:
-    """Write verdicts on the held-out documents of one period against a filter that holds its train split."""
+    """Write the verdicts on the held-out documents of one period against a filter with its train split.
+
+    `legs` are the splits of the period, train first.
+    """
     train, held_out = legs[0], legs[1:]
     if all(store.exists(f"{folder}/overlap/{leg.period}.{leg.split}.json") for leg in held_out):
         return
@@ -96,19 +99,19 @@ def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[Ded
 
 
 def deduplications(store: Store, folder: str, period: str) -> tuple[Deduplication, ...]:
-    """What each split of the period lost to repetition."""
+    """Return what each split of the period lost to repetition."""
     paths = [f"{folder}/verdicts/{period}.{split}.json" for split in SPLITS]
     return tuple(Deduplication.model_validate(store.read_json(path)) for path in paths if store.exists(path))
 
 
 def overlaps(store: Store, folder: str, period: str) -> tuple[Overlap, ...]:
-    """How much of each held-out split stands in the train split of the period."""
+    """Return how much of each held-out split also is in the train split of the period."""
     paths = [f"{folder}/overlap/{period}.{split}.json" for split in HELD_OUT]
     return tuple(Overlap.model_validate(store.read_json(path)) for path in paths if store.exists(path))
 
 
 def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents: Staged, clean: bool = False) -> Staged:
-    """The documents of a part's split without what repeats; with `clean`, also without what is in the train split."""
+    """Return the documents of a part's split without what repeats; with `clean`, also without what is in train."""
     name = _name(part.period, part.number, split)
     left = _apply(documents, *_verdict(store, f"{folder}/verdicts/{name}"))
     if clean:
@@ -117,7 +120,7 @@ def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents:
 
 
 def forget(store: Store, current: int, built: Sequence[str]) -> None:
-    """Remove filters of the windows before the `current` one, and those that a later built period has replaced."""
+    """Remove the filters of windows before the `current` one, and those that a later built period has replaced."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             saved = store.folders(f"dedup/{split}/{window}")
@@ -128,7 +131,7 @@ def forget(store: Store, current: int, built: Sequence[str]) -> None:
 
 
 def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
-    """Remove filters of periods that were never built: those of an attempt that was given up."""
+    """Remove the filters of periods that were never built: those of an attempt that was given up."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             for label in set(store.folders(f"dedup/{split}/{window}")) - set(built):
@@ -136,7 +139,7 @@ def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
 
 
 def _filter(store: Store, settings: Deduplicate, chain: DedupChain, leg: DedupSplit) -> BloomFilter:
-    """The filter as it stands before a leg."""
+    """Return the filter as it is before a split is judged."""
     before = [label for label in store.folders(f"dedup/{leg.split}/{chain.window}") if label < leg.period]
     finished = [label for label in before if read_record(store, _saved(leg.split, chain.window, label)) is not None]
     if finished:
@@ -171,7 +174,7 @@ def _judged(store: Store, folder: str, settings: Deduplicate, leg: DedupSplit, b
 
 
 def _check_rate(settings: Deduplicate, leg: DedupSplit, counts: Deduplication) -> None:
-    """RunError where a filter holds so much that it errs twice as often as it may."""
+    """Raise RunError if a filter is so full that its rate of false positives is twice the allowed one."""
     if counts.expected_rate > 2 * settings.false_positive_rate:
         raise RunError(
             f"deduplicate.expected_ngrams: with {leg.split} of {leg.period} the filter holds more than the "
@@ -182,7 +185,7 @@ def _check_rate(settings: Deduplicate, leg: DedupSplit, counts: Deduplication) -
 
 @dataclass
 class _Counts:
-    """Verdicts added up; paragraphs are dropped, and documents edited, where the document stays."""
+    """Sums over verdicts. Dropped paragraphs, and edited documents, are those of documents that stay."""
 
     documents: int = 0
     documents_dropped: int = 0

@@ -1,4 +1,4 @@
-"""Legs: what is to be judged, and which of it one after another, because a filter is shared."""
+"""The plan of a deduplication: which splits are judged, and which of them in turn, because they share a filter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticlm.platform.core.settings import Settings
 
 
 class Counted(Settings):
-    """N-grams of a part, by split."""
+    """The number of n-grams of a part, by split."""
 
     period: str
     number: int
@@ -21,7 +21,7 @@ class Counted(Settings):
 
 
 class DedupSplit(Settings):
-    """One split of one period, to be judged: its n-grams, and how many parts it comes in."""
+    """One split of one period to be judged, with the number of its parts and n-grams."""
 
     split: Split
     period: str
@@ -30,8 +30,8 @@ class DedupSplit(Settings):
 
 
 class DedupChain(Settings):
-    """Legs that share a filter, oldest first: one, or those of a window. `begun` says that earlier periods of the
-    window stand already, whose filter has to be there."""
+    """Splits that share a filter, oldest first (`legs`): one, or all of a window. `begun` says that earlier periods of
+    the window are built, so that their filter has to be there."""
 
     window: int
     legs: tuple[DedupSplit, ...]
@@ -41,7 +41,7 @@ class DedupChain(Settings):
 def chains(
     settings: Deduplicate, counted: Sequence[Counted], position: Callable[[str], int], built: Sequence[str]
 ) -> list[DedupChain]:
-    """What is to be judged, in stretches that follow one another; `built` are the periods that stand."""
+    """Return the splits to judge, in chains that share a filter. `built` are the finished periods."""
     legs: dict[tuple[int, str], dict[str, list[Counted]]] = {}
     for one in sorted(counted, key=lambda one: (position(one.period), one.number)):
         for split in SPLITS:
@@ -64,7 +64,7 @@ def chains(
 
 
 def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:
-    """The splits of each period, train first."""
+    """Return the splits of each period, train first."""
     found: dict[str, list[DedupSplit]] = {}
     for chain in sorted(chains, key=lambda chain: SPLITS.index(chain.legs[0].split)):
         for leg in chain.legs:
@@ -73,7 +73,7 @@ def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:
 
 
 def filter_bytes(settings: Deduplicate, chain: DedupChain, most: int | None) -> int:
-    """What the chain's filter takes; RunError where that is more than `most`."""
+    """Return the bytes of the chain's filter. Raises RunError if they are more than `most`."""
     expected = settings.expected_ngrams or max(leg.ngrams for leg in chain.legs)
     needed = size(expected, settings.false_positive_rate)
     if most is not None and needed > most:

@@ -1,8 +1,8 @@
 """Merging: many small runs of a period become fewer large ones, before its parts are collected from them.
 
-Every archive leaves a run of its own, and a part reads a slice of each run of its period. Row groups are the least that
-can be decoded, so with thousands of runs a part would open thousands of files and decode whole groups for a document
-of each. Runs are merged in batches, level by level, until no period has more than FAN_IN of them:
+Every archive leaves a run of its own, and a part reads a slice of each run of its period. A row group is the smallest
+unit that can be decoded, so with thousands of runs a part would open thousands of files, and decode a whole group of
+each for a single document. Runs are merged in batches, level by level, until no period has more than FAN_IN runs:
 
     level = 0
     while todo := batches(groups, level):
@@ -23,16 +23,16 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 FAN_IN = 128
-"""Most runs that a part, or a merge, reads from. A part decodes about a row group of each beside its own bytes."""
+"""Most runs that a part or a merge reads. A part decodes about one row group of each besides its own bytes."""
 MERGED_BYTES = 1 << 30
-"""Text of a merged run. It is written at once, so that a merge takes the memory of a stretch and of the packed run."""
+"""Text of a merged run. A merge holds one part and the whole compressed run in memory."""
 
 TASK_BYTES = 1 << 30
 """Memory of a merge."""
 
 
 class MergeBatch(Settings):
-    """Row groups of one period in some of its runs, to become one run."""
+    """Row groups of one period, in several runs, that become one run."""
 
     period: str
     level: int
@@ -45,7 +45,7 @@ class MergeBatch(Settings):
 
 
 class Merged(Settings):
-    """What a merge left: `groups` of its own run, which stand for those of the period in `runs`. `batch` is the
+    """The result of a merge: the `groups` of the new run replace the period's groups in `runs`. `batch` is the
     fingerprint of the batch."""
 
     batch: str
@@ -55,7 +55,7 @@ class Merged(Settings):
 
 
 def batches(groups: Sequence[Group], level: int) -> list[MergeBatch]:
-    """What to merge at this level, by period and in the order of the runs' names; nothing once no period has more than
+    """Return the batches to merge at this level, by period and by the names of runs; none if no period has more than
     FAN_IN runs. Each batch has at least two runs, so every level leaves fewer; large runs are not written again."""
     periods: dict[str, dict[str, list[Group]]] = {}
     for group in groups:
@@ -70,10 +70,10 @@ def batches(groups: Sequence[Group], level: int) -> list[MergeBatch]:
 
 
 def _batched(sizes: Mapping[str, int]) -> Iterator[list[str]]:
-    """Names of the runs of each batch, given all runs of a period.
+    """Yield the names of the runs of each batch, given the sizes of all runs of a period.
 
-    Neighbouring batches are larger than the limit together. It is such that fewer than FAN_IN remain where only size
-    ends a batch, and that fewer than FAN_IN / 2 runs are above it: so at least two are left to be merged.
+    Two neighbouring batches are together larger than the limit. The limit is chosen so that fewer than FAN_IN batches
+    remain if only size ends a batch, and that fewer than FAN_IN / 2 runs exceed it: so at least two runs can be merged.
     """
     if len(sizes) <= FAN_IN:
         return
@@ -91,8 +91,10 @@ def _batched(sizes: Mapping[str, int]) -> Iterator[list[str]]:
 
 
 def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
-    """Write the batch's documents as one run below `folder`/merged, and a summary last of all; where that of the same
-    batch stands, nothing is done again. The bytes follow from the batch alone."""
+    """Write the documents of a batch as one run below `folder`/merged, then its summary, and return that.
+
+    If the summary of the same batch is there, nothing is done again. The bytes follow from the batch alone.
+    """
     path = f"{folder}/merged/{batch.period}-{batch.level}-{batch.number:05d}"
     key = fingerprint(batch)
     if store.exists(f"{path}.json"):
@@ -111,7 +113,7 @@ def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
 
 
 def merged(groups: Sequence[Group], results: Iterable[Merged]) -> list[Group]:
-    """The groups after a level, in whatever order its results come: those of merged runs give way to the new ones."""
+    """Return the groups after a level: those of merged runs are replaced. The order of `results` does not matter."""
     done = sorted(results, key=lambda one: (one.period, one.runs))
     gone = {(one.period, run) for one in done for run in one.runs}
     left = [group for group in groups if (group.period, group.run) not in gone]

@@ -1,8 +1,8 @@
 """Packing: a period's token streams into shuffled rows of equal length.
 
-Rows are cut from one stream per set (per source of a split, where a recipe asks for it), without padding. Which
-tokens make up a row, and where the row stands, follow from the documents and the seed alone: a stream may be made in
-any number of parts, by anyone.
+Rows are cut from one stream per set (or per source of a split, if the recipe says `by_source`), without padding. The
+tokens and the place of a row follow from the documents and the seed alone: a stream may be made in any number of parts,
+by any worker.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ BLOCK_TOKENS = 1 << 22
 TAIL = "tokens of tails"
 """Tokens after the last whole row of a stream."""
 BEYOND = "tokens beyond the held-out rows"
-"""Tokens of held-out rows that were not chosen, where a set is limited to some."""
+"""Tokens of held-out rows that were not chosen, if the rows of a set are limited."""
 TOKEN_REASONS = (TAIL, BEYOND)
-"""The reasons under which a period counts tokens, not documents."""
+"""Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
 
 
 class Bundle(Settings):
-    """All that makes up a period: its streams in order, and what was counted on the way to them."""
+    """All that a period is made of: its streams in order, and what was counted on the way to them."""
 
     period: Period
     streams: tuple[Stream, ...]
@@ -53,7 +53,7 @@ class Bundle(Settings):
 
 
 def pack(store: Store, info: CorpusInfo, seed: int, held_out: HeldOut, bundle: Bundle) -> PeriodManifest:
-    """Write the period's shards and, last, its record."""
+    """Write the shards of a period and then its record, and return the manifest in it."""
     attempt = Attempt(store, f"periods/{bundle.period.label}")
     splits: dict[Split, SplitManifest] = {}
     length = info.columns[0].length
@@ -104,23 +104,26 @@ def _accounting(bundle: Bundle) -> Accounting:
         steps = (*steps, step)
     train = [section for stream in bundle.streams for section in stream.sections if section.split == "train"]
     subsets: Counter[str] = Counter()
-    hosts: dict[str, list[Host]] = {}
     for section in train:
         subsets.update(section.subsets)
-        for host in section.hosts:
-            hosts.setdefault(host.name, []).append(host)
-    added = [
-        Host(name=name, documents=sum(h.documents for h in same), tokens=sum(h.tokens for h in same))
-        for name, same in hosts.items()
-    ]
     return Accounting(
         steps=steps,
         tokens=sum(section.tokens for section in train),
         subsets=dict(sorted(subsets.items())),
-        hosts=tuple(sorted(added, key=lambda host: (-host.tokens, host.name))[:TOP_HOSTS]),
+        hosts=largest_hosts([host for section in train for host in section.hosts], TOP_HOSTS),
         deduplication=bundle.deduplication,
         overlap=bundle.overlap,
     )
+
+
+def largest_hosts(counted: Sequence[Host], most: int) -> tuple[Host, ...]:
+    """Add up the counts of each host, and return the `most` hosts with the most tokens, largest first."""
+    documents, tokens = Counter[str](), Counter[str]()
+    for host in counted:
+        documents[host.name] += host.documents
+        tokens[host.name] += host.tokens
+    largest = sorted(tokens, key=lambda name: (-tokens[name], name))[:most]
+    return tuple(Host(name=name, documents=documents[name], tokens=tokens[name]) for name in largest)
 
 
 _Stretches = list[tuple[str, int, int]]  # path, first byte, bytes
@@ -139,7 +142,7 @@ def _by_source(streams: Sequence[Stream], split: Split, itemsize: int) -> dict[s
 
 
 def _count(stretches: _Stretches, column: Column) -> int:
-    """Whole rows in them."""
+    """Return how many whole rows the stretches hold."""
     return sum(size for *_, size in stretches) // column.width
 
 
@@ -153,7 +156,7 @@ def _write(
     named: bool,
     most: int | None,
 ) -> Iterator[ShardFile]:
-    """Write the split's rows, shuffled over all its sources, or `most` of them, and yield what was written."""
+    """Write the rows of a split, shuffled over all its sources (at most `most` of them), and yield each file."""
     (column,) = info.columns
     counts = {source: _count(stretches, column) for source, stretches in sources.items()}
     ends, names = np.cumsum(list(counts.values())), list(counts)
@@ -167,7 +170,7 @@ def _write(
 
 
 def _rows(store: Store, stretches: _Stretches, dtype: str, length: int) -> Iterator[Tokens]:
-    """Whole rows [n, length] of a stream, a block at a time; the tail is left."""
+    """Yield the whole rows of a stream, a block [n, length] at a time; the tail is left out."""
     little = np.dtype(dtype).newbyteorder("<")
     rest = np.empty(0, dtype)
     for path, start, size in stretches:
@@ -185,9 +188,9 @@ def _rows(store: Store, stretches: _Stretches, dtype: str, length: int) -> Itera
 def _shuffled(
     blocks: Iterator[Tokens], total: int, width: int, key: int, most: int | None = None
 ) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-    """Shard after shard of all rows, or of `most`, in a random order (bytes, [n, width]), and which row each was.
+    """Yield the rows (at most `most`) in random order, a shard at a time: bytes [n, width], and each row's number.
 
-    Rows go through a local folder, a file per shard, so that memory holds a block and a shard.
+    Rows pass through a local folder with one file per shard, so that memory holds one block and one shard.
     """
     order = np.argsort(_random(total, key), kind="stable").astype(np.int64)[:most]
     place = np.full(total, -1)
@@ -208,7 +211,7 @@ def _shuffled(
 
 
 def _random(total: int, key: int) -> NDArray[np.uint64]:
-    """A random number for each of `total` rows: SplitMix64 (Steele et al., 2014), which no release of NumPy changes."""
+    """Return `total` random numbers by SplitMix64 (Steele et al., 2014), which no release of NumPy changes."""
     z: Any = np.uint64(key) + np.arange(1, total + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

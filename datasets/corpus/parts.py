@@ -1,4 +1,4 @@
-"""Parts: stretches of a period's order, small enough to be worked on by one task, and the staged documents in them."""
+"""Parts: ranges of the order of a period, small enough for one task, and the staged documents in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END_OF_ORDER = 1 << 64
 
 
 class Span(NamedTuple):
-    """Consecutive row groups of a run."""
+    """Consecutive row groups of a run, `first` to `last` (inclusive)."""
 
     run: str
     first: int
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 class DocumentSpan(Settings):
-    """A stretch of one period's documents."""
+    """A part of a period: its documents whose place in the order is in [low, high), and where they are staged."""
 
     period: str
     number: int
@@ -42,20 +42,20 @@ class DocumentSpan(Settings):
 
 
 class Staged(NamedTuple):
-    """Documents of one split in their order: their texts, sources, and hosts."""
+    """Documents of one split in order: lists of their texts, sources and hosts."""
 
     texts: list[str]
     sources: list[str]
     hosts: list[str]
 
     def of(self, source: str) -> Staged:
-        """Those of one source."""
+        """Return the documents of one source."""
         mine = [i for i, name in enumerate(self.sources) if name == source]
         return Staged(*([column[i] for i in mine] for column in self))
 
 
 def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[DocumentSpan]]:
-    """Each period's documents in stretches of about PART_BYTES."""
+    """Cut the documents of each period into parts of about PART_BYTES."""
     found: dict[str, list[Group]] = {label: [] for label in labels}
     for group in groups:
         if group.period in found:
@@ -78,7 +78,7 @@ def _cut(label: str, groups: Sequence[Group]) -> Iterator[DocumentSpan]:
 
 
 def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
-    """The part's documents by split, none for a split without any."""
+    """Yield the documents of the part by split; a split without documents is left out."""
     table = collect(store, part.spans, part.low, part.high)
     for index, split in enumerate(SPLITS):
         mine = table.filter(pc.equal(table["split"], index))
@@ -87,7 +87,7 @@ def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
 
 
 def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
-    """Where these row groups are: those of one run that share a stretch of the order follow one another."""
+    """Return the places of these row groups: in a run, those of a range of the order follow one another."""
     numbers: dict[str, list[int]] = {}
     for group in groups:
         numbers.setdefault(group.run, []).append(group.group)
@@ -95,7 +95,7 @@ def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
 
 
 def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
-    """The documents of these row groups that stand in [low, high), in their order."""
+    """Return the documents of these row groups whose place is in [low, high), in order."""
     tables = []
     for run, first, last in where:
         with store.fs.open(store.path(run), "rb") as raw:

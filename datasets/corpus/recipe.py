@@ -1,4 +1,4 @@
-"""A recipe: where a corpus's documents come from, and how they become periods, splits and rows."""
+"""The recipe of a corpus: where its documents come from, and how they become periods, splits and rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokeniz
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
+from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.crawl import CrawlDocuments
@@ -20,17 +21,20 @@ from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar, Label, Timeline
+from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 FOLDER = "datasets/recipes"
 FORMAT = 1
-"""Part of every recipe's identity; to be raised when the same recipe and documents begin to give other bytes."""
+"""Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
+BYTES_PER_PAGE = 630
+"""Mean length of a page of a synthetic world, measured on the packaged recipe."""
+DAYS_PER_MONTH = 30.4
 
 
 class DocumentReader(Protocol):
-    """Where documents come from: says what there is to read, cuts it into pieces, reads one piece in one task."""
+    """A source of documents: it lists its inputs, cuts each into pieces, and reads one piece per task."""
 
     @property
     def identity(self) -> Settings: ...
@@ -38,19 +42,19 @@ class DocumentReader(Protocol):
     def inputs(self, calendar: Calendar) -> list[Input]: ...
 
     def count_outside(self, calendar: Calendar) -> int:
-        """How many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
+        """Return how many inputs lie outside this calendar, so that `inputs` leaves them out."""
 
     def pieces(self, entry: Input) -> list[Piece]: ...
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]: ...
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Keep beside the corpus what is known about its text but does not stand in it."""
+        """Write into the corpus's folder what is known about its text but is not part of it."""
 
 
 @dataclass(frozen=True)
 class WorldReader:
-    """Reads a synthetic world: its inputs are the periods of a bounded calendar."""
+    """Reader of a synthetic world. Its inputs are the periods of a bounded calendar, with their expected size."""
 
     world: SyntheticWorld
     calendar: Calendar
@@ -60,7 +64,15 @@ class WorldReader:
         return self.world
 
     def inputs(self, calendar: Calendar) -> list[Input]:
-        return [Input(path=f"synthetic/{label}", size=0, stamp="") for label in calendar.timeline().labels]
+        return [
+            Input(path=f"synthetic/{period.label}", size=self._expected_bytes(period), stamp="")
+            for period in calendar.timeline().periods
+        ]
+
+    def _expected_bytes(self, period: Period) -> int:
+        months = max(1, round((period.end - period.start).days / DAYS_PER_MONTH))
+        first = self.world.initial_documents if period.start <= self.world.epoch < period.end else 0
+        return BYTES_PER_PAGE * (first + months * self.world.documents_per_month)
 
     def count_outside(self, calendar: Calendar) -> int:
         return 0
@@ -76,9 +88,12 @@ class WorldReader:
 
 
 class Limits(Settings):
-    """How much may be wrong before a build stops: `bad` is the largest share of documents that cannot be used, `inputs`
-    the largest share of inputs that cannot be read to their end; none is tried again once the build is done without it.
-    At most `at_once` inputs are read at the same time. A filter of deduplication takes at most `filter_bytes`."""
+    """Limits of a build.
+
+    It stops if more than a share `bad` of the documents cannot be used, or if more than a share `inputs` of the inputs
+    cannot be read to their end. An input that a finished build left out is not tried again. At most `at_once` inputs
+    are read at the same time, and a filter of deduplication takes at most `filter_bytes`.
+    """
 
     bad: float = Field(0.01, ge=0, le=1)
     inputs: float = Field(0.01, ge=0, le=1)
@@ -87,7 +102,7 @@ class Limits(Settings):
 
 
 def _named_filters(value: object) -> object:
-    """`refinedweb`, by itself or among others, stands for its steps."""
+    """Replace the name `refinedweb`, alone or within a list, by the filters it stands for."""
     if not isinstance(value, list | tuple | str):
         return value
     entries = [value] if isinstance(value, str) else value
@@ -104,7 +119,8 @@ AnyDocuments = Annotated[
 class CorpusRecipe(Settings):
     """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
 
-    With `by_source`, eval and tune rows hold one source each and name it; train rows always pack all sources together.
+    With `by_source`, each eval and tune row holds text of one source and names it; train rows mix all sources.
+    `executor` says what runs the build; it changes no byte.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -120,6 +136,7 @@ class CorpusRecipe(Settings):
     seed: int = 0
     by_source: bool = False
     limits: Limits = Limits()
+    executor: ExecutorSetting = "auto"
 
     @model_validator(mode="after")
     def _possible(self) -> CorpusRecipe:
@@ -150,12 +167,12 @@ class CorpusRecipe(Settings):
 
     @property
     def calendar(self) -> Calendar:
-        """The calendar without its end, which moves as a corpus grows."""
+        """Return the calendar without its end, which moves as the corpus grows."""
         return Calendar(initial=self.periods.initial, step=self.periods.step, only=self.periods.only)
 
     @property
     def identity(self) -> str:
-        """Fingerprint of all that reaches the bytes of a period: not names, not where files lie, not which is last."""
+        """Return the fingerprint of what determines the bytes of a period: no names, no paths, not the last period."""
         filters = tuple(getattr(step, "identity", step) for step in self.filters)
         kept = (self.reader.identity, self.calendar, self.splits, filters, self.tokenizer)
         chosen = tuple(part for part in (self.deduplicate, self.held_out) if part not in (None, HeldOut()))
@@ -163,13 +180,13 @@ class CorpusRecipe(Settings):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """One line for each thing from outside the timeline that chooses text."""
+        """Return one line for each thing from outside the timeline that selects text."""
         return tuple(
             line for line in (getattr(step, "external_inputs", None) for step in self.filters) if line is not None
         )
 
     def position(self, label: str) -> int:
-        """The position of a period in the timeline, wherever that ends; where it has no start, that of its month."""
+        """Return the position of a period in the timeline, whose end does not matter. Without a start, count months."""
         if self.periods.only is not None:
             return self.calendar.timeline().index(label)
         if self.periods.initial is None:
@@ -178,14 +195,14 @@ class CorpusRecipe(Settings):
         return Calendar(initial=self.periods.initial, step=self.periods.step, last=label).timeline().index(label)
 
     def split_of(self, document: Document) -> Split | None:
-        """The document's split, None where it belongs to none."""
+        """Return the document's split, or None if it belongs to none."""
         return self.splits.of(document.group or document.id)
 
     def uses(self, entry: Input) -> bool:
-        """Whether any document of this input may belong to a split."""
+        """Return whether any document of this input may belong to a split."""
         return not entry.group or self.splits.of(entry.group) is not None
 
     def place_in_order(self, document: Document) -> tuple[int, int]:
-        """Where a document stands among those of its period: first by its id, then by what it says."""
+        """Return the document's sort key within its period: a hash of its id, then a hash of its text."""
         tie = hash64(f"{document.source}\0{document.text}")
         return hash64(f"{self.seed}\0{document.id}"), tie

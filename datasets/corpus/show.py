@@ -1,4 +1,4 @@
-"""What a corpus holds, for a terminal and as JSON."""
+"""The overview of a corpus that `ticlm data show` prints, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -13,68 +13,65 @@ from ticlm.datasets.corpus.build_records import BuildRecord
 from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.show_tables import balance, census_tables, numbered, percent, short, size, steps_line, titled
 from ticlm.datasets.corpus.totals import Totals, is_part
-from ticlm.platform.core.corpus import Corpus, CorpusInfo, PeriodManifest
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
 
 SUBSETS = 6
-"""Columns for the largest subsets of the text; the others share one."""
+"""The largest subsets of the text that get a column; all others share one."""
 
 WIDEST = 8
-"""Columns of parts and subsets in one table; it fits 100 characters."""
+"""Columns of one table of parts and subsets, so that it fits 100 characters."""
 INPUTS = 5
-"""Inputs of a period that are named; the JSON has all of them."""
+"""Inputs of a period that are listed; the JSON lists all."""
 
 Manifests = Mapping[str, PeriodManifest]
 
 
 def overview(corpus: Corpus, period: str | None = None) -> Group:
-    """A table of the corpus's periods (or of the one), what is known of their text, and what of the inputs came into
-    no period. It fits 100 columns; a number from a million up has three digits, but in the lines below the tables."""
-    chosen = _chosen(corpus, period)
-    total = Totals.of(list(chosen.values()))
-    tables = [_periods(corpus.info, chosen, total), *_parts(chosen, total), *census_tables(total)]
+    """Return tables of the corpus's periods (or of one) and of their text, and lines that say which documents of the
+    inputs are in no period.
+
+    The tables fit 100 columns: there, a number from a million up has three digits. The lines have all digits.
+    """
+    manifests = _chosen(corpus, period)
+    total = Totals.of(list(manifests.values()))
+    tables = [_periods(corpus.info, manifests, total), *_parts(manifests, total), *census_tables(total)]
     lines = [f"documents: {balance(total.read, total.kept, total.lost)}", *steps_line(total)]
     if total.dropped:
         lines.append(f"dropped in periods: {_counts(total.dropped)}")
     if total.tokens_left:
         lines.append(f"in no row: {_counts(total.tokens_left)}")
-    lines += [*_about(corpus.info), *_lineage(chosen, period)]
+    lines += [*_about(corpus.info), *_lineage(manifests, period)]
     for record in build_records.builds(corpus.store):
         lines += _build(record) if period is None else _build_of(record, period)
     return Group(*tables, *(Text(line, overflow="fold") for line in lines))
 
 
 def as_json(corpus: Corpus, period: str | None = None) -> str:
-    """Everything that is known of a corpus, or of one period of it: `info`, `total` (datasets/totals.py), `periods`
-    (their manifests), and the `builds` of the whole corpus."""
-    chosen = _chosen(corpus, period)
-    total = Totals.of(list(chosen.values()))
+    """Return all that is known of a corpus, or of one of its periods: `info`, `total` (see Totals), the manifests of
+    `periods`, and the `builds` of the whole corpus."""
+    manifests = _chosen(corpus, period)
+    total = Totals.of(list(manifests.values()))
     found = {
         "info": corpus.info.model_dump(mode="json"),
         "total": total.model_dump(mode="json") | {"adds_up": total.adds_up},
-        "periods": {label: manifest.model_dump(mode="json") for label, manifest in chosen.items()},
+        "periods": {label: manifest.model_dump(mode="json") for label, manifest in manifests.items()},
         "builds": [record.model_dump(mode="json") for record in build_records.builds(corpus.store)],
     }
     return json.dumps(found, indent=2, ensure_ascii=False)
 
 
 def _chosen(corpus: Corpus, period: str | None) -> Manifests:
-    """All periods, or the one; InputError where the corpus does not have it."""
+    """Return the manifests of all periods, or of the one. Raises InputError if the corpus does not have it."""
     have = corpus.periods
-    if period is None:
-        return have
-    if period not in have:
-        span = f"{next(iter(have))} … {list(have)[-1]} ({len(have)})" if have else "none"
-        raise InputError(f"corpus {corpus.info.id} has no period {period}; it has {span}")
-    return {period: have[period]}
+    return have if period is None else {period: chosen(have, period, f"corpus {corpus.info.id}")}
 
 
-def _periods(info: CorpusInfo, chosen: Manifests, total: Totals) -> Group:
+def _periods(info: CorpusInfo, manifests: Manifests, total: Totals) -> Group:
     whole = [split for split in total.splits if not is_part(split)]
     columns = ("read", "dropped", "kept", "text", "tokens", *(f"{split}\nrows" for split in whole), "tail\ntokens")
     count = f"{total.periods} period{'' if total.periods == 1 else 's'}"
     table = numbered("period", *columns, footer=(count, *_numbers(total, whole)))
-    for label, manifest in chosen.items():
+    for label, manifest in manifests.items():
         table.add_row(label, *_numbers(Totals.of([manifest]), whole))
     return titled(info.id, table)
 
@@ -90,8 +87,8 @@ def _rows(total: Totals, splits: Sequence[str]) -> list[str]:
     return [short(total.splits[split].rows) if split in total.splits else "–" for split in splits]
 
 
-def _parts(chosen: Manifests, total: Totals) -> list[Group]:
-    """Rows of the parts of held-out text, and the share of the train tokens that each subset of the text has."""
+def _parts(manifests: Manifests, total: Totals) -> list[Group]:
+    """Return tables of the rows of each part of held-out text, and of the share of the train tokens of each subset."""
     parts = [split for split in total.splits if is_part(split)]
     subsets = sorted(filter(None, total.subsets), key=lambda name: -total.subsets[name])  # not those in none
     groups = {name: [name] for name in subsets[:SUBSETS]}
@@ -104,7 +101,7 @@ def _parts(chosen: Manifests, total: Totals) -> list[Group]:
 
     what = [name for name, there in (("rows of parts of held-out text", parts), ("shares of train", subsets)) if there]
     heads = [part.replace(".", "\n.") + "\nrows" for part in parts] + [f"{name}\nof train" for name in groups]
-    rows = {label: row(Totals.of([manifest])) for label, manifest in chosen.items()}
+    rows = {label: row(Totals.of([manifest])) for label, manifest in manifests.items()}
     tables: list[Group] = []
     for start in range(0, len(heads), WIDEST):
         some = slice(start, start + WIDEST)
@@ -127,15 +124,15 @@ def _about(info: CorpusInfo) -> list[str]:
     return lines
 
 
-def _lineage(chosen: Manifests, period: str | None) -> list[str]:
-    """What code made the periods; of a single one, also from which inputs."""
+def _lineage(manifests: Manifests, period: str | None) -> list[str]:
+    """Return lines that say what code made the periods; for a single period, also from which inputs."""
     made: dict[str, list[str]] = {}
-    for label, manifest in chosen.items():
+    for label, manifest in manifests.items():
         code = ", ".join(f"{name} {version[:12]}" for name, version in manifest.lineage.code.items())
         made.setdefault(code, []).append(label)
     spans = {code: labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}" for code, labels in made.items()}
     lines = [f"made with {code}: {spans[code]} ({len(labels)})" for code, labels in made.items() if code]
-    inputs = chosen[period].lineage.inputs if period is not None else ()
+    inputs = manifests[period].lineage.inputs if period is not None else ()
     if inputs:
         shown = ", ".join(inputs[:INPUTS]) + ", …" * (len(inputs) > INPUTS)
         lines.append(f"made from {len(inputs):,} input{'' if len(inputs) == 1 else 's'}: {shown}")
@@ -153,7 +150,7 @@ def _build(record: BuildRecord) -> list[str]:
 
 
 def _build_of(record: BuildRecord, period: str) -> list[str]:
-    """What a build had for the period: it went in, or it came too late."""
+    """Return lines that say how many documents of the period a build took in, and how many came too late."""
     lines = []
     if period in record.periods:
         lines.append(f"build {record.number}: {record.periods[period].read:,} documents of {period}")

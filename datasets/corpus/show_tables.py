@@ -1,4 +1,4 @@
-"""Tables of what is known of a corpus's text: what every step left out, whose text it is, what repeats."""
+"""Tables of the accounting of a corpus: what every step left out, the largest hosts, what repeats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ticlm.platform.core.quantities import BYTES, COUNTS, scaled
 
 
 def census_tables(total: Totals) -> list[Group]:
-    """The tables of a census, none for what it does not know."""
+    """Return the tables of the accounting that have any rows, with their titles."""
     found = {
         "Steps, documents": steps_table(total.steps, total.through_steps),
         "Hosts with the most train tokens": _hosts(total),
@@ -27,14 +27,14 @@ def census_tables(total: Totals) -> list[Group]:
 
 
 def steps_line(total: Totals) -> list[str]:
-    """Where every document that came into the first step went."""
+    """Return a line that balances the documents of the first step with those kept and left out; none without steps."""
     if not total.steps:
         return []
     return [f"steps: {balance(*total.through_steps)}"]
 
 
 def balance(read: int, kept: int, dropped: int) -> str:
-    """`read = kept + dropped`, or by how much it is not."""
+    """Return `read = kept + dropped` as text, or by how much this is wrong."""
     rest = read - kept - dropped
     if not rest:
         return f"{read:,} read = {kept:,} kept + {dropped:,} dropped"
@@ -47,7 +47,7 @@ def titled(title: str, table: Table) -> Group:
 
 
 def numbered(*columns: str, footer: Sequence[str] = ()) -> Table:
-    """A table of a column of names and others of numbers, which are never broken."""
+    """Return a table with a first column of names, which may fold, and columns of numbers, which never do."""
     table = Table(box=HORIZONTALS, padding=(0, 1, 0, 0), show_footer=bool(footer))
     for place, (name, end) in enumerate(itertools.zip_longest(columns, footer, fillvalue="")):
         if place:
@@ -68,13 +68,16 @@ def size(count: int) -> str:
 
 
 def percent(part: float, whole: float, digits: int = 1) -> str:
-    """A dash where there is no whole."""
+    """Return `part / whole` as a percentage; a dash if `whole` is 0."""
     return f"{part / whole:.{digits}%}" if whole else "–"
 
 
 def steps_table(steps: Sequence[Step], through: tuple[int, int, int] | None = None) -> Table:
-    """What every step left out, and why; in the last line `through`, where steps count the same things: what came into
-    the first, what the last kept, and what was lost."""
+    """Return a table of what every step left out, and why.
+
+    `through` is for steps that count the same things. It fills the last line: how many entered the first step, how many
+    the last one kept, and how many were lost.
+    """
     footer: tuple[str, ...] = ()
     if through is not None:
         read, kept, lost = through

@@ -1,4 +1,4 @@
-"""Runs: staged documents in the order of their periods, in row groups small enough to be read apart."""
+"""Runs: files of staged documents, sorted by period and order, in row groups small enough to read separately."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
 
 
 class Group(Settings):
-    """A row group of a staged run: documents of one period, which stand between `low` and `high` in its order."""
+    """A row group of a staged run: documents of one period, whose places in its order are from `low` to `high`."""
 
     run: str
     group: int
@@ -49,7 +49,7 @@ class Group(Settings):
 
 
 class RunWriter:
-    """Collects a run, packed, in memory; `save` writes it and says which row groups it has."""
+    """Collects a run, compressed, in memory. `save` writes it and returns its row groups."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -60,7 +60,7 @@ class RunWriter:
         )
 
     def write(self, period: str, rows: Sequence[Row]) -> None:
-        """Add documents of a period, which stand in its order behind those that it has already."""
+        """Add documents of a period; in its order, they come after those that were added before."""
         for some in _cut(rows):
             arrays = [pa.array(values, field.type) for values, field in zip(zip(*some), SCHEMA)]
             self._out.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=len(some))

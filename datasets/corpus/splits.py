@@ -1,4 +1,4 @@
-"""TODO"""
+"""Splits: which documents are held out for evaluation and tuning, and which sets of rows are made of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticlm.platform.core.settings import Settings
 
 class Splits(Settings):
     """Shares of the documents that are held out. A hash of its id puts a document into the same split in every period,
-    so that a page that was evaluated on is never trained on, whenever it is seen again."""
+    so that a page used for evaluation is never trained on, also when it is seen again later."""
 
     eval: float = Field(0.1, ge=0, lt=1)
     tune: float = Field(0.02, ge=0, lt=1)
@@ -26,15 +26,17 @@ class Splits(Settings):
         return self
 
     def of(self, name: str) -> Split:
-        """The split of the document with this id."""
+        """Return the split of the documents with this group or id."""
         share = hash64(f"{self.salt}\0{name}") / 2**64
         return "eval" if share < self.eval else "tune" if share < self.eval + self.tune else "train"
 
 
 class GlobalShards(Settings):
-    """Documents by a hash of their group (of their id, where they have none) into equal global shards, numbered from 1:
-    one to train on, one to evaluate on, one to tune on; the others are left (TiC-LM, appendix A, where tuning takes
-    other rows of the shard that is evaluated on)."""
+    """Equal global shards, numbered from 1: a hash of its group (without one, of its id) puts a document into one.
+
+    One shard is for training, one for evaluation, one for tuning; the others are not used (TiC-LM, appendix A; there,
+    tuning uses other rows of the evaluation shard).
+    """
 
     global_shards: int = Field(10, gt=0)
     train: int = 1
@@ -50,7 +52,7 @@ class GlobalShards(Settings):
         return self
 
     def of(self, name: str) -> Split | None:
-        """The split of the documents with this group or id, None where they are in a shard that is not used."""
+        """Return the split of the documents with this group or id, or None if their shard is not used."""
         shard = hash64(f"{self.salt}\0{name}") % self.global_shards + 1
         return {self.train: "train", self.eval: "eval", self.tune: "tune"}.get(shard)
 
@@ -66,9 +68,12 @@ AnySplits = Annotated[
 
 
 class HeldOut(Settings):
-    """What is cut from the eval and tune documents of a period. Every source in `subsets` also gets rows of its own
-    (`eval.wiki`); with `clean`, every set has a copy without what stands in the period's train split (`eval.clean`,
-    `eval.wiki.clean`: TiC-LM, Fig. 7). A set has at most `rows`, a random choice where there are more."""
+    """Sets of rows that are made of the eval and tune documents of a period.
+
+    Each source in `subsets` also gets rows of its own (`eval.wiki`). With `clean`, each set has a copy without the text
+    that is also in the period's train split (`eval.clean`, `eval.wiki.clean`: TiC-LM, Fig. 7). A set has at most `rows`
+    rows, chosen at random.
+    """
 
     rows: int | None = Field(None, gt=0)
     subsets: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], ...] = ()
@@ -81,7 +86,7 @@ class HeldOut(Settings):
         return self
 
     def sets(self, split: Split) -> list[Split]:
-        """The sets of rows that the documents of a split go into, the split itself first."""
+        """Return the sets of rows that the documents of a split go into, the split itself first."""
         if split == "train":
             return [split]
         named = [split, *(f"{split}.{subset}" for subset in self.subsets)]

@@ -1,9 +1,8 @@
-"""Staging: what was read lies on the store in sorted runs, until the periods it belongs to are built.
+"""Staging: documents that were read wait on the store, in sorted runs, until their periods are built.
 
-A document's place among those of its period is a hash (`CorpusRecipe.place_in_order`), and every run is sorted by
-it. So a
-stretch of the order can be collected from all runs with a bounded amount of memory, and what it holds depends neither
-on who read what nor on when.
+The order of the documents of a period is that of a hash (`CorpusRecipe.place_in_order`), and every run is sorted by it.
+So a range of the order can be collected from all runs with bounded memory, and its contents depend neither on which
+task read a document nor on when.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ RUN_BYTES = 64 << 20
 OUTSIDE = "outside the calendar"
 UNUSED = "in a global shard that is not used"
 READ = "read"
-"""The first step of every build: records become documents of a period and a split."""
+"""The first step of every build, which turns records into documents of a period and a split."""
 FORMAT = 2
-"""Of what lies on the store while a build goes on; an older one is begun anew."""
+"""Version of the staged files. A build that was interrupted under an older version starts again."""
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 
 
 class DocumentCounts(Settings):
-    """Documents read that belong to one period (or to none), and those left out among them, by reason and by step."""
+    """Counts of the documents of one period, or of those in none: read, and left out by reason and by step."""
 
     read: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
@@ -55,8 +54,8 @@ class DocumentCounts(Settings):
 
 
 class Scan(Settings):
-    """What reading a piece found. `bad` and `first` count what was wrong with records, and say where it was first.
-    `unread` says why the piece could not be read to its end; such a scan holds nothing else."""
+    """Summary of reading one piece. `bad` counts records that cannot be used, by reason, and `first` says where each
+    reason occurred first. `unread` says why the piece could not be read to its end; such a scan has nothing else."""
 
     piece: Piece
     periods: dict[str, DocumentCounts]
@@ -69,14 +68,14 @@ class Scan(Settings):
 
 
 def scan_key(recipe: CorpusRecipe, piece: Piece) -> str:
-    """Name of a scan: the same piece of the same input under the same calendar is read once."""
+    """Return the name of a scan: the same piece of the same input is read once under the same calendar."""
     return fingerprint((piece, recipe.periods.last))[:24]
 
 
 def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece) -> Scan:
-    """Read a piece, stage its documents below `folder`, and leave a summary there that says so, last of all.
+    """Read a piece, stage its documents below `folder`, write a summary there last of all, and return it.
 
-    A piece that cannot be read to its end leaves none, so that it is read again.
+    A piece that cannot be read to its end leaves no summary, so that it is read again.
     """
     key = scan_key(recipe, piece)
     reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"))
@@ -94,7 +93,7 @@ def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece) -> Scan:
 
 
 class _Reading:
-    """What has been read of a piece so far: documents on their way to the store, and counts of everything."""
+    """The state of reading a piece: documents on their way to the store, and counts of all records."""
 
     def __init__(self, recipe: CorpusRecipe, staged: _Runs) -> None:
         self.recipe, self.staged = recipe, staged
@@ -117,7 +116,7 @@ class _Reading:
             self._dropped.setdefault(label, Counter())[reason] += 1
 
     def _staged(self, label: str | None, outcome: Document | Bad | Skipped) -> tuple[int, str] | None:
-        """Stage a document, or say at which step it is left out, and why."""
+        """Stage a document, or return the step (from 0) at which it is left out, and the reason."""
         if outcome.timestamp is not None and label is None:
             return 0, OUTSIDE
         if not isinstance(outcome, Document):
@@ -160,14 +159,14 @@ class _Reading:
 
 
 def _step_name(recipe: CorpusRecipe, at: int) -> str:
-    """A filter's kind, numbered where a recipe has several of a kind."""
+    """Return the filter's kind, with a number if the recipe has several of that kind."""
     kinds = [step.kind for step in recipe.filters]
     before = kinds[:at].count(kinds[at])
     return f"{kinds[at]} {before + 1}" if before else kinds[at]
 
 
 class _Runs:
-    """Documents collected until they fill a run, then sorted and written; so memory is bounded by a run."""
+    """Collects documents until they fill a run, then sorts and writes it; so memory is bounded by one run."""
 
     def __init__(self, store: Store, prefix: str) -> None:
         self.store, self.prefix = store, prefix

@@ -1,4 +1,4 @@
-"""Streams: the tokens of a part's documents, one after another, for every set of rows they go into."""
+"""Token streams: the tokens of the documents of a part, in order, for each set of rows they belong to."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ HOSTS = 1000
 
 
 class Section(Settings):
-    """The tokens of one set of rows (and one source of it) within a part; sections follow one another in its file.
-    `subsets` and `hosts` are counted for the train split alone."""
+    """The tokens of one set of rows (and of one of its sources) in a part. The sections of a part follow one another in
+    its file. `subsets` and `hosts` are counted for the train split alone."""
 
     split: Split
     source: str
@@ -36,14 +36,14 @@ class Section(Settings):
 
 
 class Stream(Settings):
-    """A part's tokens, in a file of little-endian ids."""
+    """The tokens of a part: a file of little-endian token ids."""
 
     path: str
     sections: tuple[Section, ...]
 
 
 class Sets(Settings):
-    """Which sets of rows documents go into, and whether there are verdicts on what repeats."""
+    """Which sets of rows documents belong to, and whether verdicts on repeated text are there."""
 
     by_source: bool = False
     held_out: HeldOut = HeldOut()
@@ -51,7 +51,7 @@ class Sets(Settings):
 
 
 def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> Stream:
-    """The part's tokens, written below `folder`/tokens; what stands there already is not made again."""
+    """Write the tokens of a part below `folder`/tokens, unless they are there, and return their description."""
     path = stream_path(folder, part)
     if store.exists(f"{path}.json"):
         return Stream.model_validate(store.read_json(f"{path}.json"))
@@ -85,7 +85,7 @@ def stream_path(folder: str, part: DocumentSpan) -> str:
 
 
 def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[DocumentSpan], split: Split) -> Iterator[str]:
-    """The texts of one split in their order, a part in memory at a time."""
+    """Yield the texts of one split in order, with one part in memory at a time."""
     for part in parts:
         for found, documents in staged(store, part):
             if found == split:
@@ -124,7 +124,7 @@ def _left(
 
 
 def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tuple[Host, ...]]:
-    """Tokens by source, and the hosts with most tokens."""
+    """Return the tokens of each source, and the hosts with the most tokens."""
     subsets: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     tokens: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Tokenizers of a corpus: trained on its first period, or published elsewhere; and texts into tokens."""
+"""Tokenizers: trained on the first period of a corpus, or published; and the encoding of texts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SMALLEST = 257  # every byte, and the end of text
 
 
 class TrainedTokenizer(Settings):
-    """A byte-level BPE learned from the train texts of a corpus's first period, and from nothing later.
+    """A byte-level BPE, trained on the train texts of the first period of a corpus and on nothing later.
 
-    `max_bytes` bounds the text it learns from; of more, it sees those first in the order of the corpus's shuffle.
+    It learns from at most `max_bytes` of text: the first ones in the shuffled order of the corpus.
     """
 
     kind: Literal["train"] = "train"
@@ -43,7 +43,7 @@ class TrainedTokenizer(Settings):
     max_bytes: int = Field(1 << 30, gt=0)
 
     def train(self, texts: Iterable[str], period: str, store: Store) -> TokenizerInfo:
-        """Learn from `texts` and save to the store's tokenizer folder; the same texts in any order give the same."""
+        """Train on `texts` (in any order), save the tokenizer to the store, and return its description."""
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
         texts = iter(texts)
@@ -80,14 +80,17 @@ _CONFIG = {
 
 class PretrainedTokenizer(Settings):
     """A published tokenizer: the name or folder of a Hugging Face tokenizer. It comes from outside the timeline, so
-    `as_of` has to say the last period whose text it may have seen."""
+    `as_of` must be the last period whose text it may have seen."""
 
     kind: Literal["pretrained"] = "pretrained"
     name: str
     as_of: Label
 
     def save(self, store: Store) -> TokenizerInfo:
-        """Save it to the store's tokenizer folder. InputError where it cannot be loaded, or has no end of text."""
+        """Save the tokenizer to the store, and return its description.
+
+        Raises InputError if it cannot be loaded, or has no end-of-text token.
+        """
         tokenizer = self._load()
         if tokenizer.eos_token_id is None:
             raise InputError(f"tokenizer.name: {self.name} has no end-of-text (eos) token")
@@ -127,8 +130,8 @@ def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
 
 
 class StreamEncoder:
-    """Texts into tokens with the end of text after each; only that may put an end of text into a stream, so a text
-    that spells `<|endoftext|>` gets the tokens of its letters."""
+    """Encodes texts, each followed by the end-of-text token. A text that spells `<|endoftext|>` gets the tokens of its
+    letters, so that no text can forge an end."""
 
     def __init__(self, store: Store, info: TokenizerInfo) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already
@@ -142,7 +145,7 @@ class StreamEncoder:
         self.dtype = np.dtype(dtype_for(info.vocab_size))
 
     def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], NDArray[np.int64]]:
-        """The texts' tokens, some texts to a block, and how many each text has, its end included."""
+        """Return the tokens in blocks of several texts, and int64[texts], the number of tokens of each with its end."""
         blocks: list[Tokens] = []
         lengths: list[int] = []
         for batch in batches(texts):
@@ -157,7 +160,7 @@ class StreamEncoder:
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Some texts at a time, of about BATCH_CHARS together."""
+    """Yield texts in batches of about BATCH_CHARS characters."""
     batch: list[str] = []
     size = 0
     for text in texts:

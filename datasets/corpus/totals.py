@@ -1,10 +1,11 @@
-"""Periods of a corpus added up: what came in, what was kept, and what is known of its text."""
+"""Totals of a corpus over several periods: documents read, kept and left out, and the accounting of its text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from ticlm.datasets.corpus.pack import TOKEN_REASONS
+from ticlm.datasets.corpus.pack import TOKEN_REASONS, largest_hosts
 from ticlm.platform.core.accounting import Deduplication, Host, Overlap, Step
 from ticlm.platform.core.corpus import PeriodManifest, SplitManifest
 from ticlm.platform.core.mixture import Split
@@ -12,10 +13,14 @@ from ticlm.platform.core.settings import Settings
 
 HOSTS = 10
 """Hosts named in a total; the periods' own records hold more."""
+WORST = ("filter_bytes", "expected_rate", "measured_rate")
+"""Fields of a Deduplication that cannot be added up: a total has the highest of any period."""
+
+T = TypeVar("T", Deduplication, Overlap)
 
 
 class SplitTotals(Settings):
-    """One split over several periods; `bytes` are of text."""
+    """One split over several periods; `bytes` counts its text in UTF-8."""
 
     rows: int = 0
     tokens: int = 0
@@ -29,10 +34,11 @@ class SplitTotals(Settings):
 
 
 class Totals(Settings):
-    """`kept` documents are those of train, eval and tune; parts of held-out text (`eval.wiki`) hold them once more.
+    """Sums over periods. `kept` counts the documents of train, eval and tune; parts of held-out text (`eval.wiki`)
+    repeat some of them and are not counted again.
 
-    `steps`, `subsets`, `hosts` (the first HOSTS) and `tokens`, those of the train text that both count, are sums of the
-    periods' censuses; so is `deduplication`, but for the filter's bytes and both rates: the highest of any period.
+    `steps`, `subsets`, `hosts` (the HOSTS largest), `deduplication`, `overlap` and `tokens` (of the train text) add up
+    the periods' accounting; see WORST for what cannot be added up.
     """
 
     periods: int
@@ -40,11 +46,11 @@ class Totals(Settings):
     kept: int
     dropped: dict[str, int]
     tokens_left: dict[str, int]
-    """Tokens, not documents, that are in no row, by reason."""
+    """Tokens (not documents) that are in no row, by reason."""
     splits: dict[Split, SplitTotals]
     steps: tuple[Step, ...]
     through_steps: tuple[int, int, int]
-    """Documents that came into the first steps, those that the last ones kept, and those that any of them left out."""
+    """Documents that entered the first step, that the last step kept, and that any step left out."""
     tokens: int
     subsets: dict[str, int]
     hosts: tuple[Host, ...]
@@ -53,7 +59,7 @@ class Totals(Settings):
 
     @property
     def lost(self) -> int:
-        """Documents left out, whatever the reason."""
+        """Return how many documents were left out, for any reason."""
         return sum(self.dropped.values())
 
     @property
@@ -77,19 +83,19 @@ class Totals(Settings):
             through_steps=_through([one.steps for one in accounting if one.steps]),
             tokens=sum(one.tokens for one in accounting),
             subsets=_sum([one.subsets for one in accounting]),
-            hosts=_hosts([host for one in accounting for host in one.hosts]),
-            deduplication=_deduplication([found for one in accounting for found in one.deduplication]),
-            overlap=_overlap([found for one in accounting for found in one.overlap]),
+            hosts=largest_hosts([host for one in accounting for host in one.hosts], HOSTS),
+            deduplication=_by_split(Deduplication, [split for one in accounting for split in one.deduplication]),
+            overlap=_by_split(Overlap, [split for one in accounting for split in one.overlap]),
         )
 
 
 def is_part(split: Split) -> bool:
-    """Whether a split repeats held-out text that another one holds: `eval.wiki`, `eval.clean`."""
+    """Return whether a split repeats held-out text of another split: `eval.wiki`, `eval.clean`."""
     return "." in split
 
 
 def _splits(manifests: Sequence[PeriodManifest]) -> dict[Split, SplitTotals]:
-    """Whole splits first, then their parts, each in the order they came."""
+    """Add up each split; whole splits come first, then their parts."""
     names = dict.fromkeys(split for manifest in manifests for split in manifest.splits)
     return {
         name: SplitTotals.sum(manifest.splits[name] for manifest in manifests if name in manifest.splits)
@@ -106,34 +112,17 @@ def _sum(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _through(several: Sequence[Sequence[Step]]) -> tuple[int, int, int]:
-    """Period by period, as not every period need have every step."""
+    """Add up the first, the last and all steps of each period, as not every period has every step."""
     lost = sum(step.read - step.kept for steps in several for step in steps)
     return sum(steps[0].read for steps in several), sum(steps[-1].kept for steps in several), lost
 
 
-def _hosts(several: Sequence[Host]) -> tuple[Host, ...]:
-    documents = _sum({host.name: host.documents} for host in several)
-    tokens = _sum({host.name: host.tokens} for host in several)
-    first = sorted(tokens, key=lambda name: (-tokens[name], name))[:HOSTS]
-    return tuple(Host(name=name, documents=documents[name], tokens=tokens[name]) for name in first)
-
-
-def _deduplication(several: Sequence[Deduplication]) -> tuple[Deduplication, ...]:
-    worst = ("filter_bytes", "expected_rate", "measured_rate")
-    counts = [name for name in Deduplication.model_fields if name not in ("split", *worst)]
-    found = []
-    for split in dict.fromkeys(one.split for one in several):
-        mine = [one for one in several if one.split == split]
-        fields = {name: sum(getattr(one, name) for one in mine) for name in counts}
-        fields |= {name: max(getattr(one, name) for one in mine) for name in worst}
-        found.append(Deduplication(split=split, **fields))
-    return tuple(found)
-
-
-def _overlap(several: Sequence[Overlap]) -> tuple[Overlap, ...]:
-    counts = [name for name in Overlap.model_fields if name != "split"]
-    found = []
-    for split in dict.fromkeys(one.split for one in several):
-        mine = [one for one in several if one.split == split]
-        found.append(Overlap(split=split, **{name: sum(getattr(one, name) for one in mine) for name in counts}))
-    return tuple(found)
+def _by_split(kind: type[T], counted: Sequence[T]) -> tuple[T, ...]:
+    """Add up the counts of each split; of the fields in WORST, take the highest."""
+    totals = []
+    for split in dict.fromkeys(one.split for one in counted):
+        mine = [one for one in counted if one.split == split]
+        names = [name for name in kind.model_fields if name != "split"]
+        fields = {name: (max if name in WORST else sum)(getattr(one, name) for one in mine) for name in names}
+        totals.append(kind(split=split, **fields))
+    return tuple(totals)

@@ -1,7 +1,7 @@
-"""A Bloom filter for n-grams: one block of 64 bytes per n-gram, so that a look costs one access to memory.
+"""A blocked Bloom filter: the bits of an n-gram share a block of 64 bytes, so a lookup costs one memory access.
 
-Blocked filters need a little more room than classical ones for the same rate of false positives (Putze, Sanders and
-Singler, 2007: Cache-, Hash- and Space-Efficient Bloom Filters); `size` accounts for that exactly.
+Blocked filters need a little more space than classical ones for the same rate of false positives (Putze, Sanders and
+Singler, 2007: Cache-, Hash- and Space-Efficient Bloom Filters); `size` computes it exactly.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Hashes = NDArray[np.uint64]
 
 
 class BloomFilter:
-    """A set of 64-bit hashes that never forgets one, and claims to hold one in `1 / rate` that it does not.
+    """An approximate set of 64-bit hashes: it has no false negatives, and a known rate of false positives.
 
-    The same hashes added under the same seed and size give the same bits, in whatever order they come.
+    The same hashes added with the same seed and size give the same bits, in any order.
     """
 
     def __init__(self, blocks: NDArray[np.uint64], probes: int, seed: int) -> None:
-        """`blocks` is [n, 8] words of 64 bits."""
+        """Wrap `blocks`: uint64[n, 8], a block of 512 bits per row."""
         self.blocks, self.probes, self.seed = blocks, probes, np.uint64(seed % 2**64)
 
     @staticmethod
     def sized(expected: int, rate: float, seed: int) -> BloomFilter:
-        """An empty filter that has a false-positive rate of `rate` once `expected` different hashes are in it."""
+        """Return an empty filter that will have a false-positive rate of `rate` with `expected` different hashes."""
         probes, _ = _shape(rate)
         return BloomFilter(np.zeros((size(expected, rate) // BLOCK_BYTES, 8), np.uint64), probes, seed)
 
@@ -48,25 +48,25 @@ class BloomFilter:
         return int(self.blocks.nbytes)
 
     def add(self, hashes: Hashes) -> int:
-        """Put them in; how many of them were not there yet, as far as the filter can tell."""
+        """Add hashes; return how many were new, as far as the filter can tell."""
         return int(_add(self.blocks, self.probes, self.seed, hashes))
 
     def contains(self, hashes: Hashes) -> int:
-        """How many of them are in it, or seem to be."""
+        """Return how many of the hashes are in the filter, or seem to be."""
         return int(_contains(self.blocks, self.probes, self.seed, hashes))
 
     def expected_rate(self) -> float:
-        """The rate of false positives that follows from the bits set: the mean over blocks of (share set)^probes."""
+        """Return the rate of false positives that the set bits imply: the mean over blocks of (share set)^probes."""
         rates = (np.sum((np.bitwise_count(chunk).sum(1) / BLOCK_BITS) ** self.probes) for chunk in self._chunks())
         return float(sum(rates)) / len(self.blocks)
 
     def measured_rate(self) -> float:
-        """The share of random hashes, which were never added, that it claims to hold."""
+        """Return the share of random hashes, never added, that the filter claims to have."""
         unseen = np.random.default_rng(int(self.seed)).integers(0, 2**64, PROBED, np.uint64)
         return self.contains(unseen) / PROBED
 
     def save(self, store: Store, folder: str) -> None:
-        """Write it below `folder`, with a record last; what stands there already is left as it is."""
+        """Write the filter below `folder`, and its record last; a filter that is there already stays."""
         attempt = Attempt(store, folder)
         path = f"{attempt.path}/blocks"
         if store.is_local:
@@ -80,7 +80,7 @@ class BloomFilter:
 
     @staticmethod
     def load(store: Store, folder: str) -> BloomFilter | None:
-        """The filter saved there; None where there is none, or its bytes are not those that its record names."""
+        """Return the filter saved below `folder`; None if there is none, or if its bytes differ from its record."""
         record = read_record(store, folder)
         if record is None or verify(store, folder):
             return None
@@ -101,14 +101,14 @@ class BloomFilter:
 
 
 def size(expected: int, rate: float) -> int:
-    """Bytes of a filter for `expected` hashes at a false-positive rate of `rate`."""
+    """Return the bytes of a filter for `expected` hashes with a false-positive rate of `rate`."""
     _, bits = _shape(rate)
     return max(1, math.ceil(expected * bits / BLOCK_BITS)) * BLOCK_BYTES
 
 
 @cache
 def _shape(rate: float) -> tuple[int, float]:
-    """Probes, and bits per hash, of the smallest blocked filter that keeps the rate."""
+    """Return the probes, and the bits per hash, of the smallest blocked filter with this rate."""
     best: tuple[int, float] = (0, math.inf)
     for probes in range(1, MOST_PROBES + 1):
         low, high = 1.0, 200.0
@@ -124,7 +124,10 @@ def _shape(rate: float) -> tuple[int, float]:
 
 
 def blocked_rate(bits: float, probes: int) -> float:
-    """Rate of false positives with `bits` per hash: a block holds a Poisson number of hashes (Putze et al., eq. 3)."""
+    """Return the rate of false positives with `bits` per hash, where a block has a Poisson number of hashes.
+
+    Putze et al. (2007), equation 3.
+    """
     mean = BLOCK_BITS / bits
     held = np.arange(int(mean + 12 * math.sqrt(mean)) + 12)
     log = held * math.log(mean) - mean - np.array([math.lgamma(n + 1) for n in held])
@@ -133,14 +136,14 @@ def blocked_rate(bits: float, probes: int) -> float:
 
 @njit(cache=True, inline="always")
 def _place(blocks: Any, seed: Any, value: Any) -> Any:
-    """The block of a hash, and what its bits come from."""
+    """Return the block of a hash, and the value that determines its bits."""
     bits = mixed(value ^ mixed(seed + np.uint64(1)))
     return ((bits >> np.uint64(32)) * np.uint64(len(blocks))) >> np.uint64(32), bits
 
 
 @njit(cache=True, inline="always")
 def holds(blocks: Any, probes: int, seed: Any, value: Any) -> bool:
-    """Whether every bit of a hash is set."""
+    """Return whether every bit of a hash is set."""
     block, bits = _place(blocks, seed, value)
     for i in range(probes):
         if i % 7 == 0:  # seven places of nine bits in a word

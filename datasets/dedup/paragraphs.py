@@ -1,4 +1,4 @@
-"""Judging documents against a Bloom filter: what of them repeats (the rule is in dedup.py)."""
+"""Verdicts: which paragraphs and documents repeat the contents of a Bloom filter (see `settings` for the rule)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Bools = NDArray[np.bool_]
 
 
 class Shingled(NamedTuple):
-    """The n-grams of some documents: paragraph p has `hashes[paragraphs[p] : paragraphs[p + 1]]`, document d has the
-    paragraphs from `documents[d]` to `documents[d + 1]`."""
+    """The n-grams of some documents. Paragraph p has `hashes[paragraphs[p] : paragraphs[p + 1]]`; document d has the
+    paragraphs `documents[d]` to `documents[d + 1]` (exclusive)."""
 
     hashes: NDArray[np.uint64]
     paragraphs: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Shingled(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What goes: whole documents, and paragraphs (of those documents and of others); n-grams found, and put in."""
+    """What is removed: bool[documents], bool[paragraphs]; and how many n-grams were found in the filter, and added."""
 
     documents: Bools
     paragraphs: Bools
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
 
 
 def shingled(texts: Iterable[str], ngram: int) -> Shingled:
-    """The n-grams of every paragraph of every text."""
+    """Return the n-grams of every paragraph of every text."""
     hashes, paragraphs, documents = [np.empty(0, np.uint64)], [np.zeros(1, np.int64)], [0]
     total = 0
     for text in texts:
@@ -49,7 +49,7 @@ def shingled(texts: Iterable[str], ngram: int) -> Shingled:
 
 
 def judge(settings: Deduplicate, found: Shingled, bloom: BloomFilter, frozen: bool = False) -> Verdict:
-    """The rule over documents in their order, against a BloomFilter and into it; not into it where `frozen`."""
+    """Apply the rule to documents in their order, and add their n-grams to the filter unless it is `frozen`."""
     documents = np.zeros(len(found.documents) - 1, np.bool_)
     paragraphs = np.zeros(len(found.paragraphs) - 1, np.bool_)
     contained, inserted = _judge(
@@ -67,7 +67,7 @@ def judge(settings: Deduplicate, found: Shingled, bloom: BloomFilter, frozen: bo
 
 
 def surviving(found: Shingled, documents: Bools, paragraphs: Bools) -> Shingled:
-    """The n-grams of what stays when these documents and paragraphs go."""
+    """Return the n-grams that are left without these documents and paragraphs."""
     stays = ~(np.repeat(documents, np.diff(found.documents)) | paragraphs)
     lengths = np.diff(found.paragraphs)
     of_documents = np.diff(bounds(stays.astype(np.int64))[found.documents])[~documents]
@@ -75,7 +75,7 @@ def surviving(found: Shingled, documents: Bools, paragraphs: Bools) -> Shingled:
 
 
 def without(text: str, gone: Bools) -> str:
-    """The text without these of its `words.paragraphs`, each of which begins with the newline before it."""
+    """Return the text without the paragraphs in `gone` (bool, one per `words.paragraphs`)."""
     if not gone.any():
         return text
     at = paragraphs(text).tolist()
@@ -84,7 +84,7 @@ def without(text: str, gone: Bools) -> str:
 
 
 def bounds(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where stretches of these lengths begin, one after another, and where the last one ends."""
+    """Return the start of each of some consecutive ranges, given their lengths, and the end of the last one."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
@@ -102,7 +102,7 @@ def _judge(
     gone_documents: Any,
     gone_paragraphs: Any,
 ) -> tuple[int, int]:
-    """See `judge`; fills the last two arguments. N-grams found in the filter, and those put into it."""
+    """Do the work of `judge`: fill the last two arguments, and return the n-grams found in the filter, and added."""
     all_contained = inserted = 0
     for d in range(len(documents) - 1):
         total = contained = 0

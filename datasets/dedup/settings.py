@@ -1,9 +1,9 @@
-"""Deduplication by n-grams: paragraphs and documents that mostly repeat what came before, within a period or a window.
+"""Settings of deduplication: remove paragraphs and documents that mostly repeat earlier text of a period or a window.
 
-The rule is that of the released BFF, `old-both` (TiC-LM, appendix A; facts of its code in DCLM): a paragraph is removed
-where more than `threshold` of its n-grams are in the filter, else all of them are put in at once; a document goes where
-that share holds over all its paragraphs, removed ones included. Paragraphs shorter than an n-gram have none: they never
-go alone, and go with their document. Unlike there, documents come in an order that the seed alone determines.
+The rule is `old-both` of the released BFF (TiC-LM, appendix A; code of DCLM). A paragraph is removed if more than a
+share `threshold` of its n-grams is in the filter; otherwise all its n-grams are added. A document is removed if that
+share holds over all its paragraphs, including removed ones. A paragraph shorter than an n-gram has no n-grams and is
+only removed with its document. Unlike in BFF, the order of documents depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ DUPLICATE = "repeats earlier text"
 
 
 class Deduplicate(Settings):
-    """Leave out what repeats. `scope: period` starts anew in every period; `scope: window` remembers, and starts anew
+    """Leave out what repeats. `scope: period` starts with an empty filter in every period; `scope: window` does so
     every `window` periods of the calendar (TiC-LM, appendix D.7).
 
-    There is a filter for each of train, eval and tune. That of a period is sized for the n-grams that were counted in
-    it. That of a window has to be sized before later periods are there, for the `expected_ngrams` of all its periods
-    together; where they turn out to be so many more that its rate of false positives doubles, the build stops.
+    Train, eval and tune have a filter each. The filter of a period is sized for the n-grams counted in it. The filter
+    of a window is made before its later periods are there, so `expected_ngrams` is the number for all its periods. If
+    there are so many more that the rate of false positives doubles, the build stops.
     """
 
     scope: Literal["period", "window"] = "period"
@@ -44,5 +44,5 @@ class Deduplicate(Settings):
         return self
 
     def window_of(self, position: int) -> int:
-        """Which window the period at this position of the timeline belongs to."""
+        """Return the number of the window of the period at this position of the timeline."""
         return position // self.window if self.scope == "window" else position

@@ -16,8 +16,8 @@ from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, taggers
 from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
-from ticlm.datasets.io.ray_map import running_ray
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import INFO, Examples, ExamplesInfo, PeriodExamples, publish
@@ -38,13 +38,17 @@ AnyBuilder = Annotated[
 
 
 class ExampleSetRecipe(Settings):
-    """A set of examples to build. `seed` decides all random choices; with `nouns`, proper nouns of texts are marked."""
+    """A set of examples to build. `seed` decides all random choices; with `nouns`, proper nouns of texts are marked.
+
+    `executor` says what runs the build; it changes no example.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     examples: AnyBuilder
     nouns: ProperNouns | None = None
     seed: int = 0
+    executor: ExecutorSetting = "auto"
 
     @property
     def id(self) -> str:
@@ -77,7 +81,7 @@ def builds(store: Store) -> list[ExamplesRecord]:
 def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
     """Build the set of examples at `<root>/examples/<name>@<version>` from all inputs, and return it.
 
-    Finished periods are not changed. If no input is new or changed, no input is opened and Ray is not started. Raises
+    Finished periods are not changed. If no input is new or changed, no input is opened. Raises
     InputError if the recipe would give other examples than those of the finished periods, or if the inputs give no
     examples; RunError while another process builds the same set.
     """
@@ -88,7 +92,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     if before and before[-1].inputs == inputs:
         progress(f"{recipe.id}: nothing new")
         return Examples.open(store.uri())
-    with lease(store, f"data build {recipe.id}"), running_ray():
+    with lease(store, f"data build {recipe.id}"), executing(recipe.executor, inputs) as executor:
         _check_recipe(store, recipe)  # again, as another process may have built meanwhile
         staged = f"staging/{recipe.identity[:16]}"
         for other in store.folders("staging"):
@@ -104,8 +108,8 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
             store.remove(INFO)
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
-        context = BuildContext(store, staged, recipe.seed, inputs, built, progress)
-        with nullcontext() if recipe.nouns is None else taggers(recipe.nouns) as tagging:
+        context = BuildContext(store, staged, recipe.seed, inputs, built, progress, executor=executor)
+        with nullcontext() if recipe.nouns is None else taggers(executor, recipe.nouns) as tagging:
             labels = [_publish(recipe, context, draft, tagging) for draft in recipe.examples.drafts(context)]
         if not labels and not built:
             store.remove(INFO)

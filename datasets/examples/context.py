@@ -9,7 +9,8 @@ from typing import Protocol, TypeVar
 
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.ray_map import each
+from ticlm.datasets.io.executor import Executor
+from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.mixture import Subset
@@ -54,6 +55,7 @@ class BuildContext:
     progress: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
     """What the whole build read, and what it left out of every period. The builder appends to it."""
+    executor: Executor = field(default_factory=ProcessExecutor)
 
     def buckets(self, name: str, count: int) -> Buckets:
         """Return `count` buckets in the folder `name` of the staging folder."""
@@ -62,9 +64,9 @@ class BuildContext:
     def each(
         self, done: str, function: Callable[[T], R], items: Sequence[T], size: int = 0, at_once: int | None = None
     ) -> Iterator[R]:
-        """Yield the results of `ray_map.each`, and report progress every few seconds as "<done> 12 of 40"."""
+        """Yield the results of `Executor.each`, and report progress every few seconds as "<done> 12 of 40"."""
         reported = time.monotonic()
-        for number, outcome in enumerate(each(function, items, size, at_once), 1):
+        for number, outcome in enumerate(self.executor.each(function, items, size, at_once), 1):
             if time.monotonic() - reported > PROGRESS_S:
                 reported = time.monotonic()
                 self.progress(f"{done} {number:,} of {len(items):,}")

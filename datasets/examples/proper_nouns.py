@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ticlm.datasets.io.ray_map import Actors
+from ticlm.datasets.io.executor import Executor, Workers
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.mixture import Subset
@@ -134,12 +134,12 @@ class Tagger:
         ]
 
 
-Taggers = Actors[Sequence[str], list[Spans]]
+Taggers = Workers[Sequence[str], list[Spans]]
 
 
-def taggers(nouns: ProperNouns) -> Taggers:
-    """Return a context manager whose actors tag texts until it ends."""
-    return Actors(Tagger, (nouns,), nouns.actors)
+def taggers(executor: Executor, nouns: ProperNouns) -> Taggers:
+    """Return a context manager whose workers tag texts until it ends."""
+    return executor.workers(Tagger, (nouns,), nouns.actors)
 
 
 def marked(taggers: Taggers, subsets: Mapping[Subset, Sequence[Example]]) -> dict[Subset, list[Example]]:

@@ -1,4 +1,4 @@
-"""Lines of a page that are no part of its text: menus, counters, buttons (RefinedWeb, appendix G.2; steps 16 to 24)."""
+"""Removal of lines that are not text: menus, counters, buttons (RefinedWeb, appendix G.2; steps 16 to 24 of TiC-CC)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from ticlm.platform.core.settings import Settings
 
 
 class Phrase(Settings):
-    """Words of a page's furniture, removed from short lines that hold them at this place, in any case."""
+    """A phrase of page navigation, removed from short lines that have it at this place, in upper or lower case."""
 
     text: str = Field(min_length=1)
     at: Literal["start", "end", "anywhere"] = "anywhere"
 
 
 class CleanLines(Settings):
-    """Remove lines that are no text and phrases that are none; leave out a page that loses more than `max_removed` of
-    its words (those of `count_words`), for what is left of it is no text either.
+    """Remove lines and phrases that are not text. Leave out a page that loses more than a share `max_removed` of its
+    words (see `count_words`), as the rest of it is not text either.
 
-    A line goes if more than `max_uppercase` of its characters are capitals, more than `max_digits` digits, if it is a
-    number and one of `counters` ("3.5K likes"), or has fewer than `min_words` words; empty lines stay. Then `phrases`
-    are removed from lines of at most `phrase_words` words, and lines of which nothing stays. The released code takes
-    phrases for patterns, so that a dot stands for any character ("Read more now"): `wildcards` does so.
+    A line is removed if more than `max_uppercase` of its characters are capitals or more than `max_digits` are digits,
+    if it is a number and one of `counters` ("3.5K likes"), or if it has fewer than `min_words` words; empty lines stay.
+    Then `phrases` are removed from lines of at most `phrase_words` words, and a line is removed if nothing is left of
+    it. The released code reads phrases as patterns, where a dot matches any character ("Read more now"); `wildcards`
+    does the same.
     """
 
     kind: Literal["clean_lines"] = "clean_lines"
@@ -65,7 +66,7 @@ class CleanLines(Settings):
         return replace(document, text=text) if after else NO_WORDS
 
     def cleaned(self, line: str) -> str | None:
-        """What is left of a line that is not blank: None if it is to go."""
+        """Return what is left of a line that is not blank, or None if the line is removed."""
         digits = _share(line, _DIGITS, str.isdigit)
         if digits > self.max_digits or _share(line, _CAPITALS, str.isupper) > self.max_uppercase:
             return None
@@ -85,7 +86,7 @@ _CAPITALS, _DIGITS = string.ascii_uppercase.encode(), string.digits.encode()
 
 
 def _share(line: str, among: bytes, test: Callable[[str], bool]) -> float:
-    """Which share of the characters passes the test; `among` are those of ASCII that do, as that is quick to count."""
+    """Return the share of characters that pass the test. `among` lists the ASCII ones, which are quick to count."""
     if not line.isascii():
         return sum(map(test, line)) / len(line)
     raw = line.encode()
@@ -94,7 +95,7 @@ def _share(line: str, among: bytes, test: Callable[[str], bool]) -> float:
 
 @cache
 def _counter(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A number and what it counts, between marks: "1,234 likes", "3.5k views"."""
+    """Return a pattern of a number and what it counts, between marks: "1,234 likes", "3.5k views"."""
     return re.compile(rf"\W*\d[\d,.]*[kmb]?\s+(?:{'|'.join(re.escape(name.lower()) for name in names)})\W*$")
 
 

@@ -1,4 +1,4 @@
-"""Language: pages in one language, as fastText tells it (step 7 of TiC-CC's filters)."""
+"""Language: a filter of pages that are not in one language, by fastText (step 7 of TiC-CC's filters)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BUNDLED_AS_OF = "201710"
 class Language(Settings):
     """Keep pages whose most likely language is `code`, with a probability of more than `min_probability`.
 
-    `model` is any language identifier of fastText; by default `lid.176.ftz`, the compressed form of the paper's
-    `lid.176.bin`, which says nearly the same. fastText reads one line: newlines become spaces, while the released code
-    deletes them and glues words together (`glue_lines`). The first `chars` characters tell the language of a page. The
-    model comes from outside the timeline; `as_of` says what period a model of yours has seen.
+    `model` is a language identifier of fastText; by default `lid.176.ftz`, the compressed form of the paper's
+    `lid.176.bin`, with nearly the same results. Only the first `chars` characters are looked at. fastText reads one
+    line, so newlines become spaces; the released code deletes them, which joins words (`glue_lines` does the same). The
+    model comes from outside the timeline; `as_of` is the last period that a model of your own has seen.
     """
 
     kind: Literal["language"] = "language"
@@ -39,12 +39,12 @@ class Language(Settings):
 
     @property
     def identity(self) -> tuple[Settings, str]:
-        """The model counts, not where it lies."""
+        """Return the settings and the hash of the model, not its path."""
         return self.model_copy(update={"model": None, "as_of": None}), _digest(self.model)
 
     @property
     def external_inputs(self) -> str:
-        """The model comes from outside the timeline."""
+        """Return a line that declares the model, which comes from outside the timeline."""
         known = self.as_of or (BUNDLED_AS_OF if self.model is None else "an unknown time")
         return f"language model {self.model or BUNDLED}, as of {known}"
 
@@ -59,7 +59,7 @@ class Language(Settings):
 
 
 def identified(text: str, model: str | None = None) -> tuple[str, float]:
-    """The most likely language of one line of text, and its probability."""
+    """Return the code of the most likely language of a text, and its probability."""
     line = text.replace("\n", " ").encode(errors="replace").decode()  # fastText refuses half of a surrogate pair
     found = _model(model).f.predict(line + "\n", 1, 0.0, "strict")
     if not found:

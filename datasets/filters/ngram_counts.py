@@ -1,9 +1,9 @@
-"""N-grams of a text that occur more than once, counted with numba."""
+"""Counts of the n-grams of a text that occur more than once, with numba (which takes long to load: import it late)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +11,17 @@ from numba import njit
 
 from ticlm.datasets.text.words import Hashes, ngrams, split
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class Recurrence:
-    """Words by their hashes; word i takes the characters `at[i]` to `at[i + 1]` of all words one after another."""
+    """Hashes of the words of a text. Word i has the characters `at[i]` to `at[i + 1]` of all words joined together."""
 
     hashes: Hashes
     at: npt.NDArray[np.int64]
 
     @staticmethod
     def of(text: str) -> Recurrence:
-        """Of the words that begin with a letter or number."""
+        """Take the words of a text that begin with a letter or number."""
         words = split(text)
         at = np.zeros(np.count_nonzero(words.alnum) + 1, np.int64)
         np.cumsum((words.end - words.start)[words.alnum], out=at[1:])
@@ -35,17 +32,17 @@ class Recurrence:
         return int(self.at[-1])
 
     def most_common(self, n: int) -> int:
-        """Length of the n-gram with the most copies (of several the longest) times their number; 0 without copies."""
+        """Return the characters in all copies of the most frequent n-gram (of several, the longest); 0 without any."""
         return int(_most_common(ngrams(self.hashes, n), self.at, n))
 
     def repeated(self, n: int) -> int:
-        """Characters in n-grams that occur more than once, each character counted once."""
+        """Return the characters in n-grams that occur more than once, each character counted once."""
         return int(_repeated_chars(ngrams(self.hashes, n), self.at, n))
 
 
 @njit(cache=True, nogil=True)
 def _counted(grams: Any) -> Any:
-    """(place, count): `count[place[i]]` is how often the i-th n-gram occurs. A table with open addresses."""
+    """Return (place, count), a hash table with open addressing: the i-th n-gram occurs `count[place[i]]` times."""
     size = 16
     while size < 2 * grams.size:
         size *= 2

@@ -1,7 +1,7 @@
-"""Quality of a text by simple counts: RefinedWeb's and Gopher's rules (steps 6 and 8 to 14 of TiC-CC's filters).
+"""Filters by simple counts: the rules of RefinedWeb and Gopher (steps 6 and 8 to 14 of TiC-CC's filters).
 
-Each rule is a share or a number and its bounds, all of which are allowed themselves. "Words" are what stands between
-white space, unless a rule says otherwise. A text without any is left out.
+Each rule bounds a share or a number; a value equal to a bound is allowed. Words are separated by white space, unless a
+rule says otherwise. A text without words is left out.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ ELLIPSES = ("...", ". . .", "…")
 
 @lru_cache(maxsize=4)
 def spaced(text: str) -> tuple[str, ...]:
-    """What stands between white space; remembered, as one rule after another asks for it."""
+    """Return the words between white space. Cached, as several rules in a row need them."""
     return tuple(text.split())
 
 
 @lru_cache(maxsize=4)
 def lines(text: str) -> tuple[str, ...]:
-    """The lines that hold anything, without the white space around them."""
+    """Return the lines that are not blank, without the white space around them."""
     return tuple(filter(None, map(str.strip, text.split("\n"))))
 
 
 @lru_cache(maxsize=4)
 def count_words(text: str) -> int:
-    """Runs between ASCII white space that begin with a letter or number: fastText's words without punctuation marks."""
+    """Count the runs between ASCII white space that begin with a letter or number: fastText's words, without marks."""
     from ticlm.datasets.text.words import count
 
     return count(text)
 
 
 class Newlines(Settings):
-    """At most `at_most` newlines one after another."""
+    """Shorten runs of newlines to `at_most` newlines."""
 
     kind: Literal["newlines"] = "newlines"
     at_most: int = Field(2, ge=1)
@@ -54,7 +54,7 @@ class Newlines(Settings):
 
 
 class WordCount(Settings):
-    """Pages of `min` to `max` words (see `count_words`): shorter ones are no text, longer ones dumps."""
+    """Keep pages of `min` to `max` words (see `count_words`): shorter pages are not text, longer ones are dumps."""
 
     kind: Literal["word_count"] = "word_count"
     min: int = Field(50, ge=0)
@@ -68,7 +68,7 @@ class WordCount(Settings):
 
 
 class WordLength(Settings):
-    """Words of `min` to `max` characters on average: others are codes, glued words, or no language of letters."""
+    """Keep pages whose words have `min` to `max` characters on average; others are codes or glued words."""
 
     kind: Literal["word_length"] = "word_length"
     min: float = Field(3, ge=0)
@@ -83,7 +83,7 @@ class WordLength(Settings):
 
 
 class Symbols(Settings):
-    """At most `max` hashes and ellipses per word: tags, and teasers of other pages."""
+    """Keep pages with at most `max` hashes and ellipses per word; others are lists of tags or teasers."""
 
     kind: Literal["symbols"] = "symbols"
     symbols: tuple[str, ...] = ("#", *ELLIPSES)
@@ -97,7 +97,7 @@ class Symbols(Settings):
 
 
 class Bullets(Settings):
-    """At most a share of `max` of the lines begins as an item of a list: menus. Empty lines do not count."""
+    """Keep pages where at most a share `max` of the non-empty lines begins with a bullet; others are menus."""
 
     kind: Literal["bullets"] = "bullets"
     bullets: tuple[str, ...] = ("●", "•", "*", "-")
@@ -113,7 +113,7 @@ class Bullets(Settings):
 
 
 class Ellipses(Settings):
-    """At most a share of `max` of the lines ends in an ellipsis: lists of teasers. Empty lines do not count."""
+    """Keep pages where at most a share `max` of the non-empty lines ends in an ellipsis; others are teasers."""
 
     kind: Literal["ellipses"] = "ellipses"
     ellipses: tuple[str, ...] = ELLIPSES
@@ -129,7 +129,7 @@ class Ellipses(Settings):
 
 
 class Alphabetic(Settings):
-    """At most a share of `max` of the words holds no letter: tables, prices, lines drawn with marks."""
+    """Keep pages where at most a share `max` of the words has no letter; others are tables or price lists."""
 
     kind: Literal["alphabetic"] = "alphabetic"
     max: float = Field(0.2, ge=0, le=1)
@@ -143,8 +143,8 @@ class Alphabetic(Settings):
 
 
 class StopWords(Settings):
-    """At least `min` words are some of these, in any case; the same one twice counts twice. What has none is no
-    running English."""
+    """Keep pages with at least `min` of these words, in upper or lower case; a word that occurs twice counts twice. A
+    page without them is not running English."""
 
     kind: Literal["stop_words"] = "stop_words"
     words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")

@@ -1,6 +1,6 @@
-"""Filters: a document goes in; it comes out, perhaps rewritten, or the reason why it is left out.
+"""Filters, and the list that RefinedWeb uses. A filter keeps a document, rewrites it, or returns a reason to drop it.
 
-Those of RefinedWeb stand in modules of their own: `urls`, `language`, `quality`, `repetition`, `lines`.
+RefinedWeb's filters are in modules of their own: `urls`, `language`, `quality`, `repetition`, `clean_lines`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from ticlm.platform.core.settings import Settings
 
 
 class Filter(Protocol):
-    """One step: looks at one document at a time, and at nothing else, so that its order and period cannot matter.
+    """A filter. It sees one document and nothing else, so that the order and the period of documents cannot matter.
 
-    What it reads besides its settings (a list, a model) is named by its content in a property `identity`; a step
-    without one is its own identity.
+    A filter that reads more than its settings (a list, a model) has a property `identity` that hashes those contents. A
+    filter without that property is identified by its settings.
     """
 
     def __call__(self, document: Document) -> Document | str: ...
@@ -53,9 +53,12 @@ class MinChars(Settings):
 
 
 class Function(Settings):
-    """A function of the user's own, `package.module:function`, that takes a Document and returns one, the reason to
-    leave it out, or whether to keep it. Its name and `version` stand for it: raise that when it changes. A document on
-    which it raises is left out, and counted."""
+    """A function of the user, `package.module:function`. It takes a Document and returns a Document, a reason to leave
+    it out, or whether to keep it.
+
+    The function is identified by its name and `version`: raise the version when the function changes. A document for
+    which it raises an exception is left out, and counted.
+    """
 
     kind: Literal["function"] = "function"
     name: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
@@ -110,7 +113,7 @@ AnyFilter = Annotated[
     | Function,
     Field(discriminator="kind"),
 ]
-"""The filters a recipe may name; a new one is a class and a member of this union."""
+"""The filters that a recipe can name. To add one, write a class and add it to this union."""
 
 REFINEDWEB: tuple[AnyFilter, ...] = (
     RemoveUrls(),
@@ -126,13 +129,16 @@ REFINEDWEB: tuple[AnyFilter, ...] = (
     Repetition(),
     CleanLines(),
 )
-"""The filters of DCLM-Baseline and TiC-CC after RefinedWeb, in their order; those that look at urls need lists, and are
-added by `refinedweb`."""
+"""The filters of DCLM-Baseline and TiC-CC, after RefinedWeb, in their order. The filters of urls need lists: see
+`refinedweb`."""
 
 
 def refinedweb(hosts: str, strict: str, hard: str, soft: str) -> tuple[AnyFilter, ...]:
-    """All of RefinedWeb's filters, with lists of banned hosts and of words whose presence in a url is enough: anywhere
-    in it, as a word, or as two different words."""
+    """Return all filters of RefinedWeb, given the paths of a list of banned hosts and of three lists of banned words.
+
+    A page is left out if its url has a `strict` word anywhere, a `hard` word as a whole word, or two different `soft`
+    words.
+    """
     by_url = (
         BannedHosts(hosts=hosts),
         UrlWords(words=strict, within="anything"),
@@ -144,8 +150,8 @@ def refinedweb(hosts: str, strict: str, hard: str, soft: str) -> tuple[AnyFilter
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The document as it came out, or the reason why it did not and the step (from 0) that says so; and the steps that
-    changed it on the way."""
+    """The result of a list of filters: the document, or the reason to leave it out and the filter (from 0) that gave
+    it. `edited` are the filters that changed the document."""
 
     document: Document | None
     reason: str | None = None
@@ -154,7 +160,7 @@ class Outcome:
 
 
 def passed(document: Document, filters: Sequence[Filter]) -> Outcome:
-    """The document after all filters in turn, or the first reason to leave it out."""
+    """Apply the filters in turn, up to the first that leaves the document out."""
     edited: list[int] = []
     for number, step in enumerate(filters):
         outcome = step(document)

@@ -1,4 +1,4 @@
-"""Repetition: texts in which too much stands more than once (Gopher, table A1; step 15 of TiC-CC's filters)."""
+"""Repetition: a filter of texts that repeat too much of themselves (Gopher, table A1; step 15 of TiC-CC's filters)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ticlm.platform.core.settings import Settings
 
 
 class Repetition(Settings):
-    """Leave out texts in which a share of more than a limit is repeated, by the first limit that is passed.
+    """Leave out texts where a repeated share is above its limit; the first such limit is the reason.
 
-    Lines and paragraphs count without the white space around them, where there are two at least; of those that occur
-    more than once all copies count, also the first. Words are those of Unicode (UAX #29) that begin with a letter or
-    number, shares of n-grams are characters among those of all words, and case matters.
+    Lines and paragraphs count without the white space around them, and only if there are at least two. All copies of a
+    repeated one count, also the first. Words are those of Unicode (UAX #29) that begin with a letter or number. Shares
+    of n-grams are in characters, relative to the characters of all words, and case matters.
     """
 
     kind: Literal["repetition"] = "repetition"
@@ -27,10 +27,10 @@ class Repetition(Settings):
     line_chars: float = Field(0.20, ge=0)
     paragraph_chars: float = Field(0.20, ge=0)
     most_common: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
-    """(n, limit): length times number of the n-gram that occurs most often (of several the longest), if more than once.
-    Copies that overlap count in full."""
+    """(n, limit) of the share of the most frequent n-gram: its length times its number of copies, if there are
+    several. Of several equally frequent n-grams, the longest counts; overlapping copies count in full."""
     repeated: tuple[tuple[int, float], ...] = ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10))
-    """(n, limit): characters within any n-gram that occurs more than once; none counts twice."""
+    """(n, limit) of the share of characters in any n-gram that occurs more than once; no character counts twice."""
 
     def __call__(self, document: Document) -> Document | str:
         return self._of_segments(document.text) or self._of_ngrams(document.text) or document
@@ -62,7 +62,7 @@ class Repetition(Settings):
 
 
 def _repeated(segments: Sequence[str]) -> tuple[float, float]:
-    """Which shares of the segments, and of their characters, occur more than once."""
+    """Return the share of the segments, and of their characters, that occur more than once."""
     if len(segments) < 2 or len(counts := Counter(segments)) == len(segments):
         return 0.0, 0.0
     copies = {segment: n for segment, n in counts.items() if n > 1}

@@ -1,7 +1,7 @@
-"""Urls: pages left out because of theirs, and urls removed from the text (RefinedWeb, appendix G.1 and G.2).
+"""Filters of urls: pages left out because of their url, and urls removed from texts (RefinedWeb, appendix G.1 and G.2).
 
-A document's url is its id. The lists come from the user: none that is published may be packaged. They come from outside
-the timeline: `as_of` says what period they have seen.
+The url of a document is its id. The user gives the lists of hosts and words, as no published list may be packaged. They
+come from outside the timeline: `as_of` is the last period that a list has seen.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _Identity = tuple[Settings, str]
 
 
 class BannedHosts(Settings):
-    """Leave out pages of hosts on a list; `www.` before a host does not count, its subdomains are other hosts.
+    """Leave out pages of the hosts on a list. A leading `www.` is ignored; subdomains are other hosts.
 
-    The released code deletes every "www" and keeps the dot after it, so that `www.example.org` never matches
-    `example.org`; with `released` so does this.
+    The released code deletes every "www" but keeps the dot after it, so that `www.example.org` never matches
+    `example.org`. `released` does the same.
     """
 
     kind: Literal["banned_hosts"] = "banned_hosts"
@@ -38,7 +38,7 @@ class BannedHosts(Settings):
 
     @property
     def identity(self) -> _Identity:
-        """What the list says counts, not where it lies."""
+        """Return the settings and the hash of the list's entries, not its path."""
         return self.model_copy(update={"hosts": "", "as_of": None}), digest(self.hosts)
 
     @property
@@ -52,10 +52,10 @@ class BannedHosts(Settings):
 
 
 class UrlWords(Settings):
-    """Leave out pages whose url holds `at_least` different words of a list, in any case.
+    """Leave out pages whose url has `at_least` different words of a list, in upper or lower case.
 
-    `within: words` asks for a word by itself, between two boundaries (`\\b`). `within: anything` looks for it anywhere
-    in the url without its hyphens and dots, as part of other words too: for words that mean one thing only.
+    `within: words` finds whole words, between two boundaries (`\\b`). `within: anything` removes hyphens and dots from
+    the url and finds a word anywhere in it, also as part of another word: for words that mean one thing only.
     """
 
     kind: Literal["url_words"] = "url_words"
@@ -66,7 +66,7 @@ class UrlWords(Settings):
 
     @property
     def identity(self) -> _Identity:
-        """What the list says counts, not where it lies."""
+        """Return the settings and the hash of the list's entries, not its path."""
         return self.model_copy(update={"words": "", "as_of": None}), digest(self.words)
 
     @property
@@ -95,17 +95,17 @@ info int io ir jobs jp kr live ly mil mobi museum mx name net news nl nz online 
 store su tech tel tk travel tr tv tw ua uk vn wiki xyz za
 """
 COMMON_TLDS = tuple(_ENDS.split())
-"""Ends of most hosts that stand in texts. Those that are also English words (in, is, it, me, so, to) are left out: of
-"The end.It was", where a space is missing, nothing is to be removed."""
+"""Top-level domains of most hosts that occur in texts. Those that are also English words (in, is, it, me, so, to) are
+not in the list: nothing shall be removed from "The end.It was", where a space is missing."""
 
 
 class RemoveUrls(Settings):
-    """Remove urls from the text, and up to ten white spaces before each: what begins with a scheme or `www.`, hosts
-    that end in one of `tlds` (or of the list `tld_list`, as IANA's), and IPv4 addresses, with port and path.
+    """Remove urls from the text, with up to ten white spaces before each.
 
-    Marks that end a sentence or close a bracket stay, and so do mail addresses. The released code looks for hosts (with
-    a scheme or without) only in texts whose first letters spell a top-level domain ("The" begins with `th`, "Hello"
-    with none): `released` does that.
+    A url begins with a scheme or `www.`, or is a host that ends in one of `tlds` (or of the list `tld_list`, such as
+    IANA's), or an IPv4 address; its port and path belong to it. Marks that end a sentence or close a bracket stay, and
+    mail addresses stay. The released code looks for hosts (with or without a scheme) only in texts whose first letters
+    spell a top-level domain ("The" begins with `th`, "Hello" with none); `released` does the same.
     """
 
     kind: Literal["remove_urls"] = "remove_urls"
@@ -138,7 +138,7 @@ class RemoveUrls(Settings):
 
 
 def _urls(text: str) -> Iterator[re.Match[str]]:
-    """What looks like a url, sought only around dots and slashes: most words hold none."""
+    """Yield what looks like a url. Only the surroundings of dots and slashes are searched, as most words have none."""
     at = 0
     while hint := _HINT.search(text, at):
         begin = max(at, *(text.rfind(blank, at, hint.start()) for blank in " \n\t"))
@@ -160,7 +160,7 @@ _AFTER = ".,;:!?)]}'\"’”»…"
 
 
 def _end(found: re.Match[str], tlds: frozenset[str]) -> int:
-    """Where the url ends; where it begins, if it is none."""
+    """Return where the url ends; where it begins, if it is not a url."""
     whole = found.start() + len(found[0].rstrip(_AFTER))
     if found["host"] is None or found["sure"] is not None:
         return whole
@@ -187,14 +187,14 @@ def _bare_words(path: str) -> tuple[str, ...]:
 
 @cache
 def _patterns(path: str) -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
-    """One that finds whether any word of the list is there, and one for each word."""
+    """Return a pattern of any word of the list, and a pattern of each word."""
     words = [re.escape(word) for word in entries(path)]
     return re.compile(rf"\b(?:{'|'.join(words)})\b"), tuple(re.compile(rf"\b{word}\b") for word in words)
 
 
 @cache
 def entries(path: str) -> tuple[str, ...]:
-    """The entries of a list in lower case, sorted, each once. Read once per process; InputError where that fails."""
+    """Return the entries of a list in lower case, sorted, each once. Raises InputError if it cannot be read."""
     import fsspec
 
     try:
@@ -210,5 +210,5 @@ def entries(path: str) -> tuple[str, ...]:
 
 @cache
 def digest(path: str) -> str:
-    """SHA-256 (hex) of the entries: the same wherever the list lies, however it is packed, ordered and commented."""
+    """Return the SHA-256 (hex) of the entries: path, compression, order and comments of the list do not change it."""
     return hashlib.sha256("\n".join(entries(path)).encode()).hexdigest()

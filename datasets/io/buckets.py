@@ -1,11 +1,11 @@
-"""Buckets: keyed records too many for memory, split by a hash of the key into files each of which fits.
+"""Buckets: keyed records that do not fit into memory, split by a hash of the key into files that do.
 
-    <folder>/<writer>/00042.parquet     the records of one writer whose keys fall into bucket 42
-    <folder>/<writer>.json              how many those were, written last: without it the writer never ended
+    <folder>/<writer>/00042.parquet     records of one writer whose keys belong to bucket 42
+    <folder>/<writer>.json              their number, written last: without it, the writer did not finish
 
-Records with the same key meet in the same bucket, whoever wrote them, and every bucket can be worked on by a task of
-its own: a join without sorting, in flat memory (DeWitt et al. 1984, Implementation Techniques for Main Memory Database
-Systems: the Grace hash join).
+Records with the same key are in the same bucket, whichever writer wrote them, and each bucket can be processed by a
+task of its own: a join without sorting, in bounded memory (the Grace hash join: DeWitt et al. 1984, Implementation
+Techniques for Main Memory Database Systems).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.store import Store
 
 HELD_BYTES = 64 << 20
-"""Bytes of records a writer holds before they go into its files as a row group."""
+"""Bytes of records that a writer holds before it writes them as a row group."""
 Value = Mapping[str, Any]
 
 
 class Buckets:
-    """`count` buckets in a folder of a store."""
+    """A set of `count` buckets in a folder of a store."""
 
     def __init__(self, store: Store, folder: str, count: int) -> None:
         if count < 1:
@@ -34,19 +34,19 @@ class Buckets:
         self.store, self.folder, self.count = store, folder, count
 
     def of(self, key: str) -> int:
-        """The bucket of a key."""
+        """Return the bucket of a key."""
         return hash64(key) % self.count
 
     def is_written(self, writer: str) -> bool:
         return self.store.exists(f"{self.folder}/{writer}.json")
 
     def about(self, writer: str) -> dict[str, Any]:
-        """What the writer said of its records at its end."""
+        """Return what a finished writer kept with its records (`BucketWriter.about`)."""
         return dict(self.store.read_json(f"{self.folder}/{writer}.json"))
 
     @contextmanager
     def writing(self, writer: str) -> Iterator[BucketWriter]:
-        """To add a writer's records; they count once the block has ended without an error."""
+        """Give a writer for the time of a block. Its records count once the block has ended without an error."""
         self.store.remove(f"{self.folder}/{writer}")  # of one that was interrupted
         into = BucketWriter(self, writer)
         try:
@@ -56,7 +56,7 @@ class Buckets:
             into.abandon()
 
     def read(self, number: int, writers: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(key, value) of every record of a bucket: writer by writer, as they were added."""
+        """Yield (key, value) of every record of a bucket: writer by writer, in the order they were added."""
         import pyarrow.parquet as pq
 
         for writer in writers:
@@ -70,7 +70,7 @@ class Buckets:
 
 
 class BucketWriter:
-    """Adds records to buckets; at most HELD_BYTES wait to be written."""
+    """Adds records to buckets. It holds at most HELD_BYTES before it writes them."""
 
     def __init__(self, buckets: Buckets, name: str) -> None:
         self._buckets, self._name = buckets, name
@@ -79,10 +79,10 @@ class BucketWriter:
         self._files: dict[int, tuple[Any, Any]] = {}
         self.records = 0
         self.about: dict[str, Any] = {}
-        """JSON to be kept with the count, such as what was left out and why."""
+        """JSON that is kept with the number of records, such as what was left out and why."""
 
     def add(self, key: str, value: Value) -> None:
-        """`value`: what JSON can say, with integers of 64 bits at most."""
+        """Add a record. `value` is written as JSON; integers have at most 64 bits."""
         text = bytes(memoryview(orjson.dumps(value)))  # a copy: orjson's own keep the room they were written in
         keys, values = self._held.setdefault(self._buckets.of(key), ([], []))
         keys.append(key)
@@ -103,7 +103,7 @@ class BucketWriter:
         store.write(f"{folder}/{self._name}.json", json.dumps(about).encode())
 
     def abandon(self) -> None:
-        """Let go of open files; what they hold never counts."""
+        """Close open files; their records never count."""
         for writer, sink in self._files.values():
             with suppress(Exception):
                 writer.close()

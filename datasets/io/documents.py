@@ -1,4 +1,4 @@
-"""Documents: dated texts, how a record of a file becomes one, and the files that hold them."""
+"""Documents: dated texts, how a record of a file becomes a document, and the files that hold records."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from ticlm.platform.core.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A dated text. `id` is its url, or whatever else names it through time; `timestamp` is in UTC. Documents of one
-    `group` (pages of one WARC file) are held out together; without one, those with the same id are."""
+    """A dated text. `id` is its url, or another name that it keeps over time; `timestamp` is in UTC.
+
+    Documents of one `group` (the pages of one WARC file) are held out together. Without a group, documents with the
+    same id are.
+    """
 
     text: str
     id: str
@@ -33,7 +36,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """What should have been a document: why it is none, where it stands, and its time where that could be read."""
+    """A record that should have been a document: why it is not, where it stands, and its time if that could be read."""
 
     reason: str
     where: str
@@ -42,15 +45,18 @@ class Bad:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was never meant to be a document, though it stands among them: a request in a WARC file, an image."""
+    """A record that was never meant to be a document: a request in a WARC file, an image."""
 
     reason: str
     timestamp: datetime | None = None
 
 
 class Input(Settings):
-    """Something to read once: a file, or a period of a generated world. Its `stamp` changes when it does; `group` is
-    that of all its documents, where it is known before they are read."""
+    """Something to read once: a file, or a period of a generated world.
+
+    `size` is in bytes, 0 if it is not known. `stamp` changes when the contents do. `group` is the group of all its
+    documents, if that is known before they are read.
+    """
 
     path: str
     size: int
@@ -59,7 +65,7 @@ class Input(Settings):
 
 
 class Piece(Settings):
-    """A stretch of an input that one task reads: bytes of JSON lines, row groups of Parquet; all of it by default."""
+    """A range of an input that one task reads: bytes of JSON lines, row groups of Parquet; by default all of it."""
 
     input: Input
     start: int = 0
@@ -67,7 +73,7 @@ class Piece(Settings):
 
 
 class Fields(Settings):
-    """Which fields of a record are which of a Document's; dots lead into nested ones (`metadata.created`)."""
+    """Names of the record fields for each field of a Document; dots lead into nested records (`metadata.created`)."""
 
     text: str = "text"
     id: str = "url"
@@ -79,7 +85,7 @@ class Fields(Settings):
         return (self.text, self.id, self.timestamp, self.source, *self.extra)
 
     def document(self, record: Mapping[str, Any], where: str) -> Document | Bad:
-        """The record as a Document; without an id, the hash of its text is its id."""
+        """Return the record as a Document, or a Bad with the reason. Without an id, its id is the hash of its text."""
         stamp = _get(record, self.timestamp)
         if stamp is None or stamp == "":
             return Bad("without date", where)
@@ -147,27 +153,27 @@ class FileDocuments(Settings):
 
     @property
     def identity(self) -> Fields:
-        """What of these settings reaches the bytes of a corpus: where files lie does not."""
+        """Return the settings that determine the bytes of a corpus: the fields, not where the files are."""
         return self.fields
 
     def inputs(self, calendar: Calendar) -> list[Input]:
-        """Every file once, in the order of their paths; InputError for a path without any."""
+        """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
         found = listing.files(self.paths, records.SUFFIXES)
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
     def count_outside(self, calendar: Calendar) -> int:
-        """What time an input holds is not known before it is read."""
+        """Return 0: the times in a file are not known before it is read."""
         return 0
 
     def pieces(self, entry: Input) -> list[Piece]:
-        """The file in stretches that can be read apart, where its format allows it."""
+        """Cut the file into ranges that can be read separately, if its format allows that."""
         return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Files of text bring nothing else."""
+        """Write nothing: files of text bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
-        """Documents, and what should have been some, in order; of a broken file, those before the break."""
+        """Yield a Document or a Bad for each record, in order; of a broken file, those before the break."""
         path = piece.input.path
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
@@ -179,10 +185,10 @@ class FileDocuments(Settings):
 
 
 def moment(value: object) -> datetime:
-    """A point in time in UTC: from ISO 8601 (also `2013-05` and `201305`), seconds since 1970, a date or a datetime.
+    """Return a time in UTC from ISO 8601 (also `2013-05` and `201305`), seconds since 1970, a date or a datetime.
 
-    ValueError for anything else: odd formats would be guessed at, and a wrong guess puts a text into the wrong period.
-    Without an offset the time is taken as UTC.
+    A time without an offset is taken as UTC. Raises ValueError for all other formats: they would have to be guessed,
+    and a wrong guess puts a text into the wrong period.
     """
     match value:
         case bool():

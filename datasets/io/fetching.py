@@ -1,4 +1,4 @@
-"""Fetching: files read in order, on a local disk or behind a URI, through faults of servers and networks."""
+"""Reading files in order, on a local disk or behind a URI, despite faults of servers and networks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Patience:
-    """How often one block is asked for, and how long is waited in between: at random up to 1, 2, 4 … times `first_s`,
-    at most `most_s`."""
+    """How often one block is requested, and the wait in between: random, up to 1, 2, 4 … times `first_s` seconds, at
+    most `most_s` seconds."""
 
     tries: int = 10
     first_s: float = 1.0
@@ -33,16 +33,16 @@ PATIENCE = Patience()
 
 
 class Unreachable(OSError):
-    """A file behind a URI that could not be read to its end; the message says why, in one line."""
+    """A file behind a URI cannot be read to its end; the message says why, in one line."""
 
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """The file at a local path or URI, to be read in order; seeking is possible and may cost a request.
+    """Open the file at a local path or URI, to read it in order; seeking is possible and may cost a request.
 
-    A remote file comes in blocks of 8 MiB, each asked for until it is whole; so what is read is as long as what the
-    server announced, and of one version: Unreachable is raised where it is not, and where patience ends. A local file
-    raises the OSErrors of its disk.
+    A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the
+    server announced, and come from one version of the file. Raises Unreachable otherwise, and after too many tries. A
+    local file raises the OSErrors of its disk.
     """
     if "://" not in path:
         with open(os.path.expanduser(path), "rb") as local:
@@ -63,7 +63,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 
 def listed(path: str) -> list[str]:
-    """The lines of a list of paths, such as Common Crawl's `warc.paths.gz`: stripped, without empty ones."""
+    """Return the lines of a list of paths, such as Common Crawl's `warc.paths.gz`: stripped, without empty ones."""
     with opened(path) as file:
         data = file.read()
     try:
@@ -74,7 +74,7 @@ def listed(path: str) -> list[str]:
 
 
 class _Remote(io.RawIOBase):
-    """A file of an fsspec filesystem; it holds one block, and a stream where there are no range requests."""
+    """A file of an fsspec filesystem. It holds one block, and a stream if the server has no range requests."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
@@ -114,17 +114,17 @@ class _Remote(io.RawIOBase):
         return len(piece)
 
     def check(self) -> None:
-        """Raise Unreachable where the file is no longer the one whose size was asked for."""
+        """Raise Unreachable if the file has changed since it was opened."""
         self._compare(self._tried("asking whether it changed", self._asked))
 
     def _compare(self, now: Mapping[str, Any]) -> None:
         for key in ("size", *_VERSION):
             if now.get(key) != self._info.get(key):
-                was, told = self._info.get(key), now.get(key)
-                raise Unreachable(f"{self._uri} changed while it was read: its {key} was {was}, is {told}")
+                was, is_now = self._info.get(key), now.get(key)
+                raise Unreachable(f"{self._uri} changed while it was read: its {key} was {was}, is {is_now}")
 
     def release(self) -> None:
-        """Close the connection, where one is held."""
+        """Close the connection, if there is one."""
         file, self._file = self._file, None
         if file is not None:
             with suppress(Exception):
@@ -147,7 +147,7 @@ class _Remote(io.RawIOBase):
         return self._tried(f"byte {start}", lambda: self._read(start))
 
     def _read(self, start: int) -> bytes:
-        """One try at the block that begins at `start`; empty at the end."""
+        """Try once to read the block that begins at `start`; b"" at the end."""
         count = BLOCK if self._size is None else min(BLOCK, self._size - start)
         try:
             block = self._range(start, count) if self._ranges else self._on(start, count)
@@ -170,7 +170,7 @@ class _Remote(io.RawIOBase):
         return bytes(self._file.read(count))
 
     def _on(self, start: int, count: int) -> bytes:
-        """Read a stream on to `start`, from its beginning where it has gone beyond, and a block from there."""
+        """Read the stream up to `start` (from its beginning if it is further), and return a block from there."""
         if self._file is None or self._file.tell() > start:
             self.release()
             self._file = self._fs.open(self._path, "rb", block_size=0)
@@ -184,7 +184,7 @@ class _Remote(io.RawIOBase):
         return b"".join(parts)
 
     def _tried(self, what: str, action: Callable[[], T]) -> T:
-        """What `action` returns, tried again while there is hope; Unreachable when there is none."""
+        """Return what `action` returns; repeat it after errors that may pass. Raises Unreachable after too many."""
         import tenacity
 
         wait = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
@@ -210,14 +210,14 @@ class _Remote(io.RawIOBase):
 
 
 class _Short(OSError):
-    """Fewer bytes came than were announced."""
+    """Fewer bytes came than the server announced."""
 
 
 _VERSION = ("ETag", "etag", "Last-Modified", "LastModified", "md5Hash", "generation", "mtime")
 
 
 def _options(uri: str) -> dict[str, Any]:
-    """Bytes as they lie on the server, and no limit on how long a whole file takes, only on silence."""
+    """Return options for bytes as they are on the server, with a limit on silence, but not on the whole transfer."""
     if not _is_http(uri):
         return {}
     import aiohttp

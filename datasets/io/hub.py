@@ -1,4 +1,4 @@
-"""The hub: any data set with a date column that Hugging Face's `datasets` can stream."""
+"""Documents of the Hugging Face hub: any data set with a date column that its library `datasets` can stream."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ticlm.platform.core.store import Store
 
 
 class HubDocuments(Settings):
-    """Rows of a data set on the Hugging Face hub, or of a local folder as its library loads it.
+    """Rows of a data set on the Hugging Face hub, or of a local folder that its library can load.
 
-    `path`, `name`, `split` and `revision` are those of `datasets.load_dataset`; nothing is downloaded beforehand. With
-    a `revision` (a commit) the same rows are read again.
+    `path`, `name`, `split` and `revision` are those of `datasets.load_dataset`. Rows are streamed: there is no
+    download first. With a `revision` (a commit), the same rows are read every time.
     """
 
     kind: Literal["hub"] = "hub"
@@ -29,29 +29,29 @@ class HubDocuments(Settings):
 
     @property
     def identity(self) -> Fields:
-        """What of these settings reaches the bytes of a corpus: where rows lie does not."""
+        """Return the settings that determine the bytes of a corpus: the fields, not where the rows are."""
         return self.fields
 
     def inputs(self, calendar: Calendar) -> list[Input]:
-        """One for each shard of the split, in order; InputError where it cannot be loaded."""
+        """Return an input for each shard of the split, in order. Raises InputError if it cannot be loaded."""
         rows, stamp = self._rows(), self._stamp()
         shards = int(rows.num_shards)
         where = "/".join(part for part in (self.path, self.name, self.split) if part)
         return [Input(path=f"{where}#{i:05d}-of-{shards:05d}", size=0, stamp=stamp) for i in range(shards)]
 
     def count_outside(self, calendar: Calendar) -> int:
-        """What time an input holds is not known before it is read."""
+        """Return 0: the times in a shard are not known before it is read."""
         return 0
 
     def pieces(self, entry: Input) -> list[Piece]:
-        """A shard is read at once."""
+        """Return the shard as one piece."""
         return [Piece(input=entry)]
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Data sets of the hub bring nothing else."""
+        """Write nothing: data sets of the hub bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
-        """Documents, and what should have been some, in order; InputError where the shard cannot be read."""
+        """Yield a Document or a Bad for each row, in order. Raises InputError if the shard cannot be read."""
         index, _, shards = piece.input.path.rpartition("#")[2].partition("-of-")
         rows = self._rows()
         if int(rows.num_shards) != int(shards):
@@ -74,7 +74,7 @@ class HubDocuments(Settings):
             raise InputError(f"documents.path: {self.path} cannot be loaded: {_line(error)}") from None
 
     def _stamp(self) -> str:
-        """Changes when the revision does, or a file that the split is made of."""
+        """Return a text that changes with the revision, and with the files of the split."""
         import datasets
 
         try:

@@ -1,4 +1,4 @@
-"""Where a period's bytes come from: its inputs, its recipe, and the code that made it."""
+"""Lineage: where the bytes of a period come from: its inputs, its recipe, and the code that made it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ LIBRARIES = (
     "docutils",
     "lxml",
 )
-"""Those whose releases may change what becomes of a document."""
+"""Libraries whose releases may change the result for a document."""
 
 
 def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
-    """The lineage of a period that these inputs gave something to."""
-    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(), code=dict(_code()))
+    """Return the lineage of a period that has documents or examples of these inputs.
+
+    What ran the build stays out of it: every executor leaves the same bytes, the records of periods included.
+    """
+    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(exclude={"executor"}), code=dict(_code()))
 
 
 @cache
 def _code() -> tuple[tuple[str, str], ...]:
-    """Return releases, and a hash over all modules below `datasets`: a checkout has no release of its own."""
+    """Return the releases of libraries, and a hash of all modules below `datasets`, as a checkout has no release."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules(files("ticlm").joinpath("datasets"))):
         digest.update(name.encode() + b"\0" + file.read_bytes())

@@ -1,4 +1,4 @@
-"""Listing: the files behind paths, globs and folders, on a local disk or behind a URI."""
+"""File listing: the files of paths, globs and folders, on a local disk or behind a URI."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def _strings(value: object) -> object:
 
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings)]
-"""Paths, globs and folders as a user gives them: one may stand without its list."""
+"""Paths, globs and folders in settings: a list, or a single string."""
 
 
 class ListedFile(NamedTuple):
-    """A file: its path or URI, its bytes, and what changes when it does (a checksum or a time; "" where unknown)."""
+    """A file: its path or URI, its bytes, and a stamp that changes with it (a checksum or a time; "" if unknown)."""
 
     path: str
     size: int
@@ -28,8 +28,11 @@ class ListedFile(NamedTuple):
 
 
 def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[ListedFile]:
-    """Every file once, in the order of their paths: of a folder those with one of the suffixes; InputError for a
-    pattern without any, and for a file of another format that was named; it names the `setting` that holds them."""
+    """Return every file once, ordered by path; of a folder, those with one of the suffixes.
+
+    Raises InputError, which names the `setting` of the patterns, for a pattern without files, and for a named file with
+    another suffix.
+    """
     found = {entry.path: entry for pattern in patterns for entry in _matches(pattern, suffixes, setting)}
     return [found[path] for path in sorted(found)]
 

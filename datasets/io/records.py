@@ -1,4 +1,4 @@
-"""Formats of files that hold records: JSON lines, plain or packed with gzip or zstd, and Parquet."""
+"""Files of records: JSON lines (plain, gzip or zstd) and Parquet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def known(path: str) -> bool:
 
 
 def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
-    """Where a file can be cut, in bytes or row groups: [(0, None)] where it is small or packed."""
+    """Return ranges into which a file can be cut, in bytes or row groups; [(0, None)] if it is small or compressed."""
     if size <= STRETCH or path.endswith((".gz", ".zst")):
         return [(0, None)]
     if not path.endswith(".parquet"):
@@ -39,10 +39,11 @@ def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
 
 
 def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | str]]:
-    """(line, record) from `start` to `end`, lines counted from 1 there; instead of a record, why there is none.
+    """Yield (line, record) of a range, with lines counted from 1 at its start. A text instead of a record says why the
+    line has none.
 
-    The lines of a stretch are those that begin in it. A broken file ends with a line `broken file`. A file that cannot
-    be read raises InputError, one behind a URI Unreachable: that is no property of its contents.
+    A range has the lines that begin in it. A broken file ends with a line `broken file`. Raises InputError if a file
+    cannot be read, and Unreachable if that is behind a URI, as this says nothing about its contents.
     """
     try:
         if path.endswith(".parquet"):
@@ -56,7 +57,7 @@ def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Ite
 
 
 def lines_before(path: str, start: int) -> int:
-    """How many lines (rows of Parquet) come before the stretch that begins at `start`."""
+    """Return how many lines (rows of Parquet) are before the range that begins at `start`."""
     if not start:
         return 0
     if path.endswith(".parquet"):
@@ -70,7 +71,7 @@ def lines_before(path: str, start: int) -> int:
 
 
 class _Broken(Exception):
-    """The packed stream ends or breaks before its end."""
+    """A compressed stream is damaged or cut off."""
 
 
 def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | str]]:
@@ -92,7 +93,7 @@ def _parsed(line: bytes) -> Record | str:
 
 
 def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes]:
-    """Lines that begin in [start, end); the byte before `start` tells whether a line begins there."""
+    """Yield the lines that begin in [start, end); the byte before `start` tells whether a line begins there."""
     at = max(start - 1, 0)
     with opened(path) as raw:
         if path.endswith(".gz"):
@@ -129,7 +130,7 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpacked(raw: Any, begin: Callable[[], Any]) -> Iterator[bytes]:
-    """Bytes of all members of a packed file; _Broken where one is damaged or the last one has no end."""
+    """Yield the bytes of all members of a compressed file. Raises _Broken if one is damaged or the last is cut off."""
     import zstandard
 
     member = begin()
@@ -182,14 +183,14 @@ def _parquet(path: str) -> Iterator[Any]:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What pyarrow raises on damaged files; its own OSErrors carry no errno, those of a disk or network do."""
+    """Return what pyarrow raises for damaged files. Its own OSErrors have no errno; those of a disk or network do."""
     import pyarrow as pa
 
     return pa.ArrowException, OSError
 
 
 def _microseconds(batch: Any) -> Any:
-    """The batch with times as whole microseconds: Python's datetime holds no nanoseconds."""
+    """Return the batch with times in microseconds, as Python's datetime has no nanoseconds."""
     import pyarrow as pa
 
     for index, column in enumerate(batch.schema):

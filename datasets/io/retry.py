@@ -1,13 +1,13 @@
-"""Faults: errors of servers and networks, those that pass and those that stay."""
+"""Errors of servers and networks: which ones are worth another try, and how to say them in one line."""
 
 from __future__ import annotations
 
 AGAIN = (408, 425, 429)
-"""Statuses below 500 after which a server asks to be asked again (RFC 9110, 8470, 6585)."""
+"""HTTP statuses below 500 after which a request may be repeated (RFC 9110, 8470, 6585)."""
 
 
 def passing(error: BaseException) -> bool:
-    """Whether the same request may succeed later: no for what the server refuses, and for what is no network error."""
+    """Return whether the same request may succeed later: not if the server refuses it, or if the network works."""
     error = _deepest(error)
     if (status := _status(error)) is not None:
         return status in AGAIN or status >= 500
@@ -17,15 +17,15 @@ def passing(error: BaseException) -> bool:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What the error says, or the HTTP status behind it."""
+    """Return the message of the error in one line, or the HTTP status that caused it."""
     error = _deepest(error)
     status = _status(error)
-    told = " ".join(str(error).split()) or type(error).__name__
-    return f"HTTP status {status}" if status is not None else told[:300]
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"HTTP status {status}" if status is not None else text[:300]
 
 
 def _deepest(error: BaseException) -> BaseException:
-    """What lies behind an error: fsspec says `not found` of whatever it could not ask for, and keeps the cause."""
+    """Return the cause of an error: fsspec says `not found` for every failed request, and keeps the cause."""
     while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
         error = error.__cause__
     return error

@@ -1,4 +1,4 @@
-"""Members of a 7z archive as streams: py7zr pushes what it unpacks, and here it waits until it is pulled."""
+"""Members of a 7z archive as streams: py7zr pushes what it decompresses; here it waits until it is read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from py7zr.io import Py7zIO, WriterFactory
 
 PIECE = 1 << 18
 PIECES = 16
-"""So many pieces are unpacked ahead of the reader."""
+"""Pieces that are decompressed ahead of the reader."""
 SIP = 1 << 14
 
 
 class Extraction:
-    """Unpacks in a thread, as far ahead as the reader allows. `following` gives the name of the next member (None at
-    the end) and passes over what was not read of the one before; `blocks` gives its bytes."""
+    """Decompresses in a thread, at most PIECES ahead of the reader. `following` returns the name of the next member
+    (None at the end) and skips the unread rest of the one before; `blocks` yields its bytes."""
 
     def __init__(self, path: str, wanted: Callable[[str], bool]) -> None:
         self._path, self._wanted = path, wanted
@@ -67,11 +67,11 @@ class Extraction:
 
 
 class _Left(Exception):
-    """Nobody reads any more."""
+    """The reader has left."""
 
 
 class _Pipe:
-    """Names, blocks, and None at the end of a member and of all, from one thread to another."""
+    """Passes names, blocks, and None (the end of a member, and of all) from one thread to another."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
@@ -91,7 +91,7 @@ class _Pipe:
             self.push(error)
 
     def pull(self) -> Any:
-        """The next item; an error of the other side is raised, again and again."""
+        """Return the next item. An error of the other side is raised, each time."""
         item = self._queue.get()
         if isinstance(item, BaseException):
             self._queue.put(item)
@@ -100,7 +100,7 @@ class _Pipe:
 
 
 class _Sips(io.FileIO):
-    """A file that gives a little at a time: py7zr reads 32 MiB for every block that it unpacks, and keeps them."""
+    """A file that reads a little at a time: py7zr reads 32 MiB for every block that it decompresses, and keeps them."""
 
     sips = False
 
@@ -120,7 +120,7 @@ class _Factory(WriterFactory):  # type: ignore[misc]
 
 
 class _Writer(Py7zIO):  # type: ignore[misc]
-    """Where py7zr puts a member. It closes those whose checksum holds."""
+    """The target of one member for py7zr, which closes it if the checksum is right."""
 
     def __init__(self, pipe: _Pipe) -> None:
         self._pipe = pipe

@@ -1,4 +1,4 @@
-"""Unpacked: the bytes inside a file, read in order, whatever it is packed with."""
+"""Decompression: the bytes of the files inside an archive, as streams, for .gz, .bz2, .zst and .7z."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst", b"7z\
 
 
 class Damaged(OSError):
-    """A packed file that breaks off or does not hold what it says; the message names it, in one line."""
+    """An archive that is cut off or damaged; the message names it, in one line."""
 
 
 def unpacked(path: str, member: Callable[[str], bool] | None = None) -> Iterator[tuple[str, BinaryIO]]:
-    """(name, bytes) of each file inside the one at a local path or URI: of a `.7z` its members for whose names `member`
-    holds, in their order; of `.gz`, `.bz2` (of several streams, too) and `.zst` the one that is in it; else the file
-    itself. How it begins says what it is.
+    """Yield (name, stream) of each file inside the archive at a local path or URI.
 
-    A stream can be read in order while the iterator lives and until its next is asked for, and holds a few MiB. Reading
-    raises Damaged where an archive is cut off or broken: what came before it was right as far as its format can tell.
-    Errors of the disk and of the network (Unreachable) pass through.
+    A `.7z` gives its members for which `member(name)` is true, in their order; `.gz`, `.bz2` (also of several streams)
+    and `.zst` give the one file in them; any other file gives itself. The first bytes say what a file is.
+
+    Read a stream in order, before the next one is asked for; it holds a few MiB. Reading raises Damaged if the archive
+    is cut off or damaged; what came before was right as far as the format can tell. Errors of the disk and of the
+    network (Unreachable) are raised as they are.
     """
-    with _told(path), opened(path) as raw:
+    with _as_damaged(path), opened(path) as raw:
         packing = _packing(path, raw)
         raw.seek(0)
         if packing == ".7z":
@@ -45,7 +46,7 @@ def unpacked(path: str, member: Callable[[str], bool] | None = None) -> Iterator
 
 
 def _packing(path: str, raw: BinaryIO) -> str:
-    """The suffix of what the file is packed with, whatever its own is; "" where it is not packed."""
+    """Return the usual suffix of the file's compression, whatever its own suffix is; "" if it has none."""
     head = raw.read(6)
     for magic, packing in _MAGIC.items():
         if head.startswith(magic):
@@ -68,7 +69,7 @@ def _blocks(raw: BinaryIO, packing: str) -> Iterator[bytes]:
 
 
 def _frames(raw: BinaryIO) -> Iterator[bytes]:
-    """All frames of a zstd file; its own reader takes one that is cut off for one that ended."""
+    """Yield the bytes of all frames of a zstd file; the library's own reader does not notice one that is cut off."""
     import zstandard
 
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31)
@@ -87,7 +88,7 @@ def _frames(raw: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def _on_disk(path: str, raw: BinaryIO) -> Iterator[str]:
-    """A local path of the file: 7z has its table of contents at the end, so that one from afar is fetched first."""
+    """Give a local path of the file. A remote 7z is copied first, as its table of contents is at its end."""
     if "://" not in path:
         yield os.path.expanduser(path)
         return
@@ -110,7 +111,7 @@ def _stream(path: str, blocks: Iterator[bytes]) -> BinaryIO:
 
 
 class _Blocks(io.RawIOBase):
-    """Blocks of bytes as one stream, whose errors tell the path."""
+    """A stream of blocks of bytes, whose errors name the path."""
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
         self._path, self._blocks = path, blocks
@@ -121,7 +122,7 @@ class _Blocks(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         into = memoryview(buffer).cast("B")
-        with _told(self._path):
+        with _as_damaged(self._path):
             while not self._held:
                 block = next(self._blocks, None)
                 if block is None:
@@ -134,8 +135,8 @@ class _Blocks(io.RawIOBase):
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
-    """What the unpackers raise becomes Damaged, with the path."""
+def _as_damaged(path: str) -> Iterator[None]:
+    """Turn errors of the decompressors into Damaged, with the path."""
     import lzma
 
     import py7zr.exceptions as sevenzip
@@ -149,12 +150,12 @@ def _told(path: str) -> Iterator[None]:
     except sevenzip.PasswordRequired as error:  # whose own words are the archive's coders
         raise Damaged(f"{path} is packed with a password; unpack it first") from error
     except breaks as error:
-        raise Damaged(f"{path} is damaged: {_said(error)}") from error
+        raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
     except OSError as error:
         if error.errno is not None:  # the disk's, not the unpacker's
             raise
-        raise Damaged(f"{path} is damaged: {_said(error)}") from error
+        raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
 
 
-def _said(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__

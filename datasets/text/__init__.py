@@ -1,0 +1,7 @@
+"""Operations on plain text that need no document, period or file.
+
+`words` cuts a text into words and hashes them and their n-grams, for deduplication and the repetition filter. `diffs`
+compares two versions of a text. `charset` decodes the bytes of a page.
+
+Importing `words` loads numba, which takes long: import it inside functions of modules that must stay light.
+"""

@@ -1,8 +1,8 @@
-"""Diffs: which passages of a text are new against an older version of it, and which stood there already.
+"""Diffs of two versions of a text: which passages of the newer one are new, and which were there already.
 
-Paragraphs are compared first, and sentences within those that were replaced (TiC-LM, B.1.2). What is compared is a key
-without case, punctuation and spacing; what comes back is text as it was written. Where the paper's Algorithm 2 pairs
-paragraphs by their position, so that all after an insertion would count as changed, this aligns them, as its code does.
+Paragraphs are compared first, then sentences within replaced paragraphs (TiC-LM, B.1.2). The comparison ignores case,
+punctuation and spacing; the results are texts as they were written. The paper's Algorithm 2 pairs paragraphs by their
+position, so that all paragraphs after an insertion would count as changed. This module aligns them, as its code does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 MOST_PAIRS = 5_000_000
-"""Pairs of equal keys that are compared at most: a list of 2,000 equal lines against another."""
+"""Most pairs of equal keys that are compared: those of two lists of some 2,000 equal lines."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _DROPPED = re.compile(r"[^\w\s]")
 Tag = Literal["equal", "replace", "delete", "insert"]
@@ -24,19 +24,19 @@ Block = tuple[Tag, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph or a sentence of the newer version, in its order. One that is not `changed` is as the older version
-    wrote it, which may differ in case, punctuation and spacing."""
+    """A paragraph or a sentence of the newer version. If it is not `changed`, its text is that of the older version,
+    which may differ in case, punctuation and spacing."""
 
     text: str
     changed: bool
 
 
 class TooRepetitive(ValueError):
-    """Two texts of so many equal lines that to align them takes too long."""
+    """Two texts have so many equal lines that aligning them would take too long."""
 
 
 def key(text: str) -> str:
-    """What of a passage is compared."""
+    """Return the form of a passage that is compared: without case, punctuation and spacing."""
     return " ".join(_DROPPED.sub("", text).lower().split())
 
 
@@ -46,8 +46,10 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
-    """The newer version in passages: sentences where paragraphs were replaced, whole paragraphs elsewhere.
-    TooRepetitive where both have too many equal lines."""
+    """Return the newer version in passages: sentences if a paragraph was replaced, otherwise whole paragraphs.
+
+    Raises TooRepetitive if both versions have too many equal lines.
+    """
     found: list[Passage] = []
     for tag, i, j, k, m in _blocks(old, new):
         if tag == "equal":
@@ -74,8 +76,8 @@ def _sentences(paragraphs: Sequence[str]) -> list[str]:
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """The opcodes of SequenceMatcher on keys. What both begin and end with is matched beforehand: most of a page is as
-    it was, and matching takes time that grows with the square of what is left."""
+    """Return the opcodes of SequenceMatcher on keys. Equal beginnings and ends are matched first: most of a page does
+    not change, and the time of matching grows with the square of the rest."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     i, k = len(old) - end, len(new) - end
@@ -86,7 +88,7 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many items two sequences begin with in common."""
+    """Return how many items two sequences have in common at their beginning."""
     return next((n for n, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
 
 

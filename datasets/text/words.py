@@ -1,6 +1,6 @@
-"""Words of a text, as Unicode's word boundaries cut it (UAX #29), their hashes, and n-grams of those.
+"""Words of a text by Unicode's word boundaries (UAX #29), their hashes, and n-grams of the hashes.
 
-Repetition and deduplication both look at words; neither ever needs the words themselves. So a text becomes arrays once.
+Repetition and deduplication compare words but never need the words themselves. So a text becomes arrays, once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ CHARACTERS = 0x110000
 
 
 class Words(NamedTuple):
-    """One entry per segment between word boundaries that is more than white space: words, numbers, single marks.
+    """The segments between word boundaries that are not white space: words, numbers, single marks.
 
-    `start` and `end` count code points; `hash` depends on the segment's code points alone, for ever; `alnum` says
-    whether its first character is a letter or a number. The arrays are shared and cannot be written to.
+    `start` and `end` are in code points. `hash` depends on the code points of the segment alone, and never changes.
+    `alnum` says whether the first character is a letter or a number. The arrays are shared and read-only.
     """
 
     start: npt.NDArray[np.int32]
@@ -32,7 +32,7 @@ class Words(NamedTuple):
 
 
 class Shingles(NamedTuple):
-    """The n-grams of paragraph p are `hashes[offsets[p] : offsets[p + 1]]`, in the order of the text."""
+    """The n-grams of a text, in its order: those of paragraph p are `hashes[offsets[p] : offsets[p + 1]]`."""
 
     hashes: Hashes
     offsets: Offsets
@@ -40,12 +40,12 @@ class Shingles(NamedTuple):
 
 @lru_cache(maxsize=4)
 def split(text: str) -> Words:
-    """The words of a text by rules WB1 to WB999; the last few texts are remembered, as several steps ask for them."""
+    """Return the words of a text by rules WB1 to WB999. The last few texts are cached, as several steps need them."""
     return Words(*map(_shared, _split(points(text), classes())))
 
 
 def ngrams(hashes: Hashes, n: int) -> Hashes:
-    """Hashes of each `n` consecutive words (none if there are fewer), which depend on the order of the words."""
+    """Return a hash of each `n` consecutive words (none if there are fewer); it depends on the order of the words."""
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     found: Hashes = _ngrams(np.ascontiguousarray(hashes, dtype=np.uint64), n)
@@ -53,16 +53,16 @@ def ngrams(hashes: Hashes, n: int) -> Hashes:
 
 
 def paragraphs(text: str) -> Offsets:
-    """Where the paragraphs begin, in code points, and the length of the text: p is `text[at[p] : at[p + 1]]`.
+    """Return the starts of the paragraphs in code points, and the length of the text: p is `text[at[p] : at[p + 1]]`.
 
-    A text is cut before each newline, which belongs to what follows it; no paragraph is empty.
+    A text is cut before each newline, which belongs to the paragraph after it; no paragraph is empty.
     """
     found: Offsets = _paragraphs(points(text))
     return found
 
 
 def shingles(text: str, n: int) -> Shingles:
-    """The n-grams of each paragraph of the text; none crosses from one to the next."""
+    """Return the n-grams of each paragraph of the text; no n-gram crosses paragraphs."""
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     words = split(text)
@@ -70,12 +70,12 @@ def shingles(text: str, n: int) -> Shingles:
 
 
 def count(text: str) -> int:
-    """How many runs of characters between ASCII white space begin with a letter or number: fastText's words."""
+    """Count the runs between ASCII white space that begin with a letter or number: fastText's words."""
     return int(_count(points(text), classes()))
 
 
 def points(text: str) -> npt.NDArray[np.uint32]:
-    """The code points of a text."""
+    """Return the code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -110,9 +110,9 @@ _PROPERTIES = {
 
 @cache
 def classes() -> npt.NDArray[np.uint8]:
-    """Per character: its class, and whether it is a pictograph, white space, a letter or number.
+    """Return the class of every character, and whether it is a pictograph, white space, a letter or number.
 
-    They come from `regex`, whose release fixes the version of Unicode, not from Python, whose versions differ.
+    It comes from `regex`, whose release fixes the version of Unicode, and not from Python, whose versions differ.
     """
     import regex
 
@@ -144,7 +144,7 @@ _27, _29, _30, _31 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64(31)
 
 @njit(cache=True, nogil=True)
 def mixed(value: Any) -> Any:
-    """A hash of 64 bits whose every bit depends on every bit of the value."""
+    """Return a 64-bit hash in which every bit depends on every bit of the value."""
     value = (value ^ (value >> _30)) * _MIX_1
     value = (value ^ (value >> _27)) * _MIX_2
     return value ^ (value >> _31)
@@ -182,7 +182,7 @@ def _count(text: Any, table: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _segment(text: Any, table: Any, at: int) -> Any:
-    """Where the segment that begins at `at` ends."""
+    """Return the end of the segment that begins at `at`."""
     before = table[text[at]] & _CLASS  # of the last character that counts: WB4 looks past extending ones
     if before == _CR and at + 1 < text.size and table[text[at + 1]] & _CLASS == _LF:
         return at + 2  # WB3
@@ -215,7 +215,7 @@ def _segment(text: Any, table: Any, at: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _joined(before: int, kind: int) -> bool:
-    """Whether nothing breaks between two classes: WB5, WB8 to WB10, WB13 to WB13b."""
+    """Return whether there is no boundary between two classes: WB5, WB8 to WB10, WB13 to WB13b."""
     if kind == _EXTEND_NUM_LET:
         return _LETTER <= before <= _EXTEND_NUM_LET
     if kind == _KATAKANA:
@@ -227,7 +227,7 @@ def _joined(before: int, kind: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _next(text: Any, table: Any, i: int) -> tuple[int, int]:
-    """Where the next character after `i` is that counts, and its class; at the end, any that joins with nothing."""
+    """Return the place and class of the next character that counts; at the end, a class that joins nothing."""
     i += 1
     while i < text.size:
         kind = table[text[i]] & _CLASS
@@ -239,7 +239,7 @@ def _next(text: Any, table: Any, i: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _continued(before: int, mark: int, after: int) -> bool:
-    """Whether a mark stands within a word or number, as in "can't" and "3.14": WB6, WB7b, WB12."""
+    """Return whether a mark is within a word or number, as in "can't" and "3.14": WB6, WB7b, WB12."""
     if before == _NUMERIC:
         return after == _NUMERIC and mark in (_MID_NUM, _MID_NUM_LET, _SINGLE_QUOTE)
     if mark == _DOUBLE_QUOTE:
@@ -250,7 +250,7 @@ def _continued(before: int, mark: int, after: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _ngrams(hashes: Any, n: int) -> Any:
-    """A polynomial in the hashes, rolled along: words are mixed already, so their places keep sums apart."""
+    """Hash each n-gram by a rolling polynomial in the word hashes, which are mixed already."""
     count = max(hashes.size - n + 1, 0)
     out = np.empty(count, np.uint64)
     highest = np.uint64(1)

@@ -1,4 +1,4 @@
-"""Crawls: the pages of web archives (WARC, or the texts of WET), each of a month and a file."""
+"""Crawls: the pages of web archives (WARC, or the texts in WET) as documents."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _CRAWLED = re.compile(r"CC-MAIN-(\d{14})")
 
 
 class CrawlDocuments(Settings):
-    """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one a line,
-    each joined to `base`.
+    """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one per line,
+    relative to `base`.
 
-    `dated: file` is TiC-CC's rule: the time after `CC-MAIN-` in a file's name, when its crawl began, is that of all its
-    pages; `record` takes each page's own WARC-Date. With `together: file` the pages of one file are held out together,
-    a WARC's and its WET's in the same way; with `url` each page by itself. A page's source is the first of `subsets`
-    that holds its host.
+    `dated: file` is TiC-CC's rule: the time after `CC-MAIN-` in the name of a file, when its crawl began, is that of
+    all its pages. `record` takes the WARC-Date of each page. With `together: file` the pages of one file are held out
+    together, and those of a WARC and its WET in the same way; with `url` each page is held out by itself. The source of
+    a page is the first of `subsets` that has its host.
     """
 
     kind: Literal["crawl"] = "crawl"
@@ -55,29 +55,29 @@ class CrawlDocuments(Settings):
 
     @property
     def identity(self) -> Settings:
-        """What of these settings reaches the bytes of a corpus: where files lie does not."""
+        """Return the settings that determine the bytes of a corpus, without the paths of files."""
         return CrawlIdentity(dated=self.dated, together=self.together, subsets=self.subsets, pages=self.pages)
 
     def inputs(self, calendar: Calendar) -> list[Input]:
-        """Every file once, in the order of their paths; with `dated: file` only those whose time the calendar holds.
+        """Return every file once, ordered by path; with `dated: file` only those whose time is in the calendar.
 
-        Archives on a list are not asked for: their size is 0. InputError for a path or list that gives no archive.
+        Archives on a list are not looked up: their size is 0. Raises InputError for a path or list without an archive.
         """
         return [entry for entry in self._all() if self._within(entry, calendar)]
 
     def count_outside(self, calendar: Calendar) -> int:
-        """How many files `inputs` leaves out because their time lies outside the calendar."""
+        """Return how many files `inputs` leaves out because their time is outside the calendar."""
         return sum(not self._within(entry, calendar) for entry in self._all())
 
     def pieces(self, entry: Input) -> list[Piece]:
-        """An archive is read at once: where a record begins within it is not known."""
+        """Return the archive as one piece: where its records begin is not known before it is read."""
         return [Piece(input=entry)]
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Archives bring nothing else."""
+        """Write nothing: archives bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
-        """One of the three for every record, in order. Unreachable where an archive cannot be read to its end."""
+        """Yield one outcome for each record, in order. Raises Unreachable if an archive cannot be read to its end."""
         path = piece.input.path
         crawled = _crawled(path) if self.dated == "file" else None
         group = _stem(path) if self.together == "file" else ""
@@ -139,7 +139,7 @@ class CrawlDocuments(Settings):
 
 
 class CrawlIdentity(Settings):
-    """What reaches the bytes of a corpus made of web archives."""
+    """The settings that determine the bytes of a corpus made of web archives."""
 
     dated: str
     together: str
@@ -148,7 +148,7 @@ class CrawlIdentity(Settings):
 
 
 def _crawled(path: str) -> datetime:
-    """When the crawl that wrote this file began, by its name; InputError where that does not say."""
+    """Return the time in the name of an archive, when its crawl began. Raises InputError if the name has none."""
     name = posixpath.basename(path)
     if found := _CRAWLED.search(name):
         try:
@@ -162,5 +162,5 @@ def _crawled(path: str) -> datetime:
 
 
 def _stem(path: str) -> str:
-    """The name of an archive without its suffixes: equal for a WARC and its WET, wherever they lie."""
+    """Return the name of an archive without its suffixes: the same for a WARC and its WET, in any folder."""
     return _SUFFIX.sub("", posixpath.basename(path))

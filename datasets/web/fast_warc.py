@@ -1,7 +1,7 @@
-"""Sound members: the records of an archive that has a gzip member for each, read by fastwarc while they can be proven.
+"""Fast reading of sound archives: those with a gzip member for each record, by fastwarc, while each can be verified.
 
-fastwarc frames records fast and is silent about much: a last member may lack its end, and a file may go on behind what
-it takes for the end. So nothing is believed that the file itself does not confirm.
+fastwarc is fast but does not report all damage: the last member may lack its end, and a file may continue after what it
+takes for the end. So a record counts only if checksum and length in the file confirm it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ KEPT_BYTES = 1 << 17  # fastwarc reads 64 KiB ahead
 
 
 class Sound(NamedTuple):
-    """A record alone in its gzip member: its header lines, the size of its block, the block (None where that is larger
-    than was asked for), and the offset in the file at which its member ends."""
+    """A record alone in its gzip member: its header lines, the size of its block, the block (None if it is larger than
+    asked for), and the offset in the file where its member ends."""
 
     head: bytes
     size: int
@@ -32,11 +32,11 @@ class Sound(NamedTuple):
 
 
 def sound(stream: BinaryIO, most_bytes: int) -> Iterator[Sound]:
-    """The records that the file begins with, as long as each is a gzip member and the next one begins where it ends.
+    """Yield records from the beginning of a file, while each is a gzip member and the next begins where it ends.
 
-    Head, block and two line ends have the checksum and the length that stand before that place; so whatever is wrong,
-    or only unusual (another packing, a header not written as `Name: value`), ends the iteration, and must be read from
-    the last `end` on. Needs a stream that can seek, else there are none. Errors of the stream itself pass through.
+    Head, block and two line ends must have the checksum and the length at the end of the member. Anything that is wrong
+    or unusual (another compression, a header not written as `Name: value`) ends the iteration; read on from the last
+    `end` by other means. A stream that cannot seek gives none. Errors of the stream are raised as they are.
     """
     if not stream.seekable():
         return
@@ -61,8 +61,8 @@ def sound(stream: BinaryIO, most_bytes: int) -> Iterator[Sound]:
 
 
 class _Held(NamedTuple):
-    """A record as fastwarc tells it, and the trailer that its member must have if that is true; `before` is the one
-    that stands before its start."""
+    """A record as fastwarc reads it, and the trailer that its gzip member must have if this is right. `before` is the
+    trailer in the file before the record's start."""
 
     start: int
     before: bytes
@@ -73,7 +73,7 @@ class _Held(NamedTuple):
 
 
 class _Tape:
-    """The stream as fastwarc reads it: how far, the last bytes, and the error that the stream itself raised."""
+    """A stream that remembers how far it was read, its last bytes, and the error that it raised."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.size = 0
@@ -98,29 +98,29 @@ class _Tape:
         return self.size
 
     def close(self) -> None:
-        """The stream is its opener's to close."""
+        """Do nothing: whoever opened the stream closes it."""
 
     def kept(self, start: int, count: int | None = None) -> bytes:
-        """So many bytes from an offset on, or all; none where the first is no longer held."""
+        """Return `count` bytes (or all) from an offset on; b"" if the first is no longer held."""
         at = start - (self.size - len(self._last))
         return self._last[at : None if count is None else at + count] if at >= 0 else b""
 
 
 def _last(held: _Held, tape: _Tape) -> bool:
-    """Whether its member goes on to the end, where fastwarc knows no other: it may have stopped before one like it."""
+    """Return whether the member of the last record reaches the end of the file: fastwarc may have stopped early."""
     if held.block is None:
         return False
-    told = held.head + held.block + RECORD_END
+    expected = held.head + held.block + RECORD_END
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        unpacked = unpacker.decompress(tape.kept(held.start), len(told) + 1)
+        unpacked = unpacker.decompress(tape.kept(held.start), len(expected) + 1)
     except zlib.error:
         return False
-    return unpacked == told and unpacker.eof and not unpacker.unused_data
+    return unpacked == expected and unpacker.eof and not unpacker.unused_data
 
 
 def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | None:
-    """The next record; None at the end, and where fastwarc does not know on."""
+    """Return the next record; None at the end, and if fastwarc cannot continue."""
     held = None
     try:
         if (record := next(archive, None)) is not None:
@@ -136,7 +136,7 @@ def _next(archive: ArchiveIterator, tape: _Tape, most_bytes: int) -> _Held | Non
 
 
 def _taken(record: WarcRecord, before: bytes, most_bytes: int) -> _Held:
-    """The record, read to its end; its lines are written as nearly all writers write them."""
+    """Read a record to its end. Its header lines are rebuilt in the form that nearly all writers use."""
     fields = b"".join(b"%b: %b\r\n" % field for field in record.headers.items_bytes())
     head = b"%b\r\n%b\r\n" % (record.headers.status_line_bytes or b"", fields)
     size, checksum = 0, zlib.crc32(head)

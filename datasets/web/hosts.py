@@ -1,4 +1,4 @@
-"""Hosts: which site a page comes from, and sets of sites whose pages are counted apart."""
+"""Hosts of urls, and named sets of hosts whose pages are counted separately."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _AUTHORITY = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/?#\\\s]*)")
 
 
 def host_of(url: str) -> str:
-    """As `full_host_of`, without one `www.` before it."""
+    """Return the host of a url as `full_host_of` does, without a leading `www.`."""
     return full_host_of(url).removeprefix("www.")
 
 
 def full_host_of(url: str) -> str:
-    """The host of a url in lower case, without user, port and a final dot; "" without a host.
+    """Return the host of a url in lower case, without user, port and a final dot; "" if it has none.
 
-    A url comes from the web: whatever it is, no error is raised.
+    Urls come from the web: no string raises an error.
     """
     found = _AUTHORITY.match(url)
     host = found[1].rpartition("@")[2].lower() if found else ""
@@ -30,7 +30,7 @@ def full_host_of(url: str) -> str:
 
 
 class HostSet(Settings):
-    """Pages of these hosts, and of no subdomain of theirs, belong to `name`; a `www.` before a host does not count."""
+    """A named set of hosts. Their subdomains do not belong to it; a leading `www.` is ignored."""
 
     name: str = Field(min_length=1)
     hosts: tuple[str, ...] = Field(min_length=1)
@@ -58,4 +58,4 @@ WIKI = HostSet(
 """TiC-CC-Wiki (TiC-LM, section 4.1): English and Simple English Wikipedia, with their mobile pages."""
 
 NEWS = HostSet(name="news", hosts=NEWS_HOSTS)
-"""A set in the manner of TiC-CC-News; see `news_hosts.py` for what it is not."""
+"""A set like TiC-CC-News; `news_hosts.py` says how it differs."""

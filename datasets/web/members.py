@@ -1,7 +1,10 @@
-"""Members: stretches of a file that were packed each by itself (gzip members, zstd frames), and where the next begins.
+"""Members of a file: parts that were compressed separately (gzip members, zstd frames), and how to find the next.
 
-A plain file is one member. A web archive has one for each record, or, packed at once, one for all. A record may go on
-in gzip members that begin with none; it does not go from one zstd frame into the next.
+A plain file is one member. A web archive has a member for each record, or one for all if it was compressed as a whole.
+A record may continue in gzip members that begin no record; it does not continue in another zstd frame.
+
+Damage is common enough in archives that are copied around (cut downloads, flipped bits) that one bad member must not
+cost the file. After damage, reading continues at the next place that looks like a member and proves to be one.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
-from ticlm.datasets.web.packed import PROBE, Packed
+from ticlm.datasets.web.compressed_bytes import PROBE, CompressedBytes
 
 GARBAGE = "garbage between records"
 BROKEN = "broken compression"
@@ -27,30 +30,30 @@ ZSTD_WINDOW = 1 << 27  # as much as its command line allows
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes at `offset` that belong to no member."""
+    """A place whose bytes, from `offset` on, belong to no member."""
 
     reason: str
     offset: int
 
 
 class Torn(Exception):
-    """The member breaks off, with a reason."""
+    """The member is damaged or has no end; the message is the reason."""
 
 
 class Member(ABC):
-    """One member, unpacked as far as it is asked for."""
+    """One member, decompressed as far as it is read."""
 
     STARTS: ClassVar[re.Pattern[bytes]]
     plain: ClassVar[bool] = False
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         self.offset = packed.offset
         self.torn = False
         self._packed = packed
         packed.behind.clear()
 
     def more(self) -> bytes:
-        """The next bytes, a few MiB at most; none at its end. Torn where it is damaged or has no end."""
+        """Return the next bytes, a few MiB at most; b"" at the end. Raises Torn if the member is damaged or cut off."""
         try:
             return self._more()
         except Torn:
@@ -58,29 +61,29 @@ class Member(ABC):
             raise
 
     def back_to(self, unpacked: int) -> bool:
-        """Go back to a place in a plain member; False where it is packed."""
+        """Go back to an offset in a plain member; return False if the member is compressed."""
         return False
 
     def go_on(self) -> bool:
-        """At the end: take the next member for a part of this one, unless it begins a record; False if it does."""
+        """At the end, continue with the next member unless it begins a record; return whether it continues."""
         return False
 
     @staticmethod
     @abstractmethod
     def begins(data: bytes, at: int) -> bool:
-        """Whether what looks like a beginning in the midst of `data` is one."""
+        """Return whether a member really begins at `at`, where `data` looks like it."""
 
     @abstractmethod
     def _more(self) -> bytes: ...
 
 
 def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
-    """All members in order, each to be read to its end before the next; gaps where there should have been one.
+    """Yield all members in order, and a Gap where there should have been one. Read each to its end before the next.
 
-    What begins the file says how it is packed. After a damaged member the search for the next one starts within it, as
-    its end is not known. With a `start` that is not 0, those after a gzip member that ends there.
+    The first bytes tell how the file is compressed. The end of a damaged member is not known, so the search for the
+    next one starts within it. A `start` other than 0 is the end of a gzip member, from where members are read.
     """
-    packed = Packed(stream)
+    packed = CompressedBytes(stream)
     kind: type[Member] | None = None
     if stream.seekable():
         packed.seek(start)
@@ -105,8 +108,8 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
             _search(packed, (kind,))
 
 
-def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
-    """Go to the next place where a member of one of these kinds begins, or to the end."""
+def _search(packed: CompressedBytes, kinds: tuple[type[Member], ...]) -> None:
+    """Go to the next place where a member of one of these kinds begins, or to the end of the file."""
     while True:
         more = packed.fill()
         end = len(packed.held) - PROBE if more else len(packed.held)
@@ -123,7 +126,7 @@ def _search(packed: Packed, kinds: tuple[type[Member], ...]) -> None:
 class _Gzip(Member):
     STARTS = re.compile(rb"\x1f\x8b\x08")
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         super().__init__(packed)
         self._unpacker = zlib.decompressobj(wbits=31)
         self._begun = self._broken = False
@@ -154,7 +157,7 @@ class _Gzip(Member):
         return b""
 
     def _up_to_the_damage(self, unpacker: Any, given: bytes) -> bytes:
-        """What zlib throws away with its error; the next call raises that."""
+        """Return what zlib drops with its error: the bytes before the damage. The next call raises the error."""
         self._broken = True
         unpacked = bytearray()
         try:
@@ -180,7 +183,7 @@ class _Gzip(Member):
 class _Zstd(Member):
     STARTS = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: CompressedBytes) -> None:
         super().__init__(packed)
         self._unpacker = _zstd(packed.dictionary)
 
@@ -233,7 +236,7 @@ class _Plain(Member):
 
 
 def _head(packed: bytes) -> bytes:
-    """The first bytes of a gzip member; none where it is none, or damaged there."""
+    """Return the first decompressed bytes of a gzip member; b"" if it is not one, or damaged there."""
     try:
         return zlib.decompressobj(wbits=31).decompress(packed, 16)
     except zlib.error:

@@ -1,8 +1,8 @@
 """Hosts of English news: a list of our own.
 
-TiC-CC-News (TiC-LM, section 4.1) takes the English news sites from which WMT's monolingual news crawl is made. The
-exact list that was released is not at hand; this one names sites of that kind (agencies, broadcasters, national and
-regional papers), so that numbers on it are near to the paper's, and not the same. Hosts are exact, without `www.`.
+TiC-CC-News (TiC-LM, section 4.1) takes the English news sites of WMT's monolingual news crawl. The released list is not
+available here; this one names sites of the same kind (agencies, broadcasters, national and regional papers), so that
+numbers on it are close to the paper's, but not equal. Hosts are exact, without `www.`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Responses: what an HTTP server sent, as a crawler kept it: status, header, and the body without its codings."""
+"""HTTP responses as a crawler stored them: status, header, and the body with its codings removed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class BrokenResponse(Exception):
 
 
 class TooLarge(Exception):
-    """A body that is larger than allowed once it is unpacked."""
+    """A body that is larger than allowed after unpacking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Status, header by lower-case names (the first of each), and the body as it came."""
+    """An HTTP response: status, header by lower-case names (the first of each), and the body as it was stored."""
 
     status: int
     header: Mapping[str, str]
@@ -36,7 +36,7 @@ class Response:
 
 
 def response(block: bytes) -> Response:
-    """What a response record holds; BrokenResponse without a status line."""
+    """Parse the block of a response record. Raises BrokenResponse if it has no status line."""
     line = _STATUS.match(block)
     if line is None:
         raise BrokenResponse(BROKEN_HEAD)
@@ -51,10 +51,10 @@ def response(block: bytes) -> Response:
 
 
 def content(found: Response, most_bytes: int) -> bytes:
-    """The body without chunks and content codings; BrokenResponse where they are damaged, TooLarge beyond `most_bytes`.
+    """Return the body without chunks and content codings.
 
-    A body that does not begin as its header says is taken as it is: Common Crawl stored bodies decoded under the
-    servers' own headers until August 2018.
+    A body that does not begin as its header says is returned as it is: until August 2018, Common Crawl stored decoded
+    bodies under the original headers. Raises BrokenResponse if a coding is damaged, TooLarge beyond `most_bytes`.
     """
     body = found.body
     if "chunked" in found.header.get("transfer-encoding", "").lower():
@@ -105,7 +105,7 @@ def _decoded(body: bytes, coding: str, most_bytes: int) -> bytes:
 
 
 def _as_it_is(body: bytes) -> bytes:
-    """A body that is a page already, so that its coding was taken off before; else nothing."""
+    """Return a body that is a page, whose coding was removed before it was stored; otherwise b""."""
     return body if body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else b""
 
 

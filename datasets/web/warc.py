@@ -1,4 +1,4 @@
-"""WARC: pages of text out of web archives; every record is a page, broken, or was never meant to be one."""
+"""Pages of web archives: each record is a page with its text, a broken one, or was never meant to be a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADER_CHARS = 1000  # of a header field that are looked at
 
 
 class PageText(NamedTuple):
-    """The text of a record. `when` is its own date in UTC, None where that is missing or absurd."""
+    """The text of a record. `when` is its WARC-Date in UTC, or None if that is missing or absurd."""
 
     url: str
     when: datetime | None
@@ -36,9 +36,12 @@ class PageText(NamedTuple):
 
 
 class PageRules(Settings):
-    """Which records are pages. `max_bytes` bounds a record and its unpacked body; `max_depth` the nesting of elements
-    (Chromium's limit): the time to find a page's main content grows with its square. `years` are those, both
-    included, that a record's date may lie in; `any_status` also reads pages that came with an error or a redirect."""
+    """Rules that say which records are pages.
+
+    `max_bytes` bounds a record and its unpacked body. `max_depth` bounds the nesting of elements (Chromium's limit), as
+    the time to find the main content grows with its square. `years` are the first and last year that a record may
+    have. `any_status` also accepts pages that came with an error or a redirect.
+    """
 
     max_bytes: int = Field(16 << 20, gt=0)
     max_depth: int = Field(512, gt=0)
@@ -48,10 +51,10 @@ class PageRules(Settings):
 
 
 def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipped]:
-    """For every record of a WARC, WAT or WET file one of the three, in order; errors of the stream pass through.
+    """Yield one outcome for each record of a WARC, WAT or WET file, in order. Errors of the stream pass through.
 
-    Responses and resources give their text by Resiliparse's extraction (as DCLM and TiC-LM, with `main_content`),
-    plain text and the conversions of WET files give it as it is.
+    The text of responses and resources is extracted by Resiliparse (with `main_content`, as in DCLM and TiC-LM). Plain
+    text and the conversions of WET files are taken as they are.
     """
     for record in records(stream, rules.max_bytes):
         if isinstance(record, Damage):
@@ -69,7 +72,7 @@ def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipp
 
 
 class _NoPage(Exception):
-    """Why a record was never meant to be a page."""
+    """The record was never meant to be a page; the message is the reason."""
 
 
 def _page(record: WarcRecord, when: datetime | None, rules: PageRules) -> PageText | Bad:
@@ -143,7 +146,7 @@ def _extracted(html: str, rules: PageRules) -> str | Bad:
 
 @cache
 def _deeper_than(depth: int) -> str:
-    """A selector of elements that have so many elements around them."""
+    """Return a CSS selector of the elements that are inside `depth` others."""
     return ">".join(["*"] * (depth + 1))
 
 

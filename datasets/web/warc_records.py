@@ -1,9 +1,9 @@
-"""Archives: the records of a WARC file, and the places where it is damaged.
+"""The records of a WARC file, and the places where it is damaged.
 
-fastwarc reads a file as long as `sound.py` can prove what it says. From there on records are framed here, because of
-damage: where a record's length is wrong, a member broken or the end missing, reading goes on at the next record, and
-every record is counted once. After damage within a gzip member that holds many records, zlib may go on with rubbish for
-a while, which no checksum tells. What a record holds is the affair of `warc.py`.
+fastwarc reads a file as long as `fast_warc.py` can verify it. From there on, this module finds the records: if a length
+is wrong, a member broken or the end missing, reading continues at the next record, and every record is counted once.
+After damage within a gzip member with many records, zlib may continue with garbage for a while, which no checksum
+detects. The contents of records are read in `warc.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """A record: its header by lower-case names, and its block, None where that is larger than was asked for."""
+    """A record: its header by lower-case names, and its block, or None if that is larger than asked for."""
 
     header: Mapping[str, str]
     block: bytes | None
@@ -36,17 +36,18 @@ class WarcRecord:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A place where a record should be, and why none can be read there."""
+    """A place where a record should be, and the reason why none can be read."""
 
     reason: str
     where: str
 
 
 def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
-    """Every record of the file in order; blocks of more than `most_bytes` are passed over in small pieces.
+    """Yield every record of the file in order; blocks of more than `most_bytes` are skipped in small pieces.
 
-    `where` is the offset of the record's member in the file, and its own within the member, if that is not 0. A record
-    that is alone in its member counts only if the member's checksum holds. Errors of the stream itself pass through.
+    `where` is the offset of the record's member in the file, plus its offset within the member if that is not 0. A
+    record that is alone in its member counts only if the member's checksum is right. Errors of the stream are raised as
+    they are.
     """
     start = 0
     for one in sound(stream, most_bytes):
@@ -59,7 +60,7 @@ def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
 
 
 def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[WarcRecord | Damage]:
-    """The same from `start` on, the end of a gzip member or 0; framed here and slower, whatever the file holds."""
+    """Yield the records from `start` (0 or the end of a gzip member) of any file, without fastwarc, and slower."""
     for member in members(stream, start):
         if isinstance(member, Gap):
             yield Damage(member.reason, f"byte {member.offset}")
@@ -72,7 +73,7 @@ def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[War
 
 
 class _Window:
-    """The unpacked bytes of a member from `offset` on, as many as are needed at once."""
+    """The decompressed bytes of a member from `offset` on, as many as are needed at once."""
 
     def __init__(self, member: Member) -> None:
         self.held = bytearray()
@@ -88,8 +89,8 @@ class _Window:
         return f"byte {self._member.offset}" + (f"+{self.offset}" if self.offset else "")
 
     def fill(self, within: bool = False) -> bool:
-        """Read on; False at the end of the member, and where it breaks off. `within` a record, the next member may be
-        a part of this one."""
+        """Read more; return False at the end of the member, and where it is damaged. `within` a record, the next member
+        may continue this one."""
         if self._ended and not (within and not self.torn and self._member.go_on()):
             return False
         try:
@@ -102,7 +103,7 @@ class _Window:
         return bool(block)
 
     def reach(self, count: int, within: bool = False) -> bool:
-        """Hold `count` bytes, or all there are; whether there are so many."""
+        """Read until `count` bytes are held; return whether there are so many."""
         while len(self.held) < count and self.fill(within):
             pass
         return len(self.held) >= count
@@ -115,7 +116,7 @@ class _Window:
         self.offset += count
 
     def skip(self, count: int) -> bool:
-        """Pass over `count` bytes without holding them; False where there are not so many."""
+        """Skip `count` bytes without holding them; return False if there are fewer."""
         while count > len(self.held):
             count -= len(self.held)
             self.drop(len(self.held))
@@ -125,15 +126,15 @@ class _Window:
         return True
 
     def trim(self) -> bool:
-        """Pass over the line ends between records; whether anything follows."""
+        """Skip the line ends between records; return whether anything follows."""
         while True:
             self.drop(len(self.held) - len(self.held.lstrip(b"\r\n")))
             if self.held or not self.fill():
                 return bool(self.held)
 
     def at_a_border(self, after: int) -> bool:
-        """Whether a record may end here, `after` bytes on: the next record or the end follows, with whatever line ends;
-        or two line ends and garbage, if no other record begins in what would be this one's."""
+        """Return whether a record may end `after` bytes on: line ends and the next record or the end of file follow;
+        or two line ends and garbage, if no other record begins before."""
         self.reach(after + TRAIL_BYTES)
         trail = bytes(self.held[after : after + TRAIL_BYTES])
         rest = trail.lstrip(b"\r\n")
@@ -142,7 +143,7 @@ class _Window:
         return trail.startswith(b"\r\n\r\n") and not _NEXT.search(self.held, 1, after)
 
     def head(self) -> tuple[bytes, bool]:
-        """The lines up to an empty one, and whether there are such lines."""
+        """Return the lines up to an empty one, and whether they are a header."""
         searched = 0
         while True:
             if end := _HEAD_END.search(self.held, max(0, searched - 3)):
@@ -152,13 +153,13 @@ class _Window:
                 return b"", False
 
     def back_to(self, offset: int) -> None:
-        """Return to `offset` in a plain member; a packed one goes on from where it is."""
+        """Go back to `offset` in a plain member; a compressed one stays where it is."""
         if self._member.back_to(offset):
             self.held.clear()
             self.offset, self._ended = offset, False
 
     def find_next(self) -> None:
-        """Go to what begins a record, at least one byte on, or to the end."""
+        """Go to the next beginning of a record, at least one byte on, or to the end."""
         self.drop(1)
         while True:
             if found := _NEXT.search(self.held):
@@ -184,12 +185,12 @@ def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | Damage
 
 
 def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | Damage:
-    """The record that begins here, passed over; after a Damage the window stands within what is damaged."""
+    """Read the record that begins here. After a Damage, the window is within the damaged record."""
     where = window.where
     head, whole = window.head()
     if not whole:
-        told = GARBAGE if head else BROKEN if len(window.held) > HEAD_BYTES else window.cut
-        return Damage(window.torn or told, where)
+        reason = GARBAGE if head else BROKEN if len(window.held) > HEAD_BYTES else window.cut
+        return Damage(window.torn or reason, where)
     header = _fields(head)
     size = _size(header)
     if size is None:
@@ -210,7 +211,7 @@ def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | Damag
 
 
 def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> WarcRecord | Damage:
-    """A record that is passed over; where its length proves wrong, none of its size is believed any more."""
+    """Skip a large record. If its length proves wrong, no length of that size is believed in this member any more."""
     start = window.offset
     if window.trusting and window.skip(head + size) and window.at_a_border(0) and not window.torn:
         return WarcRecord(header, None, where)
@@ -223,7 +224,7 @@ def _large(window: _Window, header: Mapping[str, str], head: int, size: int, whe
 
 
 def _header(head: bytes, size: int) -> dict[str, str] | None:
-    """The fields of a head that is known to stand before a block of `size`; None if they would not be read here so."""
+    """Return the fields of a header before a block of `size` bytes; None if this module would read it differently."""
     end = _HEAD_END.search(head)
     if len(head) > HEAD_BYTES or end is None or end.end() != len(head) or not _VERSION.match(head):
         return None
@@ -237,7 +238,7 @@ def _size(header: Mapping[str, str]) -> int | None:
 
 
 def _fields(head: bytes) -> dict[str, str]:
-    """Header fields by lower-case name, the first of each; a line that begins with a space goes on with the last."""
+    """Return header fields by lower-case name, the first of each. A line that begins with a space continues a field."""
     fields: dict[str, str] = {}
     last = ""
     for line in head.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[1:]:

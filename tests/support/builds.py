@@ -12,44 +12,42 @@ from typing import Any
 
 import pytest
 
-from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as benchmark
-from ticlm.datasets.examples import context, proper_nouns
+from ticlm.datasets.io import executor
+from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.platform.core.corpus import Corpus
 
 BUILDER = """
-import sys, ray
-from ticlm.datasets import corpus
-from ticlm.datasets.corpus.recipe import Recipe
-ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[3])
-corpus.build(Recipe.model_validate_json(sys.argv[1]), sys.argv[2], lambda line: print(line, flush=True))
+import sys
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+recipe = CorpusRecipe.model_validate_json(sys.argv[1])
+if recipe.executor == "ray":
+    import ray
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=sys.argv[3])
+build.build(recipe, sys.argv[2], lambda line: print(line, flush=True))
+print("ray was imported" if "ray" in sys.modules else "ray was not imported")
 """
 
 
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have builds do their work items one after the other in this process; those of examples last first, as their
-    order must not count."""
-    monkeypatch.setattr(build, "each", lambda function, items, *_: map(function, items))
-    monkeypatch.setattr(build, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(context, "each", lambda function, items, *_: map(function, reversed(items)))
-    monkeypatch.setattr(benchmark, "running_ray", contextlib.nullcontext)
-    monkeypatch.setattr(benchmark, "taggers", lambda of: contextlib.nullcontext(InThisProcess(proper_nouns.Tagger(of))))
+    """Have builds work in this process, also where a Ray is connected; those of examples begin with the last item, as
+    the order of work must not count."""
+    monkeypatch.setattr(executor, "chosen", lambda *_: "process")
+    monkeypatch.setattr(benchmark, "executing", lambda *_: contextlib.nullcontext(Backwards()))
 
 
-class InThisProcess:
-    """Does as Actors do, without any."""
+class Backwards(ProcessExecutor):
+    """Works in this process, on the last item first."""
 
-    def __init__(self, worker: Callable[[Any], Any]) -> None:
-        self._worker = worker
-
-    def map(self, items: Sequence[Any]) -> Iterator[Any]:
-        return map(self._worker, items)
+    def each(self, function: Callable[[Any], Any], items: Sequence[Any], *limits: Any, **named: Any) -> Iterator[Any]:
+        return super().each(function, items[::-1], *limits, **named)
 
 
 @contextlib.contextmanager
 def started(recipe: CorpusRecipe, root: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """A build in a process and a Ray of its own, which prints its progress line by line."""
+    """A build in a process of its own, which prints its progress; with `executor: ray`, it has a Ray of its own."""
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, "-c", BUILDER, recipe.model_dump_json(), str(root), folder]
         yield subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

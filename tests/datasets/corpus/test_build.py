@@ -9,8 +9,10 @@ import os
 import random
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,10 @@ from ticlm.datasets.corpus.pack import TAIL, _random, _shuffled
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
-from ticlm.datasets.io.ray_map import each
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.executor import RAY_FROM_BYTES, chosen
+from ticlm.datasets.io.in_process import ProcessExecutor
+from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.lease import lease
@@ -232,7 +237,7 @@ def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: No
 
 def test_nothing_new_means_nothing_is_read(texts: Path, loop: None, tmp_path: Path, monkeypatch: Any) -> None:
     first = hashes(build.build(_recipe(texts), str(tmp_path)))
-    monkeypatch.setattr(build, "running_ray", lambda: pytest.fail("Ray was started"))
+    monkeypatch.setattr(build, "executing", lambda *_: pytest.fail("work was begun"))
     lines: list[str] = []
     assert hashes(build.build(_recipe(texts), str(tmp_path), lines.append)) == first
     assert lines == ["toy@1: nothing new"]
@@ -382,7 +387,7 @@ class _Stopped(BaseException):
 def _stopping_after(count: int) -> Callable[..., Iterator[Any]]:
     left = [count]
 
-    def each(function: Callable[[Any], Any], items: Sequence[Any], *limits: int | None) -> Iterator[Any]:
+    def each(_: ProcessExecutor, function: Callable[[Any], Any], items: Sequence[Any], *limits: Any) -> Iterator[Any]:
         for item in items:
             if left[0] == 0:
                 raise _Stopped
@@ -399,10 +404,10 @@ def test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes(
     steps = 3 + 1 + 3 + 3  # files, the tokenizer, parts, periods
     for count in range(steps):
         root = str(tmp_path / str(count))
-        monkeypatch.setattr(build, "each", _stopping_after(count))
+        monkeypatch.setattr(ProcessExecutor, "each", _stopping_after(count))
         with pytest.raises(_Stopped):
             build.build(_recipe(texts), root)
-        monkeypatch.setattr(build, "each", _stopping_after(steps - min(count, 3)))
+        monkeypatch.setattr(ProcessExecutor, "each", _stopping_after(steps - min(count, 3)))
         corpus = build.build(_recipe(texts), root)
         _sound(corpus)
         assert hashes(corpus) == expected, count
@@ -413,7 +418,7 @@ def test_an_interrupted_build_is_finished_before_newer_files_are_read(
 ) -> None:
     expected = hashes(build.build(_recipe(texts), str(tmp_path / "whole")))
     with monkeypatch.context() as patch, pytest.raises(_Stopped):
-        patch.setattr(build, "each", _stopping_after(8))
+        patch.setattr(ProcessExecutor, "each", _stopping_after(8))
         build.build(_recipe(texts), str(tmp_path / "cut"))
     (texts / "202301.jsonl.gz").unlink()
     _write(texts / "more.jsonl", _documents("202302", 7, seed=1))
@@ -432,25 +437,53 @@ def test_the_overview_shows_what_was_kept_and_what_was_not(texts: Path, loop: No
         assert part in shown
 
 
-@pytest.mark.ray
-def test_ray_gives_the_same_bytes_as_a_plain_loop(
-    texts: Path, tmp_path: Path, ray_local: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus = build.build(_recipe(texts), str(tmp_path / "ray"))
-    _sound(corpus)
-    without_ray(monkeypatch)
-    assert hashes(corpus) == hashes(build.build(_recipe(texts), str(tmp_path / "loop")))
+def _files(corpus: Corpus) -> dict[str, bytes]:
+    """Everything below a corpus, without what every attempt has of its own: its name, and when it was made."""
+    own = re.compile(rb"\d{8}T\d{6}-[0-9a-f]{8}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+    paths = [path for path in Path(corpus.store.root).rglob("*") if path.is_file() and "leases" not in path.parts]
+    below = {str(path.relative_to(corpus.store.root)).encode(): path for path in paths}
+    return {own.sub(b"-", name).decode(): own.sub(b"-", path.read_bytes()) for name, path in below.items()}
 
 
 @pytest.mark.ray
-def test_errors_in_rays_tasks_are_one_line(tmp_path: Path, ray_local: None) -> None:
+def test_both_executors_leave_the_same_files(texts: Path, tmp_path: Path, ray_local: None) -> None:
+    changes: dict[str, Any] = {"by_source": False, "held_out": {"clean": True}}
+    changes |= {"deduplicate": {"scope": "window", "expected_ngrams": 100_000}}
+    changes |= {"filters": [{"kind": "min_chars", "chars": 60}]}
+    on_ray, here = (
+        build.build(_recipe(texts, executor=executor, **changes), str(tmp_path / executor))
+        for executor in ("ray", "process")
+    )
+    assert _files(on_ray) == _files(here)
+    assert len(_files(here)) > 3 * 3 + 3
+
+
+def test_auto_takes_ray_for_much_for_what_is_not_known_and_where_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    connected = False
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: connected))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    small, large, unknown = (Input(path=str(size), size=size, stamp="") for size in (9, RAY_FROM_BYTES - 9, 0))
+    assert chosen("auto", []) == chosen("auto", [small, small]) == chosen("process", [large, small]) == "process"
+    assert chosen("auto", [small, unknown]) == chosen("auto", [large, small]) == chosen("ray", [small]) == "ray"
+    with monkeypatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+        assert chosen("auto", [small]) == "ray"
+    connected = True
+    assert (chosen("auto", [small]), chosen("process", [small])) == ("ray", "process")
+
+
+@pytest.mark.ray
+def test_errors_in_tasks_are_one_line(tmp_path: Path, ray_local: None) -> None:
     def fail(item: int) -> int:
         raise OSError(28, "No space left on device") if item else InputError("wrong")
 
-    with pytest.raises(InputError, match=r"^wrong$"):
-        list(each(fail, [0], 0))
-    with pytest.raises(RunError, match="No space left on device; run it again to go on"):
-        list(each(fail, [1], 0))
+    for executor in (RayExecutor(), ProcessExecutor()):
+        with pytest.raises(InputError, match=r"^wrong$"):
+            list(executor.each(fail, [0]))
+        with pytest.raises(RunError, match="No space left on device; run it again to go on"):
+            list(executor.each(fail, [1]))
+        with pytest.raises(RunError, match="needs 1,152,921,504,606,846,976 bytes of memory; th"):
+            list(executor.each(abs, [1], memory=1 << 60))
 
 
 @pytest.mark.ray
@@ -470,16 +503,8 @@ def test_a_corpus_can_be_read_from_and_written_to_s3(
         build.build(_recipe(f"{s3_bucket}/none/*.jsonl", version=2), s3_bucket)
 
 
-@pytest.mark.ray
-@pytest.mark.slow
-def test_a_killed_build_goes_on_to_the_same_bytes(
-    texts: Path,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    ray_local: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    recipe, root = _recipe(texts), str(tmp_path / "killed")
+def _killed(recipe: CorpusRecipe, root: Path) -> None:
+    """Kill a build of its own process before it has tokenised anything."""
     with started(recipe, root) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -487,10 +512,27 @@ def test_a_killed_build_goes_on_to_the_same_bytes(
                 os.kill(process.pid, signal.SIGKILL)
                 break
         assert process.wait() == -signal.SIGKILL
-    corpus = build.build(recipe, root)
+
+
+def test_a_killed_build_of_one_process_goes_on_and_never_imports_ray(texts: Path, tmp_path: Path) -> None:
+    recipe, root = _recipe(texts), tmp_path / "killed"
+    _killed(recipe, root)
+    with started(recipe, root) as process:
+        lines = process.communicate()[0].splitlines()
+    assert (lines[0], lines[-1]) == ("tokenising 3 periods", "ray was not imported"), "what was read is there"
+    corpus = Corpus.open(str(root / "corpora/toy@1"))
     _sound(corpus)
-    without_ray(monkeypatch)
-    assert hashes(corpus) == hashes(build.build(recipe, str(tmp_path / "whole")))
+    assert hashes(corpus) == hashes(build.build(_recipe(texts, executor="process"), str(tmp_path / "whole")))
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_a_killed_build_on_ray_goes_on_to_the_same_bytes(texts: Path, tmp_path: Path, ray_local: None) -> None:
+    recipe, root = _recipe(texts, executor="ray"), tmp_path / "killed"
+    _killed(recipe, root)
+    corpus = build.build(recipe, str(root))
+    _sound(corpus)
+    assert hashes(corpus) == hashes(build.build(_recipe(texts, executor="process"), str(tmp_path / "whole")))
 
 
 def test_real_posts_of_eleven_years_build_into_quarters(loop: None, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import io
@@ -25,7 +24,6 @@ from ticlm.datasets.evalsets import recipe
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
-from ticlm.datasets.examples import context
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.examples import Example, Examples
@@ -73,8 +71,8 @@ def docs(**settings: Any) -> CodeDocs:
     return parse(CodeDocs, {"project": "toy"} | settings, "here")
 
 
-def build(maker: CodeDocs | ExampleFiles, root: Path, name: str = "toy") -> Examples:
-    return recipe.build(ExampleSetRecipe(name=name, version="1", examples=maker), str(root))
+def build(maker: CodeDocs | ExampleFiles, root: Path, name: str = "toy", **settings: Any) -> Examples:
+    return recipe.build(ExampleSetRecipe(name=name, version="1", examples=maker, **settings), str(root))
 
 
 def pages(examples: Examples) -> dict[str, list[Example]]:
@@ -361,10 +359,7 @@ def test_ray_gives_the_same_pages(ray_local: None, tmp_path: Path) -> None:
         releases.append({"version": f"1.{number}", "date": f"2017-0{number + 1}"})
     made = docs(path=str(tmp_path / "{version}"), releases=releases)
     by_ray = build(made, tmp_path / "ray")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context, "each", lambda function, items, *_: map(function, items))
-        patch.setattr(recipe, "running_ray", contextlib.nullcontext)
-        alone = build(made, tmp_path / "alone")
+    alone = build(made, tmp_path / "alone", executor="process")
     assert pages(by_ray) == pages(alone)
     assert [by_ray.periods[label].subsets for label in by_ray.periods] == [
         alone.periods[label].subsets for label in alone.periods

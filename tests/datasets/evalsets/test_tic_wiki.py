@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from builds import Backwards
 from paths import SHARED
 from wikisite import JULY, JUNE, MAY, Edit, page, write
 
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
-from ticlm.datasets.examples import context
+from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.wiki import staging
 from ticlm.datasets.wiki.diffs import Comparison
@@ -102,7 +103,7 @@ def test_a_sample_is_the_same_whatever_the_buckets_and_another_with_another_seed
     all_of_them = build(recipe(dumps), str(tmp_path / "all"))
     assert texts(few, "201606", "changed") < texts(all_of_them, "201606", "changed")
     monkeypatch.setattr(staging, "BUCKET_BYTES", 1000)
-    monkeypatch.setattr(context, "each", lambda function, items, *_: map(function, reversed(items)))
+    monkeypatch.setattr(Backwards, "each", ProcessExecutor.each)
     assert hashes(build(recipe(dumps, passages=2), str(tmp_path / "many"))) == hashes(few)
     others = [build(recipe(dumps, seed=seed, passages=2), str(tmp_path / f"{seed}")) for seed in range(1, 5)]
     assert len({frozenset(texts(one, "201606", "changed")) for one in others}) > 1
@@ -120,7 +121,7 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     quiet = hashes(build(recipe(dumps, passages=2), str(tmp_path / "quiet")))
     left = calls
 
-    def some(function: Any, items: Any, *_: Any) -> Iterator[Any]:
+    def some(_: Backwards, function: Any, items: Any, *__: Any) -> Iterator[Any]:
         nonlocal left
         for item in items:
             if not left:
@@ -129,7 +130,7 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
             yield function(item)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(context, "each", some)
+        patch.setattr(Backwards, "each", some)
         build(recipe(dumps, passages=2), str(tmp_path / "root"))
     read = {"pages": 0}
     real = staging.WikiStage.read

@@ -14,12 +14,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
+from builds import Backwards
 from paths import SHARED
 
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.examples.blanks import as_paper_json, export
+from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wikidata import cloze
 from ticlm.platform.core import fingerprint, settings
 from ticlm.platform.core.errors import InputError
@@ -312,10 +314,8 @@ def test_caps_bound_the_share_of_a_relation(recipe: dict[str, Any], loop: None, 
 def test_workers_and_their_order_change_nothing(
     recipe: dict[str, Any], loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ticlm.datasets.examples import context
-
     plain = build(recipe, tmp_path / "a")
-    monkeypatch.setattr(context, "each", lambda function, items, *_: [function(item) for item in items[::-1]][::-1])
+    monkeypatch.setattr(Backwards, "each", ProcessExecutor.each)
     turned = build(recipe, tmp_path / "b")
     assert bytes_of(turned) == bytes_of(plain)
 

@@ -15,7 +15,7 @@ from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples import proper_nouns
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked
-from ticlm.datasets.io.ray_map import Actors, each
+from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 
@@ -95,9 +95,10 @@ def test_any_number_of_actors_marks_the_same(
     texts = [Example(str(i), text) for i, (text, _) in enumerate(NEW)]
     question = Example("q", NEW[0][0], answer="yes")
     subsets = {"a": texts[:90], "b": [question, *texts[90:]], "none": []}
-    with proper_nouns.taggers(ProperNouns(pipeline=str(pipeline), actors=actors)) as tagging:
+    ray = RayExecutor()
+    with proper_nouns.taggers(ray, ProperNouns(pipeline=str(pipeline), actors=actors)) as tagging:
         found = marked(tagging, subsets)
-        assert sorted(each(abs, [-1, -2, -3])) == [1, 2, 3], "actors that wait keep no task waiting"
+        assert sorted(ray.each(abs, [-1, -2, -3])) == [1, 2, 3], "actors that wait keep no task waiting"
         assert marked(tagging, subsets) == found
     assert {name: [e.id for e in examples] for name, examples in found.items()} == {
         name: [e.id for e in examples] for name, examples in subsets.items()
@@ -127,7 +128,7 @@ def test_several_actors_work_at_once_and_answers_keep_their_order(ray_local: Non
                 time.sleep(0.01)
             return item, len(list(self.position.iterdir()))
 
-    with Actors(Meeting, (str(tmp_path),), 2) as actors:
+    with RayExecutor().workers(Meeting, (str(tmp_path),), 2) as actors:
         found = list(actors.map(range(8)))
     assert found == [(item, 2) for item in range(8)]
 
@@ -143,7 +144,10 @@ def test_a_worker_that_cannot_start_ends_the_work_in_one_line(ray_local: None) -
         def __call__(self, item: int) -> int:
             return item
 
-    with Actors(Unable, ("no such thing",), 2) as actors, pytest.raises(InputError, match=r"^no such thing$"):
+    with (
+        RayExecutor().workers(Unable, ("no such thing",), 2) as actors,
+        pytest.raises(InputError, match=r"^no such thing$"),
+    ):
         list(actors.map([1, 2]))
 
 

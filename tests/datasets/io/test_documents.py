@@ -302,6 +302,7 @@ def test_what_reaches_no_byte_is_not_a_recipes_identity() -> None:
         {"version": 2},
         {"periods": {"initial": 202301, "last": 202304}},
         {"limits": {"bad": 0.5}},
+        {"executor": "ray"},
     ]
     other: list[dict[str, Any]] = [
         {"documents": {"kind": "files", "paths": ["x"], "fields": {"id": "name"}}},

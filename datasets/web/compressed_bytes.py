@@ -1,4 +1,4 @@
-"""Packed files: their bytes as they lie, with a memory of those just taken, to look for what damage has hidden."""
+"""The bytes of an archive before decompression, with a memory of the last ones, to search them again after damage."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 PACKED_BLOCK = 1 << 16
 BEHIND = 8 << 20
 PROBE = 1 << 10
-"""How many bytes ahead must be held (or the end seen) before it is judged what begins there."""
+"""Bytes that must be held from a place on (unless the file ends) to decide what begins there."""
 
 
-class Packed:
-    """The file as it lies: `held` begins at `offset`; `behind` is what the current member took of it."""
+class CompressedBytes:
+    """A file read in blocks. `held` begins at `offset`; `behind` are the bytes that the current member has taken."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.held = b""
@@ -22,7 +22,7 @@ class Packed:
         self._stream = stream
 
     def fill(self) -> bool:
-        """Read on to where the next block of the file begins, so that where reading started changes nothing."""
+        """Read up to the next multiple of the block size, so that it does not matter where reading started."""
         block = self._stream.read(PACKED_BLOCK - (self.offset + len(self.held)) % PACKED_BLOCK)
         self.held = self.held + block if self.held else block
         return bool(block)
@@ -36,7 +36,7 @@ class Packed:
         self.offset += count
 
     def ahead(self) -> bool:
-        """Pass over zeros and line ends, with which writers fill up; whether anything follows."""
+        """Skip zeros and line ends, which some writers use as padding; return whether anything follows."""
         while True:
             padding = len(self.held) - len(self.held.lstrip(b"\0\r\n"))
             self.take(padding, remember=False)
@@ -45,7 +45,7 @@ class Packed:
         return bool(self.held.strip(b"\0\r\n"))
 
     def back(self) -> None:
-        """Return to the second byte of the current member, or to the last few MiB of it."""
+        """Go back to the second byte of the current member, or at most a few MiB."""
         self.held = bytes(self.behind) + self.held
         self.offset -= len(self.behind)
         self.behind.clear()
@@ -56,7 +56,7 @@ class Packed:
         self.held, self.offset = b"", offset
 
     def skippable(self) -> bool:
-        """Pass over a skippable zstd frame; one at the beginning may hold the dictionary of all others."""
+        """Skip a skippable zstd frame, if there is one. The first may have the dictionary of all others."""
         if self.held[1:4] != b"\x2a\x4d\x18":
             return False
         (length,) = struct.unpack_from("<I", self.held.ljust(8, b"\0"), 4)
@@ -75,7 +75,7 @@ class Packed:
 
 
 def _dictionary(data: bytes) -> Any:
-    """The dictionary that a file packed with zstd carries: plain, or itself a frame (IIPC: WARC with zstd)."""
+    """Return the dictionary of a zstd file, which is plain or itself a frame (IIPC: WARC with zstd)."""
     import zstandard
 
     if data[:4] == b"\x28\xb5\x2f\xfd":

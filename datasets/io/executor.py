@@ -1,0 +1,85 @@
+"""The executor of a build: what runs its work, in this process or on Ray. It changes no byte of what is built."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol, TypeVar
+
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.in_process import ProcessExecutor
+from ticlm.datasets.io.ray_map import RayExecutor, running_ray
+
+T = TypeVar("T")
+R = TypeVar("R")
+T_contra = TypeVar("T_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+ExecutorSetting = Literal["auto", "process", "ray"]
+"""`process` works in this process, `ray` on the connected Ray or on one that it starts. `auto` takes Ray if one is
+connected or named by RAY_ADDRESS, if the inputs have RAY_FROM_BYTES or more, and if their size is not known."""
+
+RAY_FROM_BYTES = 64 << 20
+"""Size of inputs from which `auto` starts a Ray. One process reads about 1 MB/s of compressed text, and starting Ray
+takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
+
+
+class Workers(Protocol[T_contra, R_co]):
+    """Holders of what loads slowly, for the time of a `with` block."""
+
+    def __enter__(self) -> Workers[T_contra, R_co]: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def map(self, items: Sequence[T_contra]) -> Iterator[R_co]:
+        """Yield the result for each item, in the order of the items. A TiclmError ends the work."""
+
+
+class Executor(Protocol):
+    """Applies functions to many small items whose results go to the store. `note` follows what it does, in a line of
+    progress."""
+
+    @property
+    def note(self) -> str: ...
+
+    def each(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        size: int = 0,
+        at_once: int | None = None,
+        memory: int = 0,
+    ) -> Iterator[R]:
+        """Yield the result of `function` for each item, in whatever order the work ends.
+
+        `size` is that of all items in bytes, from which the work is cut into tasks: with 0, a task is an item. At most
+        `at_once` tasks run at the same time, and each may use `memory` bytes. Raises the first TiclmError, and RunError
+        for a full disk, a store that cannot be reached, or too little memory.
+        """
+
+    def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> Workers[T, R]:
+        """Return workers, each made once by `kind(*settings)`; at most `most` of them."""
+
+
+@contextmanager
+def executing(setting: ExecutorSetting, inputs: Sequence[Input]) -> Iterator[Executor]:
+    """Give the executor for a build of these inputs. A Ray that it starts ends with the block."""
+    if chosen(setting, inputs) == "process":
+        rule = f" (Ray from {RAY_FROM_BYTES >> 20} MB)" if setting == "auto" else ""
+        yield ProcessExecutor(f" in this process{rule}")
+        return
+    with running_ray():
+        yield RayExecutor()
+
+
+def chosen(setting: ExecutorSetting, inputs: Sequence[Input]) -> Literal["process", "ray"]:
+    """Return what `auto` stands for with these inputs; another setting as it is. Never imports Ray."""
+    if setting != "auto":
+        return setting
+    ray = sys.modules.get("ray")
+    connected = ray is not None and ray.is_initialized()
+    unknown = any(entry.size == 0 for entry in inputs)
+    large = sum(entry.size for entry in inputs) >= RAY_FROM_BYTES
+    return "ray" if connected or os.environ.get("RAY_ADDRESS") or unknown or large else "process"

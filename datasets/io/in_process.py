@@ -1,0 +1,94 @@
+"""The executor that works in the process that builds: one item after the other, without Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ticlm.platform.core.errors import RunError, TiclmError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class ProcessExecutor:
+    """Runs the work of a build in this process, in the order of the items.
+
+    `note` says where the work is done, for a line of progress.
+    """
+
+    note: str = " in this process"
+
+    def each(
+        self,
+        function: Callable[[T], R],
+        items: Sequence[T],
+        size: int = 0,
+        at_once: int | None = None,
+        memory: int = 0,
+    ) -> Iterator[R]:
+        """Yield `function(item)` of each item, in order. One item is worked on at a time, so `size` and `at_once` say
+        nothing here.
+
+        Raises what `function` raises as a TiclmError, and RunError if it cannot read or write, or if this machine has
+        less than `memory` bytes.
+        """
+        if items:
+            check_memory(memory, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine")
+        for item in items:
+            outcome = attempt(function, item)
+            if isinstance(outcome, TiclmError):
+                raise outcome
+            yield outcome
+
+    def workers(
+        self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int
+    ) -> ProcessWorker[T, R]:
+        """Return one worker, whatever `most` allows."""
+        return ProcessWorker(kind, settings)
+
+
+class ProcessWorker(Generic[T, R]):
+    """One worker in this process, made by `kind(*settings)` when there is work for it."""
+
+    def __init__(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...]) -> None:
+        self._kind, self._settings = kind, settings
+        self._worker: Callable[[T], R] | None = None
+
+    def __enter__(self) -> ProcessWorker[T, R]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker = None
+
+    def map(self, items: Sequence[T]) -> Iterator[R]:
+        """Yield the worker's result for each item, in order."""
+        for item in items:
+            outcome = attempt(self._work, item)
+            if isinstance(outcome, TiclmError):
+                raise outcome
+            yield outcome
+
+    def _work(self, item: T) -> R:
+        if self._worker is None:
+            self._worker = self._kind(*self._settings)
+        return self._worker(item)
+
+
+def attempt(function: Callable[[T], R], item: T) -> R | TiclmError:
+    """Return `function(item)`, or the error that ends a build: a TiclmError as it is, an OSError as a RunError."""
+    try:
+        return function(item)
+    except TiclmError as error:
+        return error
+    except OSError as error:  # a full disk, a store that cannot be reached
+        return RunError(f"the build stopped: {' '.join(str(error).split())}; run it again to go on")
+
+
+def check_memory(needed: int, available: int, where: str) -> None:
+    """Raise RunError if a task needs more memory than there is."""
+    if needed > available:
+        raise RunError(f"a task of this build needs {needed:,} bytes of memory; {where} has {available:,}")
