@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Lineage
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
 from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.core.store import RECORD, Store, read_record
+from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.core.token_rows import Column, RowReader
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ class Corpus:
         """Paths of the split's files, relative to the corpus's root."""
         manifest = self.split(period, split)
         attempt = self._finished()[period][1]
-        return [f"periods/{period}/{attempt}/{file.path}" for file in manifest.files]
+        folder = paths.attempt(paths.period(period), attempt)
+        return [f"{folder}/{file.path}" for file in manifest.files]
 
     def rows(self, period: str, split: Split) -> RowReader:
         return RowReader(self.store, self.files(period, split), self.info.columns)
@@ -156,7 +158,7 @@ class Corpus:
         """The corpus's tokenizer, loaded with transformers."""
         from transformers import AutoTokenizer
 
-        with self.store.local("tokenizer") as folder:
+        with self.store.local(paths.TOKENIZER) as folder:
             return AutoTokenizer.from_pretrained(folder)
 
 
@@ -169,12 +171,12 @@ def finished(store: Store, kind: type[M], last_visible_period: str | None = None
     """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
     label, oldest first; of those that end after the period `until`, nothing is opened."""
     found: list[tuple[M, str]] = []
-    for label in store.folders("periods"):
+    for label in store.folders(paths.PERIODS):
         if is_later(label, last_visible_period):
             continue
-        record = read_record(store, f"periods/{label}")
+        record = read_record(store, paths.period(label))
         if record is not None:
-            where = f"{store.uri('periods')}/{label}/{RECORD}"
+            where = store.uri(paths.record(paths.period(label)))
             found.append((parse(kind, record.about, where), record.attempt))
     spans = [cast(_OfPeriod, manifest).period for manifest, _ in found]
     order = sorted(range(len(found)), key=lambda i: (spans[i].start, spans[i].end))

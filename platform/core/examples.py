@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
 from ticlm.platform.core.corpus import chosen, finished
 from ticlm.platform.core.errors import InputError
@@ -128,7 +129,7 @@ class Examples:
         import pyarrow.parquet as pq
 
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
-        data = self.store.read(f"periods/{period}/{attempt}/{manifest.path}")
+        data = self.store.read(f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}")
         for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
             for row in batch.to_pylist():
                 yield _example(row)
@@ -136,7 +137,7 @@ class Examples:
 
 def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Sequence[Example]]) -> PeriodExamples:
     """Write a period's examples and, last of all, its record; the manifest that now stands."""
-    attempt = Attempt(store, f"periods/{manifest.period.label}")
+    attempt = Attempt(store, paths.period(manifest.period.label))
     files: dict[Subset, SubsetManifest] = {}
     for name, examples in sorted(subsets.items()):
         path = f"{attempt.path}/{name}.parquet"

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import RunError, TiclmWarning
 from ticlm.platform.core.store import Store
 
@@ -32,9 +33,9 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     store.check_writable()
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = 0
-    for name in sorted(store.files("leases"), reverse=True)[:1]:
+    for name in sorted(store.files(paths.LEASES), reverse=True)[:1]:
         try:
-            held = store.read_json(f"leases/{name}")
+            held = store.read_json(f"{paths.LEASES}/{name}")
             if _alive(held) and _beats(store, name, held):
                 raise RunError(
                     f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
@@ -43,7 +44,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         except FileNotFoundError:  # its successor has just removed it
             raise simultaneous from None
         number = int(name.removesuffix(".json")) + 1
-    mine = f"leases/{number:08d}.json"
+    mine = paths.lease(number)
     state = {
         "purpose": purpose,
         "pid": os.getpid(),
@@ -56,12 +57,14 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     }
     if not store.create(mine, json.dumps(state).encode()):
         raise simultaneous
-    others = [name for name in store.files("leases") if f"leases/{name}" != mine]
-    if any(f"leases/{name}" > mine for name in others):  # a whole lease came and went while this one was prepared
+    others = [name for name in store.files(paths.LEASES) if f"{paths.LEASES}/{name}" != mine]
+    if any(
+        f"{paths.LEASES}/{name}" > mine for name in others
+    ):  # a whole lease came and went while this one was prepared
         store.remove(mine)
         raise simultaneous
     for name in others:
-        store.remove(f"leases/{name}")
+        store.remove(f"{paths.LEASES}/{name}")
     stop = threading.Event()
 
     def beat() -> None:
@@ -114,7 +117,7 @@ def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
     deadline = time.monotonic() + left
     while time.monotonic() < deadline:
         time.sleep(min(HEARTBEAT_S / 10, max(0.0, deadline - time.monotonic())))
-        now = store.read_json(f"leases/{name}")
+        now = store.read_json(f"{paths.LEASES}/{name}")
         if now["released"]:
             return False
         if now["beat"] != held["beat"]:

@@ -22,10 +22,10 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from pydantic import ValidationError
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import Settings
 
-RECORD = "record.json"
 FORMAT = 1
 HASHERS = 8
 """Files hashed at once: hashing releases Python's lock, and a large checkpoint has a file per worker."""
@@ -210,12 +210,14 @@ class Attempt:
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.name}"
+        return paths.attempt(self.folder, self.name)
 
-    def publish(self, about: Mapping[str, Any], paths: list[str] | None = None) -> Record:
-        """Write the record naming every file of this attempt (or just `paths`, relative to it), and return the record
-        that now stands: this one, or that of a rival who was first."""
-        names = self.store.walk(self.path) if paths is None else paths
+    def publish(self, about: Mapping[str, Any], names: list[str] | None = None) -> Record:
+        """Write the record, and return the one that now stands: this one, or that of a rival who was first.
+
+        The record names every file of this attempt, or just those in `names`, relative to the attempt's folder.
+        """
+        names = self.store.walk(self.path) if names is None else names
 
         def entry(name: str) -> StoredFile:
             path = f"{self.path}/{name}"
@@ -227,7 +229,7 @@ class Attempt:
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
         data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
-        if not self.store.create(f"{self.folder}/{RECORD}", data):
+        if not self.store.create(paths.record(self.folder), data):
             standing = read_record(self.store, self.folder)
             assert standing is not None
             return standing
@@ -237,12 +239,14 @@ class Attempt:
 def read_record(store: Store, folder: str) -> Record | None:
     """The record of the work in `folder`, or None where it was never finished."""
     try:
-        return Record.model_validate_json(store.read(f"{folder}/{RECORD}"))
+        return Record.model_validate_json(store.read(paths.record(folder)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError as error:
         what = error.errors()[0]["msg"]
-        raise InputError(f"{store.uri(folder)}/{RECORD} is damaged ({what}); remove it to redo this work") from None
+        raise InputError(
+            f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work"
+        ) from None
 
 
 def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
@@ -252,7 +256,7 @@ def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
         return [f"{folder}: no record"]
 
     def problem(entry: StoredFile) -> str | None:
-        path = f"{folder}/{record.attempt}/{entry.path}"
+        path = f"{paths.attempt(folder, record.attempt)}/{entry.path}"
         if not store.exists(path):
             return f"{path}: missing"
         if store.size(path) != entry.size:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
@@ -27,8 +28,8 @@ def write_cells(store: Store, cells: Sequence[Cell]) -> None:
         by_weights[cell.weights].setdefault(cell.place, cell)
     for weights, mine in sorted(by_weights.items()):
         rows = [mine[place] for place in sorted(mine)]
-        name = fingerprint((FORMAT, weights, *sorted(mine)))[:32]
-        store.create(f"{_folder(weights)}/{name}.parquet", _to_parquet(rows))
+        path = paths.cells_file(weights, fingerprint((FORMAT, weights, *sorted(mine))))
+        store.create(path, _to_parquet(rows))
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
@@ -38,14 +39,10 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
     overlapped) the one in the file that sorts first counts, for every reader.
     """
     found: dict[tuple[str, ...], Cell] = {}
-    for name in store.files(_folder(weights)):
-        for cell in _read(store, f"{_folder(weights)}/{name}", weights):
+    for name in store.files(paths.cells(weights)):
+        for cell in _read(store, f"{paths.cells(weights)}/{name}", weights):
             found.setdefault(cell.place, cell)
     return [found[place] for place in sorted(found)]
-
-
-def _folder(weights: str) -> str:
-    return f"cells/{weights[:16]}"
 
 
 def _schema() -> pa.Schema:

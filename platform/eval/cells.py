@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.methods.objectives import AnyObjective
+from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Examples
@@ -137,7 +138,7 @@ def units(plan: Plan) -> list[CheckpointWork]:
     folders: dict[str, str] = {}
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         scored = plan.tree.scored(key, task_id)
-        folders[weights] = f"rounds/{plan.ids[scored][:32]}/{plan.records[scored].attempt}/model"
+        folders[weights] = paths.model(paths.round_folder(plan.ids[scored]), plan.records[scored].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     places = {id: "" if isinstance(task, Static) else plan.data_of(task).store.uri() for id, task in tasks.items()}
     resources = plan.study.resources

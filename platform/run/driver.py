@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.store import read_record
@@ -15,7 +16,7 @@ from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Chain, Plan, missing_periods
-from ticlm.platform.study.work import ChainWork, folder_of, work_of
+from ticlm.platform.study.work import ChainWork, work_of
 
 
 def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
@@ -161,7 +162,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 def _reload(plan: Plan, chain: Chain) -> None:
     assert plan.store is not None
     for key in chain.keys:
-        record = read_record(plan.store, folder_of(plan.ids[key]))
+        record = read_record(plan.store, paths.round_folder(plan.ids[key]))
         if record is not None:
             plan.records[key] = record
 

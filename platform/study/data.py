@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticlm.methods.objectives import Seq2Seq
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
     from ticlm.platform.core.examples import Examples
 
 
-def uri_of(name: str, store: Store | None, folder: str = "corpora") -> str | None:
-    """Where a corpus (or, in the `folder` examples, a set of them) lies: a path or URI as it stands, else
-    `corpora/NAME@VERSION` in the root."""
+def uri_of(name: str, store: Store | None, folder: Callable[[str], str] = paths.corpus) -> str | None:
+    """Return the path or URI of a corpus (or of a set of examples, if `folder` is `paths.examples`).
+
+    A path or a URI stands for itself; any other name is that of a folder in the root. None if there is no root.
+    """
     if "://" in name or name.startswith((".", "/", "~")):
         return str(Path(name).expanduser()) if "://" not in name else name
     if store is None:
         return None
-    return f"{store.root}/{folder}/{name if '@' in name else name + '@1'}"
+    return f"{store.root}/{folder(name)}"
 
 
 def find(name: str, store: Store | None, last_visible_period: str | None = None) -> Corpus | None:
@@ -63,7 +67,7 @@ def examples(name: str, store: Store | None, last_visible_period: str | None = N
     """The examples that a task reads, up to the period `last_visible_period`; InputError where they are not there."""
     from ticlm.platform.core.examples import Examples
 
-    uri = uri_of(name, store, "examples")
+    uri = uri_of(name, store, paths.examples)
     assert uri is not None
     return Examples.open(uri, last_visible_period)
 
@@ -73,7 +77,7 @@ def either(name: str, store: Store) -> Corpus | Examples:
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.examples import INFO, Examples
 
-    corpus, found = uri_of(name, store), uri_of(name, store, "examples")
+    corpus, found = uri_of(name, store), uri_of(name, store, paths.examples)
     assert corpus is not None and found is not None
     return Examples.open(found) if Store(found).exists(INFO) else Corpus.open(corpus)
 
@@ -100,11 +104,11 @@ def check(study: Study, corpus: Corpus) -> None:
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:
     """InputError where the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
-    if not corpus.store.exists("tokenizer/tokenizer.json"):
+    if not corpus.store.exists(paths.tokenizer_file()):
         return
-    if corpus.store.sha256("tokenizer/tokenizer.json") != corpus.info.tokenizer.sha256:
+    if corpus.store.sha256(paths.tokenizer_file()) != corpus.info.tokenizer.sha256:
         raise InputError(
-            f"{corpus.store.uri('tokenizer')}: not the tokenizer that cut the corpus; restore or rebuild it"
+            f"{corpus.store.uri(paths.TOKENIZER)}: not the tokenizer that cut the corpus; restore or rebuild it"
         )
     if isinstance(study.model, FolderModel):
         folder = Store(study.model.path)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
@@ -235,7 +236,7 @@ def make(study: Study, root: str | None) -> Plan:
     corpora.check(study, corpus)
     plan.ids = identities(plan.tree, corpus)
     for key, round_id in plan.ids.items():
-        record = read_record(store, f"rounds/{round_id[:32]}")
+        record = read_record(store, paths.round_folder(round_id))
         if record is not None:
             plan.records[key] = record
     if study.max_epochs is not None:

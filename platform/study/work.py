@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.core import paths
 from ticlm.platform.study.data import uri_of
 from ticlm.platform.study.plan import Chain, Plan
 from ticlm.platform.study.resources import Resources
@@ -31,18 +31,6 @@ class ChainWork:
     last_visible_period: str | None = None
 
 
-def folder_of(round_id: str) -> str:
-    return f"rounds/{round_id[:32]}"
-
-
-def published(store: Store, round_id: str) -> str:
-    """Path of a finished round's model folder."""
-    record = read_record(store, folder_of(round_id))
-    if record is None:
-        raise FileNotFoundError(f"round {round_id[:12]} has no record")
-    return f"{folder_of(round_id)}/{record.attempt}/model"
-
-
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
     """Everything the workers of a chain need to know."""
     assert plan.corpus is not None and plan.store is not None
@@ -57,7 +45,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         ids=tuple(plan.ids[key] for key in chain.keys),
         parent=None if parent is None else plan.ids[parent],
         corpora={source.corpus: uri for r in rounds for source in r.sources},
-        tokenizer=f"{uri}/tokenizer",
+        tokenizer=f"{uri}/{paths.TOKENIZER}",
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,

@@ -1,8 +1,6 @@
 """Checkpoints: DCP while a round runs (readable by any number of workers), a Hugging Face folder when it ends.
 
-rounds/<id>/<attempt>/steps/<n>/files/    DCP; rounds/<id>/<attempt>/steps/<n>/record.json is written last
-rounds/<id>/<attempt>/model/              safetensors, tokenizer, metrics of the finished round
-rounds/<id>/record.json                   the round is done
+Where they lie is spelled in `core/paths.py`. Each has a record, which is written last.
 """
 
 from __future__ import annotations
@@ -22,9 +20,11 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, TiclmWarning
-from ticlm.platform.core.store import RECORD, Attempt, Store, verify
+from ticlm.platform.core.store import Attempt, Store, verify
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.train.state import RunningRound
 
 # Torch tells of its own future, and of saving alone. Once for all: a thread must not swap filters under the others.
@@ -65,51 +65,42 @@ class Writer:
 
     def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
         began = time.monotonic()
-        folder = f"{attempt.path}/steps/{step:08d}"
+        folder = paths.mid_round(attempt.path, step)
         if self.store.is_local:
-            _dcp(write, state, self.store.path(f"{folder}/files"), self.workers, self._group)
+            _dcp(write, state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)
         else:
             with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
                 _dcp(write, state, local, self.workers, self._group)
-                self.store.upload(Path(local), f"{folder}/files")
+                self.store.upload(Path(local), f"{folder}/{paths.MID_ROUND_FILES}")
             if self._group is not None:
                 dist.barrier(self._group)
         if self.workers.rank == 0:
-            Attempt(self.store, folder, "files").publish({"step": step})
+            Attempt(self.store, folder, paths.MID_ROUND_FILES).publish({"step": step})
             self._prune(attempt.folder, folder, step)
         self.seconds = time.monotonic() - began
 
     def _prune(self, round_folder: str, newest: str, step: int) -> None:
         """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
         were passed over when this attempt began."""
-        others = [path for earlier, path in found(self.store, round_folder) if path != newest and earlier <= step]
-        before = next((path for path in others if self.store.exists(f"{path}/{RECORD}")), None)
-        for _, path in found(self.store, round_folder):
+        checkpoints = mid_rounds(self.store, round_folder)
+        others = [path for earlier, path in checkpoints if path != newest and earlier <= step]
+        before = next((path for path in others if self.store.exists(paths.record(path))), None)
+        for _, path in checkpoints:
             if path not in (newest, before):
                 self.store.remove(path)
-
-
-def found(store: Store, folder: str) -> list[tuple[int, str]]:
-    """(step, path) of every mid-round checkpoint of a round, whole or not, among all attempts at it, newest first."""
-    steps = [
-        (int(step), f"{folder}/{attempt}/steps/{step}")
-        for attempt in store.folders(folder)
-        for step in store.folders(f"{folder}/{attempt}/steps")
-    ]
-    return sorted(steps, reverse=True)
 
 
 def newest(store: Store, folder: str) -> str | None:
     """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged and half-written ones are
     passed over with a warning that names them."""
-    for _, path in found(store, folder):
+    for _, path in mid_rounds(store, folder):
         try:
             problems = verify(store, path)
         except InputError as error:  # the record itself is damaged
             problems = [str(error)]
         if not problems:
             return path
-        what = f"is damaged ({problems[0]})" if store.exists(f"{path}/{RECORD}") else "was not written to its end"
+        what = f"is damaged ({problems[0]})" if store.exists(paths.record(path)) else "was not written to its end"
         message = f"checkpoint {store.uri(path)} {what}; going on from the one before"
         warnings.warn(message, TiclmWarning, stacklevel=2)
     return None
@@ -118,7 +109,7 @@ def newest(store: Store, folder: str) -> str | None:
 def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
     """Load a mid-round checkpoint into a round at its first step; every rank calls."""
     state = _state(running)
-    with store.local(f"{path}/files") as local:
+    with store.local(f"{path}/{paths.MID_ROUND_FILES}") as local:
         _check_shapes(state["model"], local, store.uri(path))
         _dcp(load, state, str(local), workers)
     set_state_dict(

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.state import RunningRound
 
@@ -26,16 +28,17 @@ def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: W
     if workers.rank == 0:
         store = attempt.store
         stack = list(getattr(running.module, "ticlm_adapters", []))
-        with _target(store, f"{attempt.path}/model") as folder:
+        with _target(store, paths.model(attempt.folder, attempt.name)) as folder:
             folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
             with Store(work.tokenizer).local("") as tokenizer:
                 for file in tokenizer.iterdir():
                     (folder / file.name).write_bytes(file.read_bytes())
-        store.write(f"{attempt.path}/metrics.json", json.dumps(_metrics(running)).encode())
-        names = [n for n in store.walk(attempt.path) if not n.startswith("steps/")]
-        record = attempt.publish(_about(running, work), names)
-        for name in store.folders(attempt.folder):
-            store.remove(f"{attempt.folder}/{name}/steps" if name == record.attempt else f"{attempt.folder}/{name}")
+        store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
+        steps = f"{paths.STEPS}/"
+        names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
+        attempt.publish(_about(running, work), names)
+        for path in leftovers(store, attempt.folder):
+            store.remove(path)
     workers.barrier()
 
 

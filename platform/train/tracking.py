@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
@@ -31,7 +32,7 @@ def start(resources: Resources, root: str, study: str, label: str) -> list[Track
     name = f"{study} {label}"
     folder = _local_folder(root)
     if resources.tensorboard:
-        trackers.append(TensorBoard(folder / "tensorboard" / fingerprint(name)[:12], name))
+        trackers.append(TensorBoard(folder / paths.tensorboard(fingerprint(name)), name))
     if resources.wandb is not None:
         trackers.append(WeightsAndBiases(resources.wandb, folder, study, label))
     return trackers

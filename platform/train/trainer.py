@@ -14,11 +14,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Diverged
 from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.work import ChainWork, folder_of, published
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
 from ticlm.platform.train.publish import publish
@@ -43,7 +45,7 @@ def run_chain(
     store = Store(work.root)
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first < len(work.ids):
-        resume = workers.agree(newest(store, folder_of(work.ids[first])) if workers.rank == 0 else None)
+        resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer = Writer(store, workers)
         try:
             _Chain(work, workers, report, urgent, store, writer).run(first, resume)
@@ -53,7 +55,7 @@ def run_chain(
 
 
 def _done(store: Store, round_id: str) -> bool:
-    return read_record(store, folder_of(round_id)) is not None
+    return read_record(store, paths.round_folder(round_id)) is not None
 
 
 @dataclass
@@ -84,7 +86,9 @@ class _Chain:
                 restore(self.store, resuming, running, workers)
             if batches is None:
                 batches = stream(feed, (number, running.step), work.resources.carrier)
-            attempt = Attempt(self.store, folder_of(work.ids[number]), workers.agree(Attempt(self.store, "").name))
+            attempt = Attempt(
+                self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
+            )
             self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, attempt, workers)
@@ -167,7 +171,7 @@ class _Chain:
         rows = RankReader(
             LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
         ).rows(number, step)
-        path = f"{attempt.path}/no-number.json"
+        path = paths.not_a_number(attempt.path)
         if self.workers.rank == 0:
             named = {str(source): positions for source, positions in rows.items()}
             self.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())
