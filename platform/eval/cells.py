@@ -85,7 +85,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
     A period without held-out rows has no cells; one that the study names raises InputError.
     """
-    wanted = {task.id: _hashes(plan, task) for task in plan.study.evaluations}
+    wanted = {task.id: data_hashes(plan, task) for task in plan.study.evaluations}
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     for run, trained, task in scored(plan):
         key = run.rounds[trained]
@@ -108,8 +108,34 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, AnyTask]]:
                         yield run, trained, task
 
 
-def _hashes(plan: Plan, task: Task) -> dict[str, str]:
-    """Of what a task reads, by evaluated period or part."""
+def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, AnyTask, int]]:
+    """Return every (run, trained period, task, step) of a model that is to be published and scored inside a round.
+
+    Tasks that are scored after a preparation, and those on the last checkpoint alone, have none.
+    """
+    for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
+        if task.prepare is None and not (isinstance(task, Static) and task.checkpoints == "last"):
+            for step in plan.inside(run.rounds[trained]):
+                yield run, trained, task, step
+
+
+def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+    """Return (round key, step, task id, evaluated period or part) -> (weights, cell key) of every cell of a model that
+    was published inside a round."""
+    wanted: dict[str, dict[str, str]] = {}
+    found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
+    for run, trained, task, step in scored_inside(plan):
+        record = plan.inside_records.get((run.rounds[trained], step))
+        if record is not None:
+            weights = weights_of(record)
+            for label, data in wanted.setdefault(task.id, data_hashes(plan, task)).items():
+                key = cell_key(weights, task, label, data, plan.study.objective)
+                found[run.rounds[trained], step, task.id, label] = weights, key
+    return found
+
+
+def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
+    """Return the hashes of the data that a task reads, by evaluated period or part."""
     if isinstance(task, Static):
         return task.hashes()
     data = plan.data_of(task)
@@ -136,6 +162,10 @@ def units(plan: Plan) -> list[CheckpointWork]:
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
+    for (key, step, task_id, label), (weights, cell) in keys_inside(plan).items():
+        folder = paths.inside(paths.round_folder(plan.ids[key]), step)
+        folders[weights] = paths.model(folder, plan.inside_records[key, step].attempt)
+        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         scored = plan.tree.scored(key, task_id)
         folders[weights] = paths.model(paths.round_folder(plan.ids[scored]), plan.records[scored].attempt)

@@ -23,14 +23,23 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
                 f"what study {plan.study.name} uses is not known: corpus {plan.study.corpus} has no period {missing[0]}"
             )
     kept = {paths.round_folder(round_id) for round_id in users(plans)}
-    cells = {paths.cells(weights_of(record)) for plan in plans for record in plan.records.values()}
+    records = [record for plan in plans for record in (*plan.records.values(), *plan.inside_records.values())]
+    cells = {paths.cells(weights_of(record)) for record in records}
+    inside = {
+        paths.inside(paths.round_folder(plan.ids[key]), step)
+        for plan in plans
+        for key in plan.ids
+        for step in plan.inside(key)
+    }
     rounds = [paths.round_at(name) for name in store.folders(paths.ROUNDS)]
     found = [path for path in rounds if path not in kept]
     found += [path for path in _below(store, paths.CELLS) if path not in cells]
     found += _below(store, paths.RAY)
     for path in rounds:
         if path in kept:
-            found += leftovers(store, path)  # such as of a kill between the record and the tidying up
+            left = leftovers(store, path)  # such as of a kill between the record and the tidying up
+            published = _below(store, paths.insides(path))
+            found += [*left, *(place for place in published if place not in inside and place not in left)]
     return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
 
 

@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
-from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
-from ticlm.platform.core.store import read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.models.settings import FolderModel
@@ -50,7 +48,7 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
                         future.result()
                     except Exception as error:
                         failed.append(error)
-                    _reload(plan, chain)
+                    plan.read_records(chain.keys)
         if failed:
             raise failed[0]
         if left and stop.is_set():
@@ -157,14 +155,6 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 
     fit(work, plan.share(chain), report, stop)
     show.end(name)
-
-
-def _reload(plan: Plan, chain: Chain) -> None:
-    assert plan.store is not None
-    for key in chain.keys:
-        record = read_record(plan.store, paths.round_folder(plan.ids[key]))
-        if record is not None:
-            plan.records[key] = record
 
 
 def _require_data(plan: Plan) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -17,8 +17,9 @@ from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.identity import identities
+from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tree import Run, Tree, rounds
+from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.static.task import Static
 
@@ -45,10 +46,39 @@ class Plan:
     store: Store | None
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    """Records of the models published inside rounds, by round and step."""
     _elsewhere: dict[tuple[str, bool], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
         return key in self.records
+
+    def inside(self, key: str) -> tuple[int, ...]:
+        """Return the steps of a round, before its last one, after which its model is published and scored."""
+        every = self.study.evaluate.inside
+        if every is None or key not in self._scored:
+            return ()
+        spec = self.tree.rounds[key]
+        own = Source(corpus=corpus_id(self.study.corpus), period=spec.period)
+        return steps_inside(spec, every, own, self._rows(own))
+
+    def read_records(self, keys: Iterable[str]) -> None:
+        """Take up the records that these rounds, and the models published inside them, have by now."""
+        assert self.store is not None
+        for key in keys:
+            folder = paths.round_folder(self.ids[key])
+            found = read_record(self.store, folder)
+            if found is not None:
+                self.records[key] = found
+            for step in self.inside(key):
+                model = read_record(self.store, paths.inside(folder, step))
+                if model is not None:
+                    self.inside_records[key, step] = model
+
+    @cached_property
+    def _scored(self) -> set[str]:
+        runs = self.tree.runs
+        return {key for run in runs for label, key in run.rounds.items() if self.study.scores(run.method, label)}
 
     @cached_property
     def chains(self) -> list[Chain]:
@@ -235,10 +265,7 @@ def make(study: Study, root: str | None) -> Plan:
         return plan
     corpora.check(study, corpus)
     plan.ids = identities(plan.tree, corpus)
-    for key, round_id in plan.ids.items():
-        record = read_record(store, paths.round_folder(round_id))
-        if record is not None:
-            plan.records[key] = record
+    plan.read_records(plan.ids)
     if study.max_epochs is not None:
         for key, source, epochs in plan.epochs():
             if epochs > study.max_epochs:

@@ -53,11 +53,28 @@ class Initial(Settings):
     seed: int = 0
 
 
+class EverySteps(Settings):
+    """Every so many steps of a round."""
+
+    every_steps: int = Field(gt=0)
+
+
+class EveryEpochs(Settings):
+    """Every so many passes over the training rows of the round's own period."""
+
+    every_epochs: float = Field(gt=0)
+
+
 class Evaluate(Settings):
-    """Which checkpoints are scored on which periods; all where nothing is named. An Oracle series always is."""
+    """Which checkpoints are scored on which periods; by default all. Those of an Oracle series always are.
+
+    `inside` also publishes and scores models inside the rounds of these checkpoints: `{every_steps: K}` or
+    `{every_epochs: X}`. It changes no weights. Tasks with `prepare` score the ends of rounds alone.
+    """
 
     checkpoints: tuple[Label, ...] | Literal["all"] = "all"
     periods: tuple[Label, ...] | Literal["all"] = "all"
+    inside: EverySteps | EveryEpochs | None = None
 
 
 class Study(Settings):

@@ -28,6 +28,7 @@ class ChainWork:
     vocab_size: int
     end_of_text: int
     resources: Resources
+    inside: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
 
 
@@ -49,5 +50,6 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
+        inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
     )

@@ -18,21 +18,28 @@ from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.state import RunningRound
 
 
-def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
-    """Weights as safetensors in float32, tokenizer and metrics beside them; the record last; then the mid-round
-    checkpoints of every attempt are removed. Every rank calls."""
+def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+    """Write a round's weights, as they are evaluated, to the attempt's model folder: safetensors in float32, config and
+    tokenizer. Changes the running round as `before_evaluation` does. Every rank calls; rank 0 writes."""
     for penalty in running.penalties:
         penalty.before_evaluation()
     running.round.recipe.optimizer.before_evaluation(running.optimizer)
     state = sharding.whole_state(running.module)
     if workers.rank == 0:
-        store = attempt.store
         stack = list(getattr(running.module, "ticlm_adapters", []))
-        with _target(store, paths.model(attempt.folder, attempt.name)) as folder:
+        with _target(attempt.store, paths.model(attempt.folder, attempt.name)) as folder:
             folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
             with Store(work.tokenizer).local("") as tokenizer:
                 for file in tokenizer.iterdir():
                     (folder / file.name).write_bytes(file.read_bytes())
+
+
+def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+    """Publish a finished round: its model and metrics, then the record; last, remove the mid-round checkpoints of every
+    attempt and what interrupted attempts left. Every rank calls."""
+    write_model(running, work, attempt, workers)
+    if workers.rank == 0:
+        store = attempt.store
         store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
         steps = f"{paths.STEPS}/"
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]

@@ -22,6 +22,7 @@ from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
+from ticlm.platform.train.inside import publish_inside
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
@@ -123,7 +124,7 @@ class _Chain:
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
         """The steps that are left of a round, with its checkpoints."""
         spec, resources = running.round, self.work.resources
-        cadence = resources.cadence
+        cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
         saved = reported = running.began = time.monotonic()
         first, was_urgent = running.step, False
         while running.step < spec.steps:
@@ -154,6 +155,8 @@ class _Chain:
             if now - reported > 0.5 or running.step == spec.steps:
                 reported = now
                 self.report(self._progress(running, number))
+            if running.step in inside:  # before a checkpoint of this step or a later one: a restart goes on behind it
+                publish_inside(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
             if cadence.steps is not None:
