@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.study.plan import Chain, Plan, missing_periods
+from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.plan import Plan, missing_periods
 
 BYTES_PER_WEIGHT = 4
 

@@ -47,6 +47,8 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
     """The key of the cells of one checkpoint and one period (of a task without periods: one part); `data` is the hash
     of what is read there."""
     asked = task.alone(label) if isinstance(task, Static) else task.identity
+    if asked.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
+        asked = asked.model_copy(update={"prepare": None})
     return fingerprint(CellKey(weights=weights, task=asked, data=data, objective=objective, compute="float32"))
 
 

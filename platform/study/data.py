@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticlm.methods.objectives import Seq2Seq
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import corpus_id
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.corpus import Corpus, SplitManifest
     from ticlm.platform.core.examples import Examples
 
 
@@ -61,6 +63,37 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
             f"the same columns, no longer than these"
         )
     return found
+
+
+def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
+    """Return the corpora that rounds train on, by the name that sources have for them: the study's, and those of tuned
+    copies. Raises InputError if one is not there, was cut in another way, or shares its name with another."""
+    found = {corpus_id(study.corpus): own}
+    for task in study.evaluations:
+        if task.prepare is None or task.prepare.corpus is None:
+            continue
+        where, name = f"evaluations.{task.name}.prepare.corpus", task.prepare.corpus
+        corpus = other(name, own, store, f"{task.name}.prepare")
+        if corpus.info.columns != own.info.columns:
+            raise InputError(
+                f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
+            )
+        before = found.setdefault(corpus_id(name), corpus)
+        if before.store.root != corpus.store.root:
+            raise InputError(
+                f"{where}: {corpus.store.root} and {before.store.root} are both called {corpus_id(name)}; rename one"
+            )
+    return found
+
+
+def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
+    """Return the manifests of everything that these corpora hold."""
+    return {
+        Source(corpus=name, period=label, split=split): manifest
+        for name, corpus in corpora.items()
+        for label, period in corpus.periods.items()
+        for split, manifest in period.splits.items()
+    }
 
 
 def examples(name: str, store: Store | None, last_visible_period: str | None = None) -> Examples:

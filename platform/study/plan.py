@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import data as corpora
+from ticlm.platform.study.chains import Chain, awaited, cut, share
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.settings import Study
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from ticlm.platform.core.examples import Examples
 
 
-@dataclass(frozen=True)
-class Chain:
-    """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree."""
-
-    keys: tuple[str, ...]
-    depth: int
-
-
 @dataclass
 class Plan:
     """`corpus` is None while none is built; then there are no ids, nothing is done, and the rest is still known."""
@@ -44,6 +36,8 @@ class Plan:
     tree: Tree
     corpus: Corpus | None
     store: Store | None
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    """By the name that sources have for them: the study's corpus, and those that tuned copies train on."""
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
@@ -83,20 +77,7 @@ class Plan:
     @cached_property
     def chains(self) -> list[Chain]:
         """All rounds cut at every branch, parents before children, whatever is done."""
-        children = Counter(r.parent for r in self.tree.rounds.values())
-        chains: list[list[str]] = []
-        depths: list[int] = []
-        position: dict[str, int] = {}
-        for key, spec in self.tree.rounds.items():
-            above = position.get(spec.parent) if spec.parent is not None else None
-            if above is not None and children[spec.parent] == 1:
-                position[key] = above
-                chains[above].append(key)
-            else:
-                position[key] = len(chains)
-                chains.append([key])
-                depths.append(0 if above is None else depths[above] + 1)
-        return [Chain(tuple(keys), depth) for keys, depth in zip(chains, depths)]
+        return cut(self.tree)
 
     def pending(self) -> list[Chain]:
         """Maximal runs of rounds without a record, parents before children."""
@@ -107,38 +88,36 @@ class Plan:
                 if key is not None and not self.done(key):
                     run.append(key)
                 elif run:
-                    left.append(Chain(tuple(run), chain.depth))
+                    left.append(replace(chain, keys=tuple(run)))
                     run = []
         return left
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. It depends on the
-        study and its resources, never on what is done already, so that an interrupted run goes on with the same."""
-        resources = self.study.resources
-        low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
-        alike = [c for c in self.chains if self.is_trunk(c) == self.is_trunk(chain)]
-        if self.is_trunk(chain):
-            alike = [c for c in alike if c.depth == chain.depth]
-        beside = min(resources.chains, len(alike))
-        return max(1, low // beside), max(1, high // beside)
+        """Return the workers (min, max) of a chain, whatever is done already."""
+        return share(chain, self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
-        """Whether other chains start from this one's end, and so wait for it."""
-        return chain.keys[-1] in self._parents
+        """Return whether other chains start from this one's end, and so wait for it."""
+        return chain.keys[-1] in self._awaited
 
     @cached_property
-    def _parents(self) -> set[str | None]:
-        return {spec.parent for spec in self.tree.rounds.values()}
+    def _awaited(self) -> set[str | None]:
+        return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Who trains it: the methods that share it, their seed, and its periods."""
+        """Return who trains it: the methods that share it, their seed, and its periods; of a tuned copy also the tasks
+        that it is made for."""
+        key = self.tree.rounds[chain.keys[0]].parent if chain.is_tuned_copy else chain.keys[0]
         users = [
             (run.method.name, run.seed, len(run.method.seeds) > 1)
             for run in self.tree.runs
-            if chain.keys[0] in run.rounds.values()
+            if key in run.rounds.values()
         ]
         names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
-        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names) or "leaf"
+        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
+        if chain.is_tuned_copy:
+            tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == chain.keys[0])
+            who = f"{who}, tuned for {', '.join(tasks)}"
         first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
         return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
 
@@ -223,20 +202,19 @@ class Plan:
 
     def _bytes(self, source: Source, rows: int | None) -> int:
         """Bytes of a source's shards, or the part that so many of its rows take."""
-        manifest = self._splits.get((source.period, source.split))
+        manifest = self._splits.get(source)
         if manifest is None or not manifest.rows:
             return 0
         whole = sum(file.bytes for file in manifest.files)
         return whole if rows is None or rows >= manifest.rows else math.ceil(whole * rows / manifest.rows)
 
     def _rows(self, source: Source) -> int:
-        manifest = self._splits.get((source.period, source.split))
+        manifest = self._splits.get(source)
         return manifest.rows if manifest is not None else 0
 
     @cached_property
-    def _splits(self) -> dict[tuple[str, str], SplitManifest]:
-        periods = self.corpus.periods if self.corpus is not None else {}
-        return {(label, split): m for label, period in periods.items() for split, m in period.splits.items()}
+    def _splits(self) -> dict[Source, SplitManifest]:
+        return corpora.splits(self.corpora)
 
     def external_inputs(self) -> list[str]:
         """One line for each thing from outside the timeline."""
@@ -250,6 +228,8 @@ class Plan:
             lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
+        copies = ((task, task.prepare) for task in self.study.evaluations if task.prepare is not None)
+        lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
         penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)
         teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
         return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
@@ -264,7 +244,8 @@ def make(study: Study, root: str | None) -> Plan:
     if corpus is None or store is None:
         return plan
     corpora.check(study, corpus)
-    plan.ids = identities(plan.tree, corpus)
+    plan.corpora = corpora.trained_on(study, corpus, store)
+    plan.ids = identities(plan.tree, corpus, corpora.splits(plan.corpora))
     plan.read_records(plan.ids)
     if study.max_epochs is not None:
         for key, source, epochs in plan.epochs():

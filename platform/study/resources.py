@@ -36,11 +36,15 @@ class Resources(Settings):
     as many as there is room for, and looks for more every `resize_seconds`. `trainer: process` runs everything in this
     process, without Ray. `evaluators` score at once, each with `evaluator_gpus` of a GPU (0.25: four share one; by
     default a whole one where there is any).
+
+    `tuned_copies` tuned copies (the leaf rounds of tasks with `prepare`) train at once, beside the chains: in a pool of
+    their own, as large as `workers`, which they share evenly. With `trainer: process`, one after another, after them.
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
     resize_seconds: float = Field(60.0, gt=0)
     chains: int = Field(2, gt=0)
+    tuned_copies: int = Field(2, gt=0)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = Field(1, gt=0)
     micro_batch_rows: int | None = Field(None, gt=0)

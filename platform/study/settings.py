@@ -142,16 +142,16 @@ class Study(Settings):
         external_inputs = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
         if isinstance(self.model, FolderModel):
             external_inputs.append(("the initial model", self.model))
-        for what, one in external_inputs:
-            if (
-                self.last_visible_period is not None
-                and re.match(r"\d{6}", one.as_of)
-                and span(one.as_of)[1] > span(self.last_visible_period)[1]
-            ):
-                raise FutureMonthError(
-                    f"first_periods: {self.first_periods}; {what}", self.last_visible_period, one.as_of
-                )
+        self._check_outside([(what, one.as_of) for what, one in external_inputs])
         return self
+
+    def _check_outside(self, inputs: list[tuple[str, str]]) -> None:
+        """Raise FutureMonthError if something from outside (its name, its as_of) is later than `first_periods` ends."""
+        copies = [(f"the corpus of the tuned copies for {t.name}", t.prepare) for t in self.evaluations if t.prepare]
+        last = self.last_visible_period
+        for what, as_of in [*inputs, *((what, p.as_of) for what, p in copies if p.as_of is not None)]:
+            if last is not None and re.match(r"\d{6}", as_of) and span(as_of)[1] > span(last)[1]:
+                raise FutureMonthError(f"first_periods: {self.first_periods}; {what}", last, as_of)
 
     def _check_asked(self, task: Static, labels: Sequence[str]) -> None:
         """ValueError where a static task names a checkpoint that is never scored; it would have no number."""

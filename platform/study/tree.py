@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
 from ticlm.methods.seams import MethodTimeline, RoundPosition, RoundRequest
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.periods import span
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.settings import Epochs, Steps, Study
-from ticlm.platform.tasks.base import Prepare
+from ticlm.platform.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Tree:
     runs: list[Run] = field(default_factory=list)
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
+
+    @cached_property
+    def tuned_copies(self) -> set[str]:
+        """Keys of the leaf rounds that no run trains on from."""
+        return set(self.leaves.values()) - {key for run in self.runs for key in run.rounds.values()}
 
     def scored(self, key: str, task: str) -> str:
         """The round whose weights a task scores when it evaluates the checkpoint `key`."""
@@ -57,7 +64,7 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
             for key in dict.fromkeys(scored):
-                tree.leaves[key, task.id] = _leaf(tree, key, task.prepare, corpus_id(study.corpus))
+                tree.leaves[key, task.id] = _leaf(study, tree, key, task)
     return tree
 
 
@@ -224,9 +231,14 @@ def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
             yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
 
 
-def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
-    parent = tree.rounds[key]
-    source = Source(corpus=corpus, period=parent.period, split=prepare.split)
+def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
+    """Add the tuned copy of the checkpoint `key` that a task asks for, unless it is there; return its key."""
+    parent, prepare = tree.rounds[key], task.prepare
+    assert prepare is not None
+    corpus = study.corpus if prepare.corpus is None else prepare.corpus
+    source = Source(corpus=corpus_id(corpus), period=prepare.period or parent.period, split=prepare.split)
+    if prepare.period is not None and prepare.as_of is None:
+        _check_past(f"evaluations.{task.name}.prepare", parent.period, prepare.period)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
     recipe = RoundRecipe(
         **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
@@ -245,6 +257,16 @@ def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
     leaf_key = fingerprint(leaf)
     tree.rounds.setdefault(leaf_key, leaf)
     return leaf_key
+
+
+def _check_past(what: str, trained: str, reads: str) -> None:
+    """Raise FutureMonthError if the period `reads` ends after that of the checkpoint, `trained`."""
+    try:
+        is_later = span(reads)[1] > span(trained)[1]
+    except ValueError as error:
+        raise InputError(f"{what}.period: {error}; a corpus from outside the timeline is declared with as_of") from None
+    if is_later:
+        raise FutureMonthError(what, trained, reads)
 
 
 def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticlm.platform.core import paths
+from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
-from ticlm.platform.study.plan import Chain, Plan
+from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
 
@@ -45,7 +46,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         rounds=rounds,
         ids=tuple(plan.ids[key] for key in chain.keys),
         parent=None if parent is None else plan.ids[parent],
-        corpora={source.corpus: uri for r in rounds for source in r.sources},
+        corpora={s.corpus: plan.corpora[s.corpus].store.root for r in rounds for s in r.sources},
         tokenizer=f"{uri}/{paths.TOKENIZER}",
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
