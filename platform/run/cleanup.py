@@ -1,4 +1,4 @@
-"""Upkeep of a root: what no study uses, and whether what is recorded is still there."""
+"""Upkeep of a root: lists what no study uses, and verifies the files that records name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ticlm.platform.study.stored_rounds import leftovers
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
-    """(path, bytes) of rounds, cells and leftovers in the root that none of the plans uses.
+    """Return (path, bytes) of the rounds, models inside rounds, cells and leftovers that none of the plans uses.
 
-    InputError where a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
+    Raises InputError if a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
     """
     for plan in plans:
         if missing := missing_periods(plan):
@@ -44,7 +44,7 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
 
 
 def check(store: Store) -> tuple[int, list[str]]:
-    """(number of records, one line per file that is missing or differs from its record)."""
+    """Return the number of records, and one line for each file that is missing or differs from its record."""
     problems: list[str] = []
     count = 0
     for folder in _recorded(store):

@@ -1,4 +1,4 @@
-"""The driver: takes a plan and does what is left of it. It alone decides what is skipped."""
+"""The driver: does what is left of a plan. It alone decides what is skipped."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COPIES_POLL_S = 1.0
 
 
 def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
-    """Train every pending chain whose parent is done, side by side, until none is left.
+    """Train every pending chain once its parent is done, several at the same time, until none is left.
 
-    When a chain fails, those beside it finish, those below it are not started, and the first error is raised. When
-    `stop` is set from elsewhere, or this call is interrupted, workers are let go at once, without a last checkpoint;
-    the former raises Stopped.
+    When a chain fails, those that run finish, no other is started, and the first error is raised. When `stop` is set
+    elsewhere, or this call is interrupted, workers are released at once, without a last checkpoint; if `stop` was set,
+    Stopped is raised.
     """
     stop = stop or Event()
     left = plan.pending()
@@ -74,7 +74,7 @@ def _set_on_error(stop: Event) -> Iterator[None]:
 
 
 def evaluate(plan: Plan, show: Show = SILENT) -> None:
-    """Score every cell of the study whose checkpoint is done and which has no value yet."""
+    """Score every cell of the study that has no value yet and whose checkpoint is done."""
     units = cells.units(plan)
     if not units:
         return
@@ -220,8 +220,11 @@ def _require_models(plan: Plan) -> None:
 
 @contextmanager
 def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
-    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one. Gives
-    the address of its dashboard, where it has one; a Ray of our own has one only if it is asked for."""
+    """Connect to Ray for the time of the block, if the study's resources need it; nested blocks share one connection.
+
+    Gives the address of Ray's dashboard, or an empty text. A Ray that is started here has a dashboard only if
+    `dashboard` is true.
+    """
     alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
     if alone and not dashboard:
         yield ""

@@ -1,4 +1,4 @@
-"""Which corpora a study reads, and whether they can serve it."""
+"""The corpora and sets of examples that a study reads: finds them, and checks that they fit the study."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def uri_of(name: str, store: Store | None, folder: Callable[[str], str] = paths.
 
 
 def find(name: str, store: Store | None, last_visible_period: str | None = None) -> Corpus | None:
-    """The corpus of this name, seen as it was at the end of the period `last_visible_period`; None where there is
-    none yet."""
+    """Return the corpus of this name, as a view that ends with `last_visible_period`; None if there is none yet."""
     uri = uri_of(name, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
@@ -44,8 +43,10 @@ def find(name: str, store: Store | None, last_visible_period: str | None = None)
 
 
 def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
-    """Another corpus that a task reads, seen as far as `own`. InputError where it is not there, or was cut in another
-    way."""
+    """Return another corpus that a task reads, as a view that ends where `own` ends.
+
+    Raises InputError if it is not there, or has another tokenizer, other columns, or longer rows.
+    """
     from ticlm.platform.core.corpus import Corpus
 
     uri = uri_of(name, store)
@@ -97,7 +98,7 @@ def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
 
 
 def examples(name: str, store: Store | None, last_visible_period: str | None = None) -> Examples:
-    """The examples that a task reads, up to the period `last_visible_period`; InputError where they are not there."""
+    """Return the examples that a task reads, up to `last_visible_period`. Raises InputError if they are not there."""
     from ticlm.platform.core.examples import Examples
 
     uri = uri_of(name, store, paths.examples)
@@ -106,7 +107,7 @@ def examples(name: str, store: Store | None, last_visible_period: str | None = N
 
 
 def either(name: str, store: Store) -> Corpus | Examples:
-    """The corpus or the examples of this name; InputError where there is neither."""
+    """Return the corpus or the examples of this name. Raises InputError if there is neither."""
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.examples import INFO, Examples
 
@@ -116,7 +117,7 @@ def either(name: str, store: Store) -> Corpus | Examples:
 
 
 def check(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus cannot serve the study: columns, lengths, periods cut elsewhere."""
+    """Raise InputError if the corpus does not fit the study: columns, row length, periods, tokenizer."""
     columns = {c.name: c.length for c in corpus.info.columns}
     for name, extra in study.objective.lengths.items():
         if name not in columns:
@@ -136,7 +137,7 @@ def check(study: Study, corpus: Corpus) -> None:
 
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
+    """Raise InputError if the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
     if not corpus.store.exists(paths.tokenizer_file()):
         return
     if corpus.store.sha256(paths.tokenizer_file()) != corpus.info.tokenizer.sha256:

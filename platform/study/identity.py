@@ -1,4 +1,4 @@
-"""Identities: what determines a round's weights and a checkpoint's, as hashes. Neither names nor places are in them."""
+"""Identities: hashes of everything that determines a round's weights. Names and places are not part of them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus, SplitManifest
 
 IDENTITY = 3
-"""Version of what a round's identity is made of. Raising it orphans all finished work."""
+"""Version of what a round's identity is made of. Raising it makes all finished work unusable."""
 
 
 class Data(Settings):
-    """Rows by what they are, not by where they lie: the hash of their shards."""
+    """Rows as the hash of their shards, wherever these lie, and how many tokens to draw."""
 
     sha256: str
     tokens: int
 
 
 class Identity(Settings):
-    """What determines a round's weights, and nothing else: no name, path or resource. Its hash is the round's id."""
+    """Everything that determines a round's weights, and nothing else: no name, path or resource. The round's id is its
+    hash."""
 
     version: int
     parent: str | None
@@ -82,7 +83,7 @@ def _identity(
 
 
 def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
-    """A recipe whose imported models are named by what their folders hold; `contents` remembers what was hashed."""
+    """Return a recipe that names imported models by what their folders hold; `contents` remembers what was hashed."""
 
     def named(imported: Imported) -> Imported:
         if imported.path not in contents:
@@ -101,8 +102,10 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
 
 
 def content(path: str, also: tuple[str, ...] = ()) -> str:
-    """The hash of a model folder: its weights and its JSON files, and `also` those with these suffixes. InputError
-    where there is none."""
+    """Return the hash of a model folder: of its weights, its JSON files, and the files with the suffixes in `also`.
+
+    Raises InputError if there is no model folder.
+    """
     store = Store(path)
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
     if not names:
@@ -111,6 +114,6 @@ def content(path: str, also: tuple[str, ...] = ()) -> str:
 
 
 def weights_of(record: Record) -> str:
-    """Identity of a checkpoint's weights: the hashes of its safetensors files."""
+    """Return the identity of a checkpoint's weights: the hash of its safetensors files."""
     hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
     return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))

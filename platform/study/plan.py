@@ -1,4 +1,4 @@
-"""The plan: the tree of rounds against what is done: what is left, in which chains, at what cost. It never writes."""
+"""The plan: compares the tree of rounds with what is done, and says what is left, in which chains, at what cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Plan:
-    """`corpus` is None while none is built; then there are no ids, nothing is done, and the rest is still known."""
+    """A study's tree of rounds against a root. It never writes.
+
+    `corpus` is None while none is built: then there are no ids and nothing is done, but the rest is known.
+    """
 
     study: Study
     tree: Tree
@@ -45,6 +48,7 @@ class Plan:
     _elsewhere: dict[tuple[str, bool], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
+        """Return whether a round has a record."""
         return key in self.records
 
     def inside(self, key: str) -> tuple[int, ...]:
@@ -76,11 +80,11 @@ class Plan:
 
     @cached_property
     def chains(self) -> list[Chain]:
-        """All rounds cut at every branch, parents before children, whatever is done."""
+        """All rounds as chains, cut at every branch, parents before children, whatever is done."""
         return cut(self.tree)
 
     def pending(self) -> list[Chain]:
-        """Maximal runs of rounds without a record, parents before children."""
+        """Return the chains, or parts of chains, whose rounds have no record yet, parents before children."""
         left: list[Chain] = []
         for chain in self.chains:
             run: list[str] = []
@@ -123,7 +127,7 @@ class Plan:
 
     @property
     def parameters(self) -> int | None:
-        """Of the model, embeddings included; from a record where there is one, else from the config."""
+        """Parameters of the model with its embeddings, from a record if there is one, else from its config."""
         if self.records:
             return int(next(iter(self.records.values())).about["parameters"])
         if self.corpus is None:
@@ -135,14 +139,14 @@ class Plan:
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Rate of one worker's share as last measured on this root, None where nothing was."""
+        """Tokens per second of a chain as last measured on this root; None if nothing was measured."""
         newest = max(self.records.values(), key=lambda r: r.created, default=None)
         if newest is None or not newest.about["measured"]["seconds"]:
             return None
         return float(newest.about["measured"]["tokens"] / newest.about["measured"]["seconds"])
 
     def checkpoints(self) -> tuple[str, ...]:
-        """Trained periods that are evaluated, oldest first."""
+        """Return the trained periods that are evaluated, oldest first."""
         labels = self.study.timeline.labels
         chosen = self.study.evaluate.checkpoints
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
@@ -159,7 +163,7 @@ class Plan:
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
 
     def data_of(self, task: Task) -> Corpus | Examples:
-        """What a task reads. InputError where that is not there, or a corpus with another tokenizer."""
+        """Return what a task reads. Raises InputError if it is not there, or is a corpus with another tokenizer."""
         assert self.corpus is not None
         if task.data_source is None:
             return self.corpus
@@ -173,7 +177,8 @@ class Plan:
         return self._elsewhere[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
-        """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""
+        """Return (round key, source, epochs of the source that its chain has seen by the round's end). Empty without a
+        corpus."""
         if self.corpus is None:
             return
         seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
@@ -188,8 +193,8 @@ class Plan:
                     yield key, source, float(seen[key][source])
 
     def kept(self, run: Run) -> tuple[int, int | None]:
-        """How many older periods, and how many bytes of their shards (None without a corpus), a run needs at any one
-        time at most."""
+        """Return how many older periods a run needs at the same time, at most, and how many bytes of their shards (None
+        without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
         for key in run.rounds.values():
             spec = self.tree.rounds[key]
@@ -201,7 +206,7 @@ class Plan:
         return periods, most
 
     def _bytes(self, source: Source, rows: int | None) -> int:
-        """Bytes of a source's shards, or the part that so many of its rows take."""
+        """Return the bytes of a source's shards, or the part that `rows` of its rows take."""
         manifest = self._splits.get(source)
         if manifest is None or not manifest.rows:
             return 0
@@ -217,7 +222,7 @@ class Plan:
         return corpora.splits(self.corpora)
 
     def external_inputs(self) -> list[str]:
-        """One line for each thing from outside the timeline."""
+        """Return one line for each thing from outside the timeline."""
         lines = []
         if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
@@ -236,7 +241,7 @@ class Plan:
 
 
 def make(study: Study, root: str | None) -> Plan:
-    """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
+    """Return the plan of a study on a root. Without a corpus (or a root) it holds what can be known without."""
     store = Store(root) if root is not None else None
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
@@ -258,11 +263,11 @@ def make(study: Study, root: str | None) -> Plan:
 
 
 def missing_periods(plan: Plan) -> list[str]:
-    """Periods of the study that its corpus does not have (yet)."""
+    """Return the periods of the study that its corpus does not have yet."""
     have = plan.corpus.periods if plan.corpus else {}
     return [label for label in plan.study.timeline.labels if label not in have]
 
 
 def users(plans: Sequence[Plan]) -> set[str]:
-    """Ids of all rounds that any of the plans uses."""
+    """Return the ids of all rounds that any of the plans uses."""
     return {round_id for plan in plans for round_id in plan.ids.values()}

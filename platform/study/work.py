@@ -1,4 +1,4 @@
-"""Work as it is handed to workers: a chain of rounds, and where finished rounds lie. Light to import."""
+"""A chain of rounds as it is handed to workers. Light to import."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from ticlm.platform.study.round import Round
 
 @dataclass(frozen=True)
 class ChainWork:
-    """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
-    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root. Of
-    periods later than `last_visible_period`, where it is given, nothing may be opened."""
+    """Rounds to train one after another, and everything that workers need for it. Picklable; the same on every rank.
+
+    Each round starts from the weights of the one before, the first from those of `parent` (an id) or from scratch.
+    `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
+    `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
+    is given, nothing of later periods may be opened.
+    """
 
     root: str
     label: str
@@ -34,7 +38,7 @@ class ChainWork:
 
 
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
-    """Everything the workers of a chain need to know."""
+    """Return a chain of a plan as work for its workers."""
     assert plan.corpus is not None and plan.store is not None
     uri = uri_of(plan.study.corpus, plan.store)
     assert uri is not None

@@ -1,4 +1,4 @@
-"""Checkpoints: DCP while a round runs (readable by any number of workers), a Hugging Face folder when it ends.
+"""Mid-round checkpoints: the whole state of a running round, in a format that any number of workers can read (DCP).
 
 Where they lie is spelled in `core/paths.py`. Each has a record, which is written last.
 """
@@ -27,19 +27,23 @@ from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.train.state import RunningRound
 
-# Torch tells of its own future, and of saving alone. Once for all: a thread must not swap filters under the others.
+# torch warns of its own future changes, and that one process saves alone. Set once for the whole process: a thread
+# must not change filters while others run.
 for chatty in (r"torch\.distributed", r"torch\.utils"):
     warnings.filterwarnings("ignore", module=chatty)
 
 
 class Writer:
-    """Writes the mid-round checkpoints of a chain beside its training: the state is copied, then written by a thread,
-    one checkpoint at a time. Every rank has one; all make the same calls in the same order."""
+    """Writes the mid-round checkpoints of a chain while it trains on.
+
+    The state is copied, then a thread writes it, one checkpoint at a time. Every rank has a writer, and all ranks make
+    the same calls in the same order.
+    """
 
     def __init__(self, store: Store, workers: Workers) -> None:
         self.store, self.workers = store, workers
         self.seconds = 0.0
-        """What the last write took."""
+        """How long the last write took."""
         # of its own, and on the CPU: the thread must not meet the collectives of the training
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
         self._stager = DefaultStager(StagingOptions(False, False, False, False))
@@ -47,19 +51,19 @@ class Writer:
         self._writing: Future[None] | None = None
 
     def save(self, attempt: Attempt, running: RunningRound) -> None:
-        """Begin to write the state of a round as it is now; the record is written last, by rank 0."""
+        """Begin to write the state of a round as it is now. Rank 0 writes the record last."""
         self.wait()
         state = self._stager.stage(_state(running))
         self._writing = self._pool.submit(self._write, attempt, running.step, cast(dict[str, Any], state))
 
     def wait(self) -> None:
-        """Until what was begun is written; raises what went wrong there."""
+        """Wait until the checkpoint that was begun is written. Raises what went wrong there."""
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.result()
 
     def close(self) -> None:
-        """Let what was begun end, well or not."""
+        """Wait until the checkpoint that was begun has ended, well or not, and free the thread."""
         self._pool.shutdown()
         self._stager.close()
 
@@ -91,8 +95,10 @@ class Writer:
 
 
 def newest(store: Store, folder: str) -> str | None:
-    """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged and half-written ones are
-    passed over with a warning that names them."""
+    """Return the path of the newest whole mid-round checkpoint among all attempts at a round, or None.
+
+    Damaged and half-written ones are skipped, with a warning that names them.
+    """
     for _, path in mid_rounds(store, folder):
         try:
             problems = verify(store, path)
@@ -107,7 +113,10 @@ def newest(store: Store, folder: str) -> str | None:
 
 
 def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
-    """Load a mid-round checkpoint into a round at its first step; every rank calls."""
+    """Load a mid-round checkpoint into a round at its first step. Every rank calls.
+
+    Raises InputError if it is of another model.
+    """
     state = _state(running)
     with store.local(f"{path}/{paths.MID_ROUND_FILES}") as local:
         _check_shapes(state["model"], local, store.uri(path))
@@ -121,7 +130,7 @@ def restore(store: Store, path: str, running: RunningRound, workers: Workers) ->
 
 
 def _check_shapes(weights: dict[str, Any], folder: Path, named: str) -> None:
-    """InputError, on every rank alike, where a checkpoint has not the weights of this model."""
+    """Raise InputError, on every rank alike, if a checkpoint does not have the weights of this model."""
     have = FileSystemReader(folder).read_metadata().state_dict_metadata
     for name, weight in weights.items():
         kept = getattr(have.get(f"model.{name}"), "size", None)

@@ -1,4 +1,4 @@
-"""The end of a round: its weights as a Hugging Face folder, its metrics, and the record that says it is done."""
+"""Publishing a round: its weights as a Hugging Face folder, its metrics, and the record that says it is done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: W
 
 @contextlib.contextmanager
 def _target(store: Store, path: str) -> Iterator[Path]:
-    """A local folder whose files end up at `path`."""
+    """Give a local folder whose files end up at `path`."""
     if store.is_local:
         yield Path(store.path(path))
         return

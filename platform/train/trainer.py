@@ -1,6 +1,6 @@
-"""A chain of rounds: start from weights, train round after round, publish each. torch, no Ray.
+"""Trains a chain of rounds: starts from weights, trains round after round, and publishes each. torch, no Ray.
 
-The same code runs in this process, in plain gloo processes, and under Ray Train (cluster.py).
+The same code runs in this process, in plain gloo processes, and under Ray Train (`cluster/ray_train.py`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ def run_chain(
     report: Report = lambda _: None,
     urgent: Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """Train what has no record yet and return the ids of all rounds, now done. Every rank calls.
+    """Train the rounds that have no record yet; return the ids of all rounds, which are done then. Every rank calls.
 
-    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state written by any number of
-    workers. `urgent` is asked after every step: once it is true on some rank, a checkpoint is whole before the next.
+    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state that any number of workers
+    wrote. `report` gets progress events. `urgent` is called at every step: once it is true on some rank, a checkpoint
+    is complete before the next step.
     """
     torch.set_num_threads(work.resources.threads)
     store = Store(work.root)
@@ -61,7 +62,7 @@ def _done(store: Store, round_id: str) -> bool:
 
 @dataclass
 class _Chain:
-    """One rank's part in a chain while it trains."""
+    """One rank's part of a chain while it trains."""
 
     work: ChainWork
     workers: Workers
@@ -71,7 +72,7 @@ class _Chain:
     writer: Writer
 
     def run(self, first: int, resume: str | None) -> None:
-        """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
+        """Train the rounds from number `first` on; that one from the mid-round checkpoint `resume`, if there is one."""
         work, workers = self.work, self.workers
         feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period)
         batches: Iterator[RankBatch] | None = None
@@ -96,7 +97,7 @@ class _Chain:
             del running  # its optimizer and penalties, before the next are made
 
     def _placed(self, number: int) -> nn.Module:
-        """What round `number` starts from, its own adapter on top, on its device."""
+        """Return the module that round `number` starts from, with the round's own adapter, sharded on its device."""
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         if recipe.adapter is not None:
@@ -109,7 +110,7 @@ class _Chain:
         return module
 
     def _starting_module(self, number: int) -> nn.Module:
-        """The weights that round `number` starts from, whole and on the CPU."""
+        """Return the module with the weights that round `number` starts from, whole and on the CPU."""
         work, recipe = self.work, self.work.rounds[number].recipe
         parent = work.parent if number == 0 else work.ids[number - 1]
         if parent is not None:
@@ -122,7 +123,7 @@ class _Chain:
         return build.scratch(made, recipe.objective, recipe.seed)
 
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
-        """The steps that are left of a round, with its checkpoints."""
+        """Train the steps that are left of a round; write its checkpoints, and the models that it publishes inside."""
         spec, resources = running.round, self.work.resources
         cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
         saved = reported = running.began = time.monotonic()
@@ -169,7 +170,7 @@ class _Chain:
                     self.workers.barrier()
 
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
-        """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
+        """Return the error of a step whose loss or gradient is not a number. It names the step and its rows."""
         period = self.work.rounds[number].period
         rows = RankReader(
             LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
