@@ -47,7 +47,7 @@ def _local_folder(root: str) -> Path:
 
 
 class TensorBoard:
-    """Writes a TensorBoard file. It opens it at the first event, and purges what a lost attempt wrote after that step."""
+    """Writes a TensorBoard file, opened at the first event: it purges what a lost attempt wrote after that step."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name

@@ -1,4 +1,4 @@
-"""The seams, shown by a test each: encoder-decoders, stretches, leaf rounds, penalties with state, stacked adapters."""
+"""The seams, shown by a test each: encoder-decoders, segments, tuned copies, penalties with state, stacked adapters."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
         assert scored[label].value == pytest.approx(float(theirs), abs=1e-5)
 
 
-# --- stretches -------------------------------------------------------------------------------------------------------
+# --- segments --------------------------------------------------------------------------------------------------------
 
 
-def two_stretches(study: Study, root: Path) -> ChainWork:
+def two_segments(study: Study, root: Path) -> ChainWork:
     """The first round of the study with three steps of the first period, then three that mix it with the second."""
     work = chain_work(study, root)
     first, second = (Source(corpus="toy@1", period=label) for label in ("202301", "202302"))
@@ -127,12 +127,12 @@ def two_stretches(study: Study, root: Path) -> ChainWork:
     return replace(work, rounds=(spec,), ids=("two",))
 
 
-def test_a_round_of_two_stretches_changes_its_mixture_in_between(
+def test_a_round_of_two_segments_changes_its_mixture_in_between(
     toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
     study = toy_study(methods=[Continual(name="plain", schedule=FAST)], resources=resources)
-    work = two_stretches(study, toy_root)
+    work = two_segments(study, toy_root)
     corpus = Corpus.open(work.corpora["toy@1"])
     of = {
         row.tobytes(): (label, i)
