@@ -91,10 +91,10 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
             return {"wall_s": wall, "cpu_s": marks[-1][1] - marks[0][1], "boundary_s": boundary}
 
     def record(root: str, round_id: str) -> Any:
+        from ticlm.platform.core.paths import round_folder
         from ticlm.platform.core.store import Store, read_record
-        from ticlm.platform.study.work import folder_of
 
-        found = read_record(Store(root), folder_of(round_id))
+        found = read_record(Store(root), round_folder(round_id))
         assert found is not None
         return found
 

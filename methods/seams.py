@@ -109,7 +109,11 @@ class Optimizer(Settings):
         raise NotImplementedError
 
     def before_evaluation(self, optimizer: TorchOptimizer) -> None:
-        """Called once when a round ends, before its weights are published (averaging optimizers swap them here)."""
+        """Make the weights those that are evaluated; averaging optimizers swap them here.
+
+        It is called before weights are published: at the end of a round, and perhaps inside it. What it changes in the
+        module and in the optimizer is put back if the round goes on.
+        """
 
 
 class PenaltyState(Protocol):
@@ -122,7 +126,9 @@ class PenaltyState(Protocol):
     def pull(self, name: str, parameter: Tensor) -> None:
         """Change `parameter.grad` in place: the local shard, after reduction, before clipping."""
 
-    def before_evaluation(self) -> None: ...
+    def before_evaluation(self) -> None:
+        """Change the weights before they are published, at the end of a round or inside it. If the round goes on, the
+        module, the optimizer and this state dict are put back."""
 
     def state_dict(self) -> dict[str, Any]: ...
 

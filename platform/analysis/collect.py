@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
+from ticlm.platform.analysis.inside import inside_cells
 from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
@@ -30,6 +31,7 @@ def study_result(plan: Plan) -> StudyResult:
 
     if plan.corpus is None or not plan.records:
         raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
+    inside, not_published = inside_cells(plan)
     parameters = plan.parameters
     assert parameters is not None
     cells, static, missing = _cells(plan)
@@ -49,7 +51,8 @@ def study_result(plan: Plan) -> StudyResult:
         reference=_reference(plan),
         target_tokens=_target(plan, first),
         external_inputs=tuple(plan.external_inputs()),
-        missing=tuple(missing),
+        missing=(*missing, *not_published),
+        inside=inside,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -111,6 +111,9 @@ class StudyResult:
     """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
     """Counts of the study's periods that the corpus has, in order."""
+    inside: pd.DataFrame | None = None
+    """COLUMNS and `step`: cells of models that were published inside a round, after so many of its steps. Matrices and
+    all that follows from them know the ends of rounds alone. None where the study publishes none."""
     examples: tuple[CountedExamples, ...] = ()
     """Counts of the sets of examples that tasks read, for the periods that are evaluated."""
     static: pd.DataFrame = field(default_factory=no_static)
@@ -124,3 +127,17 @@ class StudyResult:
     def metric(self, task: str) -> TaskMetric:
         """Return the metric by which a task's cells are compared."""
         return self.metrics.get(task, TaskMetric())
+
+
+def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
+    """Return every cell of studies, one per row: COLUMNS, and `step` after `trained`.
+
+    `step` is the step of the round after which the model was published, and empty for the end of the round.
+    """
+    import pandas as pd
+
+    frames = [
+        frame for study in results for frame in (study.cells.assign(step=None), study.inside) if frame is not None
+    ]
+    rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:]]]

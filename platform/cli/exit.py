@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from ticlm.platform.core.errors import TiclmError, TiclmWarning
-from ticlm.platform.core.signals import _on_sigterm, _running, _terminated, heed_sigterm
+from ticlm.platform.core.signals import RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
 INTERRUPTED = 130
@@ -22,7 +22,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     """Run the command and leave the process with its exit code. Raises unchanged what is not a user's error."""
     warnings.formatwarning = _warning
     before = signal.getsignal(signal.SIGTERM)
-    _running.set()
+    RUNNING.set()
     try:
         heed_sigterm()
         code = command() or 0
@@ -34,7 +34,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     except TiclmError as error:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; the same command goes on from here", 143 if _terminated.is_set() else INTERRUPTED)
+        _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
     except OSError as error:
         if error.errno not in DISK:
             raise
@@ -49,9 +49,9 @@ def ended(command: Callable[[], object]) -> NoReturn:
             _fail(error.format_message(), 2)
         raise
     finally:
-        _running.clear()
-        _terminated.clear()
-        _on_sigterm(before)
+        RUNNING.clear()
+        TERMINATED.clear()
+        set_sigterm(before)
 
 
 def _warning(

@@ -10,7 +10,9 @@ from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from ticlm.platform.study.plan import Chain, Plan, missing_periods
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.plan import Plan, missing_periods
 
 BYTES_PER_WEIGHT = 4
 
@@ -24,6 +26,7 @@ def view(plan: Plan) -> RenderableType:
         f"left to do: {total['rounds']} rounds, {total['steps']:,} steps, {total['tokens']:,} tokens, "
         f"{flops if total['flops'] else '— FLOPs'}, {_bytes(total['disk_bytes'])}, {_time(total['seconds'])}",
         f"model: {summary['parameters']:,} parameters" if summary["parameters"] else "model: sized with the corpus",
+        f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
         f"most epochs of one source: {summary['epochs']:.2f}" if summary["epochs"] else "",
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
@@ -98,6 +101,8 @@ def describe(plan: Plan) -> dict[str, Any]:
     notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
     if missing:
         notes.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
+    cells, unknown = _cells(plan)
+    notes += unknown
     return {
         "study": plan.study.name,
         "rounds": len(plan.tree.rounds),
@@ -107,8 +112,22 @@ def describe(plan: Plan) -> dict[str, Any]:
         "total": _row(plan, None, left, parameters, flops),
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
         "outside": plan.external_inputs(),
+        "cells": cells,
         "notes": notes,
     }
+
+
+def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:
+    """Return how many cells there should be and how many are left to score, or None and why this is not known yet."""
+    if plan.corpus is None or missing_periods(plan):
+        return None, []
+    from ticlm.platform.eval.counts import count
+
+    try:
+        wanted, left = count(plan)
+    except InputError as error:
+        return None, [f"cells: {error}"]
+    return {"wanted": wanted, "left": left}, []
 
 
 def _alone(plan: Plan) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticlm.platform.cli.options import Json, Root, Sets, absolute, plan_of
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def publish(results: Sequence[StudyResult], store: Store, preset: Preset, as_jso
         print(write.as_json(results, preset))
         return
     summary = summarize(results, preset)
-    folder = "reports/" + "+".join(result.name for result in results)
+    folder = paths.report([result.name for result in results])
     if store.is_local:
         write.write(results, Path(store.path(folder)), preset)
     else:

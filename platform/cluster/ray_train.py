@@ -22,6 +22,7 @@ from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.nodes import DrainNotice, Watch
 from ticlm.platform.cluster.ray_metrics import Exported, Series
 from ticlm.platform.cluster.restarts import Board, Guard, cause, progress
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
 from ticlm.platform.core.store import Store
 from ticlm.platform.study.work import ChainWork
@@ -74,7 +75,7 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
-    storage = f"{Store(work.root).uri('ray')}"
+    storage = Store(work.root).uri(paths.RAY)
     name = _run_name(work)
     ray_internals.show_train_runs()
     trainer = TorchTrainer(

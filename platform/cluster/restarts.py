@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ticlm.platform.cluster.ray_internals import worker_death
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import RunError, TiclmError
 from ticlm.platform.core.store import Store
-from ticlm.platform.study.work import ChainWork, folder_of
+from ticlm.platform.study.stored_rounds import mid_rounds
+from ticlm.platform.study.work import ChainWork
 
 
 class Board:
@@ -87,12 +89,11 @@ def progress(work: ChainWork) -> tuple[int, str]:
     """Return (finished rounds, newest complete checkpoint's step) of a chain; it grows whenever either is written."""
     store = Store(work.root)
     for done, round_id in enumerate(work.ids):
-        folder = folder_of(round_id)
-        if not store.exists(f"{folder}/record.json"):
-            places = [f"{folder}/{attempt}/steps" for attempt in store.folders(folder)]
-            steps = sorted(((step, place) for place in places for step in store.folders(place)), reverse=True)
-            whole = (step for step, place in steps if store.exists(f"{place}/{step}/record.json"))
-            return done, next(whole, "")
+        folder = paths.round_folder(round_id)
+        if not store.exists(paths.record(folder)):
+            whole = (step for step, path in mid_rounds(store, folder) if store.exists(paths.record(path)))
+            newest = next(whole, None)
+            return done, "" if newest is None else paths.step_name(newest)
     return len(work.ids), ""
 
 

@@ -1,4 +1,4 @@
-"""What is known of a period's text beside its rows: what every step left out, whose text it is, what made it."""
+"""Accounting of a period's text: what every build step left out, where the text is from, and what it was made of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ticlm.platform.core.settings import Settings
 
 
 class Step(Settings):
-    """Documents that came into one step of a build, those it left out by reason, and those it rewrote and passed on."""
+    """Counts of one build step: documents read, documents dropped by reason, and documents edited and passed on."""
 
     name: str
     read: int = 0
@@ -24,7 +24,7 @@ class Step(Settings):
 
     @staticmethod
     def sum(several: Sequence[Sequence[Step]]) -> tuple[Step, ...]:
-        """Step by step over several counts of the same steps, in the order of the longest."""
+        """Add up several lists of counts of the same steps, step by step, in the order of the longest list."""
         names = dict.fromkeys(step.name for steps in sorted(several, key=len, reverse=True) for step in steps)
         found: dict[str, list[Step]] = {name: [] for name in names}
         for steps in several:
@@ -43,7 +43,7 @@ class Step(Settings):
 
 
 class Host(Settings):
-    """A host of the train split, with its documents and tokens."""
+    """Documents and tokens of one host in the train split."""
 
     name: str
     documents: int
@@ -51,10 +51,11 @@ class Host(Settings):
 
 
 class Deduplication(Settings):
-    """What one split lost to repetition within its scope, and how full its Bloom filter was at the end.
+    """What deduplication removed from one split, and how full its Bloom filter was at the end.
 
-    `contained` of `ngrams` were found in the filter. `expected_rate` of false positives follows from the bits that are
-    set; `measured_rate` is the share of random n-grams, never inserted, that the filter claimed to hold.
+    The filter held `contained` of the split's `ngrams`. `expected_rate` is the rate of false positives that follows
+    from the bits that are set; `measured_rate` is the share of random n-grams, never inserted, that the filter claimed
+    to hold.
     """
 
     split: Split
@@ -63,7 +64,7 @@ class Deduplication(Settings):
     documents_edited: int
     paragraphs: int
     paragraphs_dropped: int
-    """Those of documents that were kept."""
+    """Paragraphs dropped from documents that were kept."""
     ngrams: int
     contained: int
     inserted: int
@@ -73,7 +74,7 @@ class Deduplication(Settings):
 
 
 class Overlap(Settings):
-    """How much of a held-out set stands in the train split of the same period, by n-grams."""
+    """How much of a held-out set also stands in the train split of the same period, by n-grams."""
 
     split: Split
     documents: int
@@ -85,8 +86,9 @@ class Overlap(Settings):
 
 
 class Accounting(Settings):
-    """`steps` in the order they were taken; `subsets` are train tokens by source of text; `hosts` of the train split,
-    most tokens first (a host below one document in a thousand may be undercounted)."""
+    """All counts of a period. `steps` stand in the order in which they were taken; `subsets` are train tokens by source
+    of text; `hosts` are those of the train split, most tokens first (a host with less than one document in a thousand
+    may be undercounted)."""
 
     steps: tuple[Step, ...] = ()
     tokens: int = 0
@@ -97,7 +99,7 @@ class Accounting(Settings):
 
 
 class Lineage(Settings):
-    """What a period was made of: the inputs that gave documents to it, the recipe (JSON), and versions of the code."""
+    """What a period was made of: the inputs that gave it documents, the recipe (JSON), and versions of the code."""
 
     inputs: tuple[str, ...] = ()
     recipe: str = ""

@@ -5,7 +5,7 @@
     <corpus>/periods/<label>/record.json         what the period holds (PeriodManifest), written last
     <corpus>/periods/<label>/<attempt>/<split>/part-00000.parquet
 
-What a shard file looks like inside is the affair of `rows.py`.
+`token_rows.py` says what a shard file looks like inside.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Lineage
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
 from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.core.store import RECORD, Store, read_record
+from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.core.token_rows import Column, RowReader
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ M = TypeVar("M", bound=Settings)
 
 
 class TokenizerInfo(Settings):
-    """The tokenizer a corpus was cut with. `as_of` is the last period it has seen; None: made by the corpus's first."""
+    """The tokenizer of a corpus. `as_of` is the last period that it has seen; None: it was learned from the corpus's
+    first period."""
 
     name: str
     vocab_size: int
@@ -43,7 +45,7 @@ class TokenizerInfo(Settings):
 
 
 class CorpusInfo(Settings):
-    """What stays the same for a corpus's whole life; `recipe` is the fingerprint of what reaches its bytes."""
+    """What never changes in a corpus; `recipe` is the fingerprint of everything that reaches its bytes."""
 
     format: int = 1
     name: str
@@ -53,10 +55,10 @@ class CorpusInfo(Settings):
     tokenizer: TokenizerInfo
     recipe: str
     sources: tuple[str, ...] | None = None
-    """Sources of text, where eval and tune rows are cut per source and carry a `source` column (an index into this
-    tuple is stored nowhere: the column holds the name)."""
+    """Sources of text, if eval and tune rows are cut per source. These rows then carry a column `source` with the name
+    of their source."""
     external_inputs: tuple[str, ...] = ()
-    """One line for each thing from outside the timeline, beside the tokenizer, that chose the text."""
+    """One line for each thing from outside the timeline, beside the tokenizer, by which text was chosen."""
 
     @property
     def id(self) -> str:
@@ -64,7 +66,7 @@ class CorpusInfo(Settings):
 
 
 class ShardFile(Settings):
-    """A file relative to the period's attempt folder."""
+    """A shard file; `path` is relative to the period's attempt folder."""
 
     path: str
     rows: int
@@ -73,6 +75,8 @@ class ShardFile(Settings):
 
 
 class SplitManifest(Settings):
+    """The files of one split, and how much they hold."""
+
     files: tuple[ShardFile, ...]
     rows: int
     tokens: int
@@ -82,12 +86,12 @@ class SplitManifest(Settings):
 
     @property
     def sha256(self) -> str:
-        """Identity of the rows: names of files do not count, their contents and order do."""
+        """Return the identity of the rows: the contents and order of the files count, their names do not."""
         return fingerprint(tuple(f.sha256 for f in self.files))
 
 
 class PeriodManifest(Settings):
-    """What one period holds; `dropped` counts every document left out and every tail, by reason."""
+    """What one period holds; `dropped` counts every document and every tail that was left out, by reason."""
 
     period: Period
     splits: dict[Split, SplitManifest]
@@ -100,9 +104,8 @@ class PeriodManifest(Settings):
 class Corpus:
     """A corpus on disk: its info, the manifests of its finished periods, and its rows.
 
-    With `last_visible_period`, a view that ends with the period of this label: of later ones no file is opened, not
-    even a record,
-    and asking for one raises FutureMonthError.
+    With `last_visible_period` it is a view that ends with this period: no file of a later period is opened, not even a
+    record, and asking for one raises FutureMonthError.
     """
 
     def __init__(self, store: Store, info: CorpusInfo, last_visible_period: str | None = None) -> None:
@@ -111,7 +114,7 @@ class Corpus:
 
     @staticmethod
     def open(uri: str, last_visible_period: str | None = None) -> Corpus:
-        """The corpus at a path or URI; InputError where there is none."""
+        """Return the corpus at a path or URI. Raises InputError if there is none."""
         store = Store(uri)
         try:
             return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
@@ -122,11 +125,11 @@ class Corpus:
 
     @property
     def periods(self) -> dict[str, PeriodManifest]:
-        """Finished periods by label, oldest first."""
+        """Manifests of the finished periods by label, oldest first."""
         return {label: manifest for label, (manifest, _) in self._finished().items()}
 
     def timeline(self) -> Timeline:
-        """The finished periods."""
+        """Return the timeline of the finished periods."""
         return Timeline(periods=tuple(manifest.period for manifest in self.periods.values()))
 
     def _finished(self) -> dict[str, tuple[PeriodManifest, str]]:
@@ -135,7 +138,7 @@ class Corpus:
         return self._periods
 
     def split(self, period: str, split: Split) -> SplitManifest:
-        """The manifest of one split; InputError where it, or the period, was never built."""
+        """Return the manifest of one split. Raises InputError if it, or the period, was never built."""
         splits = chosen(self._finished(), period, f"corpus {self.info.id}", self.last_visible_period)[0].splits
         if split not in splits:
             raise InputError(
@@ -144,19 +147,21 @@ class Corpus:
         return splits[split]
 
     def files(self, period: str, split: Split) -> list[str]:
-        """Paths of the split's files, relative to the corpus's root."""
+        """Return the paths of a split's files, relative to the corpus."""
         manifest = self.split(period, split)
         attempt = self._finished()[period][1]
-        return [f"periods/{period}/{attempt}/{file.path}" for file in manifest.files]
+        folder = paths.attempt(paths.period(period), attempt)
+        return [f"{folder}/{file.path}" for file in manifest.files]
 
     def rows(self, period: str, split: Split) -> RowReader:
+        """Return a reader of the rows of one split, by position."""
         return RowReader(self.store, self.files(period, split), self.info.columns)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        """The corpus's tokenizer, loaded with transformers."""
+        """Load the corpus's tokenizer with transformers."""
         from transformers import AutoTokenizer
 
-        with self.store.local("tokenizer") as folder:
+        with self.store.local(paths.TOKENIZER) as folder:
             return AutoTokenizer.from_pretrained(folder)
 
 
@@ -166,15 +171,17 @@ class _OfPeriod(Protocol):
 
 
 def finished(store: Store, kind: type[M], last_visible_period: str | None = None) -> dict[str, tuple[M, str]]:
-    """The manifest (a `kind` with a `period`) and the attempt of every period below `periods` that has a record, by
-    label, oldest first; of those that end after the period `until`, nothing is opened."""
+    """Return the manifest (a `kind` with a `period`) and the attempt of every finished period, by label, oldest first.
+
+    Nothing is opened of periods that end after `last_visible_period`.
+    """
     found: list[tuple[M, str]] = []
-    for label in store.folders("periods"):
+    for label in store.folders(paths.PERIODS):
         if is_later(label, last_visible_period):
             continue
-        record = read_record(store, f"periods/{label}")
+        record = read_record(store, paths.period(label))
         if record is not None:
-            where = f"{store.uri('periods')}/{label}/{RECORD}"
+            where = store.uri(paths.record(paths.period(label)))
             found.append((parse(kind, record.about, where), record.attempt))
     spans = [cast(_OfPeriod, manifest).period for manifest, _ in found]
     order = sorted(range(len(found)), key=lambda i: (spans[i].start, spans[i].end))
@@ -182,13 +189,13 @@ def finished(store: Store, kind: type[M], last_visible_period: str | None = None
 
 
 def is_later(label: str, last_visible_period: str | None) -> bool:
-    """Whether the period of this label ends after that of the label `until`."""
+    """Return whether the period `label` ends after `last_visible_period`."""
     return last_visible_period is not None and span(label)[1] > span(last_visible_period)[1]
 
 
 def chosen(finished: Mapping[str, T], period: str, what: str, last_visible_period: str | None = None) -> T:
-    """The one of this label; InputError where there is none, FutureMonthError where it is later than
-    `last_visible_period`."""
+    """Return the entry of a period; `what` names the collection in errors. Raises InputError if there is none, and
+    FutureMonthError if the period is later than `last_visible_period`."""
     if period not in finished:
         if last_visible_period is not None and is_later(period, last_visible_period):
             raise FutureMonthError(f"{what}, seen", last_visible_period, period)

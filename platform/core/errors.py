@@ -1,4 +1,4 @@
-"""The errors a user may meet. Each is one line: what is wrong, where, and what is allowed."""
+"""Errors that a user may see. Each is one line: what is wrong, where, and what is allowed."""
 
 
 class TiclmError(Exception):
@@ -14,22 +14,22 @@ class InputError(TiclmError):
 
 
 class RunError(TiclmError):
-    """Work that was rightly asked for could not be finished."""
+    """Work that was correctly requested could not be finished."""
 
 
 class Diverged(RunError):
-    """A loss or a gradient is no number any more; the same work again would come to the same."""
+    """A loss or a gradient is not a number any more; repeating the same work would end in the same way."""
 
 
 class Stopped(RunError):
-    """Work that was asked to stop before its end; the same command goes on from there."""
+    """Work was told to stop before its end; the same command continues from there."""
 
     def __init__(self) -> None:
         super().__init__("stopped; the same command goes on from here")
 
 
 class FutureMonthError(InputError):
-    """Something at one period would read a later one (DESIGN: causality)."""
+    """Something at one period would read a later period, which breaks causality."""
 
     def __init__(self, what: str, at: str, reads: str) -> None:
         super().__init__(f"{what} at period {at} would read period {reads}, which lies in its future")

@@ -1,10 +1,10 @@
-"""Examples: what an evaluation shows a model, versioned and per period: texts, and questions with their answers.
+"""Examples: texts and questions that evaluations show to a model, in versioned sets with one part per period.
 
     <set>/examples.json                          what it is; fixed when it is created (ExamplesInfo)
     <set>/periods/<label>/record.json            what the period holds (PeriodExamples), written last
     <set>/periods/<label>/<attempt>/<subset>.parquet
 
-They hold text, not tokens: models with different tokenizers are asked the same.
+They hold text, not tokens, so that models with different tokenizers see the same.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
 from ticlm.platform.core.corpus import chosen, finished
 from ticlm.platform.core.errors import InputError
@@ -34,9 +35,11 @@ ROW_GROUP = 1024
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text, or (with an `answer`) a question: `text` is then all that stands before the answer, and `aliases` are
-    other ways to give it. Of `choices`, the first is the answer. `nouns` are the character spans [start, end) of the
-    proper nouns of the text, None where it was never tagged."""
+    """A text, or a question if there is an `answer`.
+
+    `text` is then everything before the answer, and `aliases` are other correct answers. The first of `choices` is the
+    answer. `nouns` are the character spans [start, end) of the text's proper nouns; None if it was never tagged.
+    """
 
     id: str
     text: str
@@ -49,7 +52,7 @@ class Example:
 
 
 class ExamplesInfo(Settings):
-    """What stays the same for a set's whole life; `recipe` is the fingerprint of what reaches its examples."""
+    """What never changes in a set; `recipe` is the fingerprint of everything that reaches its examples."""
 
     format: int = 1
     name: str
@@ -64,7 +67,7 @@ class ExamplesInfo(Settings):
 
 
 class SubsetManifest(Settings):
-    """The file of one subset."""
+    """The file of one subset, relative to the period's attempt folder."""
 
     path: str
     rows: int
@@ -73,8 +76,8 @@ class SubsetManifest(Settings):
 
 
 class PeriodExamples(Settings):
-    """What one period holds. `steps` say what was read and what every step left out; `statistics` are counts by name
-    and class: of changed pages, of questions by month, of answers a question has."""
+    """What one period holds. `steps` count what was read and what every step left out. `statistics` are counts by name
+    and class, such as changed pages, questions per month, answers per question."""
 
     period: Period
     subsets: dict[Subset, SubsetManifest]
@@ -86,7 +89,7 @@ class PeriodExamples(Settings):
 class Examples:
     """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
 
-    With `last_visible_period`, a view that ends with the period of this label, as of a Corpus.
+    With `last_visible_period` it is a view that ends with this period, like that of a Corpus.
     """
 
     def __init__(self, store: Store, info: ExamplesInfo, last_visible_period: str | None = None) -> None:
@@ -95,7 +98,7 @@ class Examples:
 
     @staticmethod
     def open(uri: str, last_visible_period: str | None = None) -> Examples:
-        """The set at a path or URI; InputError where there is none."""
+        """Return the set at a path or URI. Raises InputError if there is none."""
         store = Store(uri)
         try:
             return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
@@ -106,7 +109,7 @@ class Examples:
 
     @property
     def periods(self) -> dict[str, PeriodExamples]:
-        """Finished periods by label, oldest first."""
+        """Manifests of the finished periods by label, oldest first."""
         return {label: manifest for label, (manifest, _) in self._finished().items()}
 
     def _finished(self) -> dict[str, tuple[PeriodExamples, str]]:
@@ -115,7 +118,7 @@ class Examples:
         return self._periods
 
     def split(self, period: str, split: Subset) -> SubsetManifest:
-        """The manifest of one subset; InputError where it, or the period, was never built."""
+        """Return the manifest of one subset. Raises InputError if it, or the period, was never built."""
         subsets = chosen(self._finished(), period, f"examples {self.info.id}", self.last_visible_period)[0].subsets
         if split not in subsets:
             raise InputError(
@@ -124,19 +127,19 @@ class Examples:
         return subsets[split]
 
     def read(self, period: str, subset: Subset) -> Iterator[Example]:
-        """The examples of a subset, in their order."""
+        """Return the examples of a subset, in their order."""
         import pyarrow.parquet as pq
 
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
-        data = self.store.read(f"periods/{period}/{attempt}/{manifest.path}")
+        data = self.store.read(f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}")
         for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
             for row in batch.to_pylist():
                 yield _example(row)
 
 
 def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Sequence[Example]]) -> PeriodExamples:
-    """Write a period's examples and, last of all, its record; the manifest that now stands."""
-    attempt = Attempt(store, f"periods/{manifest.period.label}")
+    """Write a period's examples and, last, its record; return the manifest that now stands."""
+    attempt = Attempt(store, paths.period(manifest.period.label))
     files: dict[Subset, SubsetManifest] = {}
     for name, examples in sorted(subsets.items()):
         path = f"{attempt.path}/{name}.parquet"
@@ -150,7 +153,7 @@ def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Seq
 
 
 def to_parquet(examples: Sequence[Example]) -> bytes:
-    """A subset's file; the same examples give the same bytes."""
+    """Return the bytes of a subset's file; the same examples give the same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Fingerprints: strict hashes of values, which identities are made of."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from datetime import date
 from enum import Enum
 from functools import cache
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    pass
 from ticlm.platform.core.settings import Settings
 
 
 def fingerprint(value: object) -> str:
-    """SHA-256 (hex) of a value by the name of its run-time type and all its fields, recursively.
+    """Return the SHA-256 (hex) of a value: of the identity name of its run-time type and all its fields, recursively.
 
     Raises TypeError on anything whose identity is not certain: functions, plain dicts, objects with a default repr.
     """
@@ -25,7 +23,8 @@ def fingerprint(value: object) -> str:
 
 
 def _canonical(value: object) -> str:
-    """JSON without spaces, written by hand: the plan of one of the papers' tables holds a million values."""
+    """Return a value as JSON without spaces. Written by hand for speed: the plan of one of the papers' tables holds a
+    million values."""
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -67,5 +66,5 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
 
 @cache
 def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
-    """How the canonical form of its values begins, and for each field its name and how it is written."""
+    """Return how the canonical form of a class's values begins, and for each field its name and its written form."""
     return f"[{_quoted(kind.identity_name)},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import RunError, TiclmWarning
 from ticlm.platform.core.store import Store
 
@@ -22,19 +23,20 @@ STALE_S = 60.0
 
 @contextmanager
 def lease(store: Store, purpose: str) -> Iterator[None]:
-    """Hold the root for writing. A second writer gets RunError, naming the holder; InputError where nothing can be
-    written.
+    """Hold the root for writing, for the time of the block.
+
+    Raises RunError, with the holder's name, if another writer holds it, and InputError if nothing can be written.
 
     Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner. A holder
-    on this host is dead when its process is gone. One elsewhere is watched: it is alive when its heart beats, and dead
-    when it has not for a minute; so the answer takes a heartbeat at most, or that minute.
+    on this host is dead when its process is gone. A holder elsewhere is watched: it is alive once a heartbeat comes,
+    and dead when it has written none for a minute. So the answer takes at most one heartbeat, or that minute.
     """
     store.check_writable()
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = 0
-    for name in sorted(store.files("leases"), reverse=True)[:1]:
+    for name in sorted(store.files(paths.LEASES), reverse=True)[:1]:
         try:
-            held = store.read_json(f"leases/{name}")
+            held = store.read_json(f"{paths.LEASES}/{name}")
             if _alive(held) and _beats(store, name, held):
                 raise RunError(
                     f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
@@ -43,7 +45,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
         except FileNotFoundError:  # its successor has just removed it
             raise simultaneous from None
         number = int(name.removesuffix(".json")) + 1
-    mine = f"leases/{number:08d}.json"
+    mine = paths.lease(number)
     state = {
         "purpose": purpose,
         "pid": os.getpid(),
@@ -56,12 +58,14 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     }
     if not store.create(mine, json.dumps(state).encode()):
         raise simultaneous
-    others = [name for name in store.files("leases") if f"leases/{name}" != mine]
-    if any(f"leases/{name}" > mine for name in others):  # a whole lease came and went while this one was prepared
+    others = [name for name in store.files(paths.LEASES) if f"{paths.LEASES}/{name}" != mine]
+    if any(
+        f"{paths.LEASES}/{name}" > mine for name in others
+    ):  # a whole lease came and went while this one was prepared
         store.remove(mine)
         raise simultaneous
     for name in others:
-        store.remove(f"leases/{name}")
+        store.remove(f"{paths.LEASES}/{name}")
     stop = threading.Event()
 
     def beat() -> None:
@@ -86,7 +90,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
 
 
 def _alive(held: Mapping[str, Any]) -> bool:
-    """Whether the holder may be alive, as far as can be told at a glance."""
+    """Return whether the holder may be alive, as far as one look can tell."""
     if held["released"]:
         return False
     if not _is_here(held):
@@ -100,8 +104,8 @@ def _alive(held: Mapping[str, Any]) -> bool:
 
 
 def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
-    """Whether the heart of a holder that may be alive beats: at once where its process can be seen, else once it has,
-    or has not for STALE_S."""
+    """Return whether a holder that may be alive is: at once if its process can be seen, else after its next heartbeat,
+    or after STALE_S without one."""
     if _is_here(held):
         return True
     left = min(STALE_S - _age(held), STALE_S)
@@ -114,7 +118,7 @@ def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
     deadline = time.monotonic() + left
     while time.monotonic() < deadline:
         time.sleep(min(HEARTBEAT_S / 10, max(0.0, deadline - time.monotonic())))
-        now = store.read_json(f"leases/{name}")
+        now = store.read_json(f"{paths.LEASES}/{name}")
         if now["released"]:
             return False
         if now["beat"] != held["beat"]:
@@ -123,14 +127,14 @@ def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
 
 
 def _is_here(held: Mapping[str, Any]) -> bool:
-    """Whether the ids of the holder's processes mean anything here: hosts and containers may share a name."""
+    """Return whether the holder's process id means anything here: hosts and containers may share a name."""
     if "place" in held:
         return bool(held["place"] == _place())
     return bool(held["host"] == socket.gethostname())
 
 
 def _place() -> str:
-    """Where a process's id is its own: this start of this machine, and the namespace of processes in it."""
+    """Return what makes a process id unique: this boot of this machine, and the namespace of processes in it."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     if not boot.exists():
         return socket.gethostname()
@@ -142,7 +146,7 @@ def _age(held: Mapping[str, Any]) -> float:
 
 
 def _exists(pid: int) -> bool:
-    """Whether this host has such a process, and not only what is left of it until its parent looks."""
+    """Return whether this host has such a process, other than a zombie that its parent has not collected yet."""
     import psutil
 
     try:
@@ -152,8 +156,10 @@ def _exists(pid: int) -> bool:
 
 
 def _born(pid: int) -> float | None:
-    """When a process of this host was started, in seconds since the host was, which no change of its clock moves: an id
-    that another process was given later is not taken for the first. None where it cannot be seen."""
+    """Return when a process of this host was started, in seconds since the host's boot; None if it cannot be seen.
+
+    With it, an id that was later given to another process is not taken for the first. No change of the clock moves it.
+    """
     import psutil
 
     try:

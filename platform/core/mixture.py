@@ -1,4 +1,4 @@
-"""What a round draws from: sources, and how many tokens of each."""
+"""Mixtures: the sources that a round draws rows from, and how many tokens of each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ticlm.platform.core.settings import Settings
 
 K = TypeVar("K")
 Split = Annotated[str, Field(pattern=r"^(train|(eval|tune)(\.[a-z0-9-]+)*)$")]
-"""`train`, `eval` or `tune`; a part of the held-out text is named behind dots: `eval.wiki`, `eval.wiki.clean`."""
+"""`train`, `eval` or `tune`. Dots name a part of the held-out text: `eval.wiki`, `eval.wiki.clean`."""
 Subset = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
-"""Examples of a period that are scored apart: `changed`, `unchanged`, `all`."""
+"""Examples of a period that are scored separately: `changed`, `unchanged`, `all`."""
 
 
 class Source(Settings):
-    """One split of one period of one corpus (`name@version`; where it lies is not its identity)."""
+    """One split of one period of one corpus (`name@version`). Where the corpus lies is not part of it."""
 
     corpus: str
     period: str
     split: Split = "train"
 
     def __hash__(self) -> int:
-        """Sources are keys everywhere, and mostly differ in their period."""
+        """Hash by the period alone: sources are keys everywhere, and mostly differ in it."""
         return hash(self.period)
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Source(Settings):
 
 
 class Share(Settings):
-    """`kept`, where given, is how many of the source's tokens are still there to be drawn."""
+    """Tokens to draw from a source. `kept`, if given, is how many of its tokens are still there to be drawn."""
 
     source: Source
     tokens: int
@@ -48,10 +48,11 @@ class Mixture(Settings):
 
     @staticmethod
     def of(tokens: Mapping[Source, int]) -> Mixture:
+        """Return the mixture of these tokens by source; sources that give nothing are left out."""
         return Mixture(shares=tuple(Share(source=s, tokens=t) for s, t in tokens.items() if t > 0))
 
     def within(self, kept: Mapping[Source, int]) -> Mixture:
-        """The same mixture, drawing from no more than `kept` tokens of the sources named there."""
+        """Return the same mixture, which draws from no more than `kept` tokens of the sources named there."""
         return Mixture(
             shares=tuple(Share(source=s.source, tokens=s.tokens, kept=kept.get(s.source)) for s in self.shares)
         )
@@ -65,13 +66,16 @@ class Mixture(Settings):
         return tuple(share.source for share in self.shares)
 
     def rows(self, total: int) -> dict[Source, int]:
-        """`total` rows in the proportions of this mixture, each source within one of exact, the sum exact."""
+        """Divide `total` rows in the proportions of this mixture: each source within one of exact, the sum exact."""
         return allot(total, {s.source: s.tokens for s in self.shares})
 
 
 def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, int]:
-    """`total` in whole parts proportional to `weights`: each within one of exact, the sum exact (largest remainder;
-    ties go to the first). Floats are read as the decimals they print as, so that 0.1 means one tenth."""
+    """Divide `total` into whole parts proportional to `weights`: each within one of exact, the sum exact.
+
+    The method is that of the largest remainder; ties go to the first. Floats are read as the decimals they print as, so
+    that 0.1 means one tenth. Raises ValueError if a weight is negative or all are 0.
+    """
     shares = [Fraction(str(w)) if isinstance(w, float) else w for w in weights.values()]
     scale = math.lcm(*(w.denominator for w in shares))
     exact = [w.numerator * (scale // w.denominator) for w in shares]

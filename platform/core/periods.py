@@ -1,4 +1,4 @@
-"""Periods of time: what a month is, which come after which, and where a date falls."""
+"""Periods of time: labelled spans such as months, their order, and the period of a date."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Timeline(Settings):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """Labels of the periods, oldest first."""
         return tuple(p.label for p in self.periods)
 
     @cached_property
@@ -55,7 +56,7 @@ class Timeline(Settings):
         return {label: i for i, label in enumerate(self.labels)}
 
     def index(self, label: str) -> int:
-        """Position of a label; InputError where it is not in the timeline."""
+        """Return the position of a label. Raises InputError if it is not in the timeline."""
         try:
             return self._index[label]
         except KeyError:
@@ -67,7 +68,7 @@ class Timeline(Settings):
 
 
 class Calendar(Settings):
-    """How time is cut: an `initial` span, then equal steps; months of the calendar where nothing else is said.
+    """How time is cut into periods: an `initial` span, then equal steps. By default calendar months.
 
     `initial: 201305..201412, step: quarter` pools twenty months, then every three. A bounded calendar (with `last`, or
     `only`) has a timeline; an unbounded one still places any date.
@@ -95,7 +96,7 @@ class Calendar(Settings):
         return self
 
     def timeline(self) -> Timeline:
-        """All periods of a bounded calendar, oldest first."""
+        """Return all periods of a bounded calendar, oldest first. Raises InputError if it is not bounded."""
         if self.only is not None:
             labels = TIC_CC_MONTHS if self.only == "tic-cc" else self.only
             return Timeline(periods=tuple(_period(*span(label)) for label in labels))
@@ -114,8 +115,8 @@ class Calendar(Settings):
         return Timeline(periods=tuple(periods))
 
     def place(self, moment: date | datetime) -> Period | None:
-        """The period that holds `moment` (UTC), None where it lies outside the calendar, or the period outside of what
-        dates can say."""
+        """Return the period that holds `moment` (UTC). None if it lies outside the calendar, or if the period's end is
+        beyond the last possible date."""
         try:
             return self._place(moment)
         except (ValueError, OverflowError):  # December 9999, or UTC pushes it beyond
@@ -142,7 +143,7 @@ class Calendar(Settings):
         return _period(begin, _add_months(begin, months))
 
     def period(self, label: str) -> Period:
-        """The period with this label; InputError where the calendar has none."""
+        """Return the period with this label. Raises InputError if the calendar has none."""
         try:
             start, end = span(label)
         except ValueError as error:
@@ -163,7 +164,8 @@ class Calendar(Settings):
 
 
 def span(text: str) -> tuple[date, date]:
-    """Start and end (excluded) of `201305`, `20130520`, `201305..201412` or `201305-201412`."""
+    """Return the start and the end (excluded) of `201305`, `20130520`, `201305..201412` or `201305-201412`. Raises
+    ValueError if it is none of these."""
     first, _, last = re.sub(r"\.\.|-", " ", text).partition(" ")
     start, end = _bounds(first, text)
     if last:
@@ -196,7 +198,7 @@ def _check_months(labels: Sequence[str]) -> None:
 
 
 def _period(start: date, end: date) -> Period:
-    """Whole months are labelled YYYYMM or YYYYMM-YYYYMM, anything else by days."""
+    """Return a period with its label: YYYYMM or YYYYMM-YYYYMM for whole months, days for anything else."""
     if start.day == 1 and end.day == 1:
         first, last = f"{start:%Y%m}", f"{end - timedelta(days=1):%Y%m}"
     else:

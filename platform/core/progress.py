@@ -1,4 +1,4 @@
-"""TODO"""
+"""Progress: the protocol by which long work reports what it has done, and a version that shows nothing."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from typing import Protocol
 
 
 class Show(Protocol):
-    """How progress is shown: a bar per piece of work, in tokens or cells, and lines about what goes on beside it."""
+    """Shows progress: a bar for each piece of work, and lines of text."""
 
-    def begin(self, name: str, total: int, unit: str) -> None: ...
+    def begin(self, name: str, total: int, unit: str) -> None:
+        """Start a bar for the work `name`, which has `total` units, such as tokens or cells."""
 
-    def update(self, name: str, done: int, note: str = "") -> None: ...
+    def update(self, name: str, done: int, note: str = "") -> None:
+        """Move the bar to `done` units, with a note beside it."""
 
-    def end(self, name: str, note: str = "") -> None: ...
+    def end(self, name: str, note: str = "") -> None:
+        """Finish the bar."""
 
-    def say(self, line: str) -> None: ...
+    def say(self, line: str) -> None:
+        """Show a line of text."""
 
 
 class Silent:

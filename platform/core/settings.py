@@ -1,4 +1,4 @@
-"""Settings: frozen values with behaviour, read from YAML, overridden by `--set a.b=c`, hashed strictly."""
+"""Settings: frozen values with behaviour. They are read from YAML, changed by `--set a.b=c`, and hashed strictly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Settings)
 
 
 def parse(kind: type[S], data: Any, where: str) -> S:
-    """`data` as a `kind`; raises InputError with one line that names the field and what is allowed there."""
+    """Return `data` as a `kind`. Raises InputError with one line that names the field and what is allowed there."""
     if not isinstance(data, Mapping):
         raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
     try:
@@ -49,17 +49,18 @@ def parse(kind: type[S], data: Any, where: str) -> S:
 
 
 def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
-    """The settings file `name`: a path or URI, or the name of a YAML packaged in `folder` (e.g. "platform/studies").
+    """Return the settings in the file `name`: a path or URI, or a YAML packaged in `folder` (as "platform/studies").
 
     A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
-    the file that says so; see `merged`). `sets` are applied to what comes of it.
+    the file that says so; see `merged`). `sets` are applied to the result.
     """
     data, where = resolved(name, folder, sets)
     return parse(kind, data, where)
 
 
 def resolved(name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """The settings file as one mapping, with all that it extends and `sets` applied, and what to call it in errors."""
+    """Return a settings file as one mapping, merged into all that it extends and with `sets` applied, and its name for
+    errors."""
     data, where = _read(name, folder, ())
     for assignment in sets:
         _assign(data, assignment)
@@ -67,12 +68,12 @@ def resolved(name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str
 
 
 def names(name: str, folder: str, key: str) -> bool:
-    """Whether the settings file `name`, with all that it extends, gives a setting of this name."""
+    """Return whether the settings file `name`, or one that it extends, gives the setting `key`."""
     return key in _read(name, folder, ())[0]
 
 
 def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`changes` over `whole`: mappings merge, anything else replaces; so does a mapping of another `kind`."""
+    """Return `whole` with `changes`: mappings are merged; anything else, and a mapping of another `kind`, replaces."""
     out = {**whole, **changes}
     for key in whole.keys() & changes.keys():
         old, new = whole[key], changes[key]
@@ -82,12 +83,13 @@ def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def packaged(folder: str) -> list[str]:
-    """Names of the YAML files that come with the package in `folder`."""
+    """Return the names of the YAML files that come with the package in `folder`."""
     return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
 
 
 def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """A file's settings over those of the file it extends, and what to call it. `above`: the files that led here."""
+    """Return a file's settings, merged into those of the file it extends, and its name. `above` are the files that led
+    here."""
     text, where = _read_named(name, folder)
     if where in above:
         raise InputError(f"{where}: extends itself")
@@ -110,7 +112,7 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
 
 
 def _beside(file: str, other: str, folder: str) -> str:
-    """What `file` means by `other`."""
+    """Return the name of the file that `file` calls `other`."""
     if "://" in other or other in packaged(folder):
         return other
     scheme, colon, path = file.rpartition("://")

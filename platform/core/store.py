@@ -22,13 +22,13 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from pydantic import ValidationError
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import Settings
 
-RECORD = "record.json"
 FORMAT = 1
 HASHERS = 8
-"""Files hashed at once: hashing releases Python's lock, and a large checkpoint has a file per worker."""
+"""Files hashed at the same time: hashing releases Python's lock, and a large checkpoint has a file per worker."""
 
 
 class Store:
@@ -50,29 +50,35 @@ class Store:
         return f"Store({self.root!r})"
 
     def child(self, path: str) -> Store:
+        """Return the folder `path` as a store of its own."""
         return Store(f"{self.root}/{path}")
 
     def path(self, path: str = "") -> str:
-        """Full path for `self.fs`, without the protocol."""
+        """Return the full path for `self.fs`, without the protocol."""
         return f"{self.base}/{path}" if path else self.base
 
     def uri(self, path: str = "") -> str:
+        """Return the URI of a path, or its full path on a local disk."""
         return str(self.fs.unstrip_protocol(self.path(path))) if not self.is_local else self.path(path)
 
     def exists(self, path: str = "") -> bool:
+        """Return whether there is a file or a folder."""
         return bool(self.fs.exists(self.path(path)))
 
     def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
         return int(self.fs.size(self.path(path)))
 
     def read(self, path: str) -> bytes:
+        """Return the bytes of a file."""
         return cast(bytes, self.fs.cat_file(self.path(path)))
 
     def read_json(self, path: str) -> dict[str, Any]:
+        """Return what a JSON file holds."""
         return cast(dict[str, Any], json.loads(self.read(path)))
 
     def write(self, path: str, data: bytes) -> None:
-        """Write or overwrite; on a local disk a reader sees the old bytes or the new ones, never a mixture."""
+        """Write or overwrite a file. On a local disk a reader sees the old bytes or the new ones, never a mixture."""
         if not self.is_local:
             self.fs.pipe_file(self.path(path), data)
             return
@@ -80,7 +86,7 @@ class Store:
         os.replace(temporary, self.path(path))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write only if absent, atomically; False where something is there already."""
+        """Write a file atomically and only if absent; return False if something is there already."""
         if not self.is_local:
             try:
                 self.fs.pipe_file(self.path(path), data, mode="create")  # a conditional put on s3:// and gs://
@@ -111,11 +117,11 @@ class Store:
         return temporary
 
     def folders(self, path: str = "") -> list[str]:
-        """Names of the folders directly below `path`, sorted; none where `path` does not exist."""
+        """Return the names of the folders directly below `path`, sorted; empty if `path` does not exist."""
         return self._names(path, "directory")
 
     def files(self, path: str = "") -> list[str]:
-        """Names of the files directly below `path`, sorted, without those being written."""
+        """Return the names of the files directly below `path`, sorted, without those being written."""
         return [name for name in self._names(path, "file") if not name.startswith(".writing-")]
 
     def _names(self, path: str, kind: str) -> list[str]:
@@ -126,17 +132,17 @@ class Store:
         return sorted(e["name"].rstrip("/").rsplit("/", 1)[-1] for e in entries if e["type"] == kind)
 
     def walk(self, path: str = "") -> list[str]:
-        """Every file below `path`, relative to it, sorted."""
+        """Return the paths of all files below `path`, relative to it, sorted."""
         start = self.path(path)
         return sorted(str(name)[len(start) :].lstrip("/") for name in self.fs.find(start))
 
     def remove(self, path: str) -> None:
-        """Remove a file or a folder with all it holds; no error where it is absent."""
+        """Remove a file, or a folder with all that it holds. It is no error if there is none."""
         with suppress(FileNotFoundError):
             self.fs.rm(self.path(path), recursive=True)
 
     def sync(self, path: str) -> None:
-        """Have a local file on the disk itself."""
+        """Force a local file onto the disk itself."""
         if self.is_local:
             handle = os.open(self.path(path), os.O_RDONLY)
             try:
@@ -145,6 +151,7 @@ class Store:
                 os.close(handle)
 
     def sha256(self, path: str) -> str:
+        """Return the SHA-256 (hex) of a file."""
         digest = hashlib.sha256()
         with self.fs.open(self.path(path), "rb") as file:
             while block := file.read(1 << 22):
@@ -161,7 +168,7 @@ class Store:
 
     @contextmanager
     def local(self, path: str) -> Iterator[Path]:
-        """The folder `path` as a local one: itself on a local root, else a copy that is deleted afterwards."""
+        """Give the folder `path` as a local one: itself on a local root, else a copy that is deleted afterwards."""
         if self.is_local:
             yield Path(self.path(path))
             return
@@ -173,7 +180,7 @@ class Store:
             yield Path(folder)
 
     def check_writable(self) -> None:
-        """InputError in one line where nothing can be written here."""
+        """Raise InputError if nothing can be written here."""
         probe = f".probe-{uuid.uuid4().hex}"
         try:
             self.write(probe, b"")
@@ -183,13 +190,15 @@ class Store:
 
 
 class StoredFile(Settings):
+    """A file that a record names; `path` is relative to the attempt, `size` in bytes."""
+
     path: str
     size: int
     sha256: str
 
 
 class Record(Settings):
-    """What was finished: the files of the attempt that finished it, and what is to be known `about` it."""
+    """Says that work is done: the files of the attempt that finished it, and facts `about` it."""
 
     format: int
     attempt: str
@@ -198,11 +207,12 @@ class Record(Settings):
     about: Any
 
     def file(self, path: str) -> StoredFile:
+        """Return the entry of the file `path`."""
         return next(f for f in self.files if f.path == path)
 
 
 class Attempt:
-    """One try at the work that lives in `folder`: files under `folder/<attempt>/`, then a record, last of all."""
+    """One attempt at the work in `folder`: files under `folder/<attempt>/`, and last of all a record in `folder`."""
 
     def __init__(self, store: Store, folder: str, name: str | None = None) -> None:
         self.store, self.folder = store, folder
@@ -210,12 +220,14 @@ class Attempt:
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.name}"
+        return paths.attempt(self.folder, self.name)
 
-    def publish(self, about: Mapping[str, Any], paths: list[str] | None = None) -> Record:
-        """Write the record naming every file of this attempt (or just `paths`, relative to it), and return the record
-        that now stands: this one, or that of a rival who was first."""
-        names = self.store.walk(self.path) if paths is None else paths
+    def publish(self, about: Mapping[str, Any], names: list[str] | None = None) -> Record:
+        """Write the record, and return the one that now stands: this one, or that of a rival who was first.
+
+        The record names every file of this attempt, or just those in `names`, relative to the attempt's folder.
+        """
+        names = self.store.walk(self.path) if names is None else names
 
         def entry(name: str) -> StoredFile:
             path = f"{self.path}/{name}"
@@ -227,7 +239,7 @@ class Attempt:
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
         data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
-        if not self.store.create(f"{self.folder}/{RECORD}", data):
+        if not self.store.create(paths.record(self.folder), data):
             standing = read_record(self.store, self.folder)
             assert standing is not None
             return standing
@@ -235,24 +247,29 @@ class Attempt:
 
 
 def read_record(store: Store, folder: str) -> Record | None:
-    """The record of the work in `folder`, or None where it was never finished."""
+    """Return the record of the work in `folder`, or None if it was never finished. Raises InputError if damaged."""
     try:
-        return Record.model_validate_json(store.read(f"{folder}/{RECORD}"))
+        return Record.model_validate_json(store.read(paths.record(folder)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError as error:
         what = error.errors()[0]["msg"]
-        raise InputError(f"{store.uri(folder)}/{RECORD} is damaged ({what}); remove it to redo this work") from None
+        raise InputError(
+            f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work"
+        ) from None
 
 
 def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
-    """What is wrong with the files a record names, one line each; empty where all is well."""
+    """Check the files that a record names; return one line for each that is missing or differs.
+
+    Without `hashes`, only sizes are compared.
+    """
     record = read_record(store, folder)
     if record is None:
         return [f"{folder}: no record"]
 
     def problem(entry: StoredFile) -> str | None:
-        path = f"{folder}/{record.attempt}/{entry.path}"
+        path = f"{paths.attempt(folder, record.attempt)}/{entry.path}"
         if not store.exists(path):
             return f"{path}: missing"
         if store.size(path) != entry.size:

@@ -1,4 +1,4 @@
-"""Rows of tokens in Parquet: how a shard file is written, and how rows are read by position.
+"""Rows of tokens in Parquet: writes shard files, and reads rows by position.
 
 Every column is `fixed_size_binary`: `length` token ids, little-endian. A reader gets a row group as one buffer, without
 decoding (an order of magnitude faster than list columns).
@@ -26,7 +26,8 @@ Tokens = NDArray[np.integer[Any]]
 
 
 class Column(Settings):
-    """`length` tokens per row. A causal corpus has one column, `tokens`, of L+1: inputs and labels overlap by L."""
+    """A column of `length` tokens per row. A causal corpus has one, `tokens`, of length L+1: inputs and labels overlap
+    by L."""
 
     name: str
     length: int = Field(gt=0)
@@ -34,15 +35,21 @@ class Column(Settings):
 
     @property
     def width(self) -> int:
+        """Bytes of one value."""
         return self.length * np.dtype(self.dtype).itemsize
 
 
 def dtype_for(vocab_size: int) -> Literal["uint16", "uint32"]:
+    """Return the narrowest type that holds all token ids of a vocabulary."""
     return "uint16" if vocab_size <= 1 << 16 else "uint32"
 
 
 def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: Sequence[str] | None = None) -> bytes:
-    """A shard file's bytes from arrays [rows, length], one per column; the same arrays give the same bytes."""
+    """Return the bytes of a shard file; the same arrays give the same bytes.
+
+    `rows` has an array [rows, length] of token ids for each column, and `sources`, if given, the source of each row.
+    Raises ValueError if an array does not fit its column.
+    """
     arrays: dict[str, pa.Array] = {}
     for column in columns:
         given = rows[column.name]
@@ -66,7 +73,7 @@ def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: S
 
 
 class RowReader:
-    """Rows of one split by position, a row group at a time, with the last few groups kept.
+    """Reads rows of one split by position, one row group at a time, and keeps the last few groups.
 
     `starts[g]` is the position of the first row of group g; `starts[-1]` is the number of rows.
     """
@@ -89,7 +96,7 @@ class RowReader:
         return int(self.starts[-1])
 
     def take(self, positions: NDArray[np.int64]) -> dict[str, Tokens]:
-        """Columns [len(positions), length], in the order asked for."""
+        """Return the rows at `positions`, in this order: an array [len(positions), length] per column."""
         out = {c.name: np.empty((len(positions), c.length), c.dtype) for c in self.columns}
         groups = np.searchsorted(self.starts, positions, side="right") - 1
         for group in np.unique(groups):
@@ -100,13 +107,13 @@ class RowReader:
         return out
 
     def all(self, size: int, most: int | None = None) -> Iterator[dict[str, Tokens]]:
-        """Every row in order (or the first `most`), in blocks of `size`."""
+        """Return all rows in order (or the first `most`), in blocks of `size` rows."""
         end = len(self) if most is None else min(most, len(self))
         for start in range(0, end, size):
             yield self.take(np.arange(start, min(start + size, end)))
 
     def group(self, group: int) -> dict[str, Tokens]:
-        """All rows of one row group."""
+        """Return all rows of one row group. Raises InputError if its file cannot be read."""
         if group in self._cache:
             self._cache.move_to_end(group)
             return self._cache[group]
@@ -123,7 +130,7 @@ class RowReader:
         return rows
 
     def sources(self) -> list[str] | None:
-        """The source of every row, where the split carries them."""
+        """Return the source of every row, or None if the split does not carry them."""
         found: list[str] = []
         for number in range(len(self._paths)):
             file = self._file(number)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
@@ -34,8 +35,8 @@ def write_cells(store: Store, cells: Sequence[Cell]) -> None:
         by_weights[cell.weights].setdefault(cell.place, cell)
     for weights, by_place in sorted(by_weights.items()):
         rows = [by_place[place] for place in sorted(by_place)]
-        name = fingerprint((FORMAT, weights, *sorted(by_place)))[:32]
-        store.create(f"{_folder(weights)}/{name}.parquet", _to_parquet(rows))
+        path = paths.cells_file(weights, fingerprint((FORMAT, weights, *sorted(by_place))))
+        store.create(path, _to_parquet(rows))
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
@@ -45,14 +46,10 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
     every reader. Raises InputError, naming the file, if one is damaged.
     """
     found: dict[tuple[str, ...], Cell] = {}
-    for name in store.files(_folder(weights)):
-        for cell in _read(store, f"{_folder(weights)}/{name}", weights):
+    for name in store.files(paths.cells(weights)):
+        for cell in _read(store, f"{paths.cells(weights)}/{name}", weights):
             found.setdefault(cell.place, cell)
     return [found[place] for place in sorted(found)]
-
-
-def _folder(weights: str) -> str:
-    return f"cells/{weights[:16]}"
 
 
 def _schema() -> pa.Schema:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.methods.objectives import AnyObjective
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
@@ -44,6 +45,8 @@ class CellKey(Settings):
 def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
     """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
     reduced = task.identity_at(label)
+    if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
+        reduced = reduced.model_copy(update={"prepare": None})
     return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 
@@ -82,7 +85,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
     A period without held-out rows has no cells. Raises InputError if the study names such a period.
     """
-    hashes = {task.id: _hashes(plan, task) for task in plan.study.evaluations}
+    hashes = {task.id: data_hashes(plan, task) for task in plan.study.evaluations}
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     for run, trained, task in scored(plan):
         key = run.rounds[trained]
@@ -105,7 +108,33 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
                         yield run, trained, task
 
 
-def _hashes(plan: Plan, task: Task) -> dict[str, str]:
+def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
+    """Return every (run, trained period, task, step) of a model that is to be published and scored inside a round.
+
+    Tasks that are scored after a preparation, and those on the last checkpoint alone, have none.
+    """
+    for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
+        if task.prepare is None and task.chosen_checkpoints != "last":
+            for step in plan.inside(run.rounds[trained]):
+                yield run, trained, task, step
+
+
+def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+    """Return (round key, step, task id, evaluated period or part) -> (weights, cell key) of every cell of a model that
+    was published inside a round."""
+    wanted: dict[str, dict[str, str]] = {}
+    found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
+    for run, trained, task, step in scored_inside(plan):
+        record = plan.inside_records.get((run.rounds[trained], step))
+        if record is not None:
+            weights = weights_of(record)
+            for label, data in wanted.setdefault(task.id, data_hashes(plan, task)).items():
+                key = cell_key(weights, task, label, data, plan.study.objective)
+                found[run.rounds[trained], step, task.id, label] = weights, key
+    return found
+
+
+def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
     """Return the hash of what a task reads at each label that has something to score."""
     labels = plan.labels(task)
     found = task.hashes(plan.data_of(task), labels)
@@ -125,9 +154,13 @@ def units(plan: Plan) -> list[CheckpointWork]:
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
+    for (key, step, task_id, label), (weights, cell) in keys_inside(plan).items():
+        folder = paths.inside(paths.round_folder(plan.ids[key]), step)
+        folders[weights] = paths.model(folder, plan.inside_records[key, step].attempt)
+        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         scored = plan.tree.scored(key, task_id)
-        folders[weights] = f"rounds/{plan.ids[scored][:32]}/{plan.records[scored].attempt}/model"
+        folders[weights] = paths.model(paths.round_folder(plan.ids[scored]), plan.records[scored].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     sources = {id: plan.data_of(task) for id, task in tasks.items()}
     places = {id: "" if data is None else data.store.uri() for id, data in sources.items()}

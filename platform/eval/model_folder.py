@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study.identity import content, weights_of
@@ -25,23 +26,23 @@ def find(root: str, name: str) -> str:
     if path.is_dir():
         return str(path.resolve())
     store = Store(root)
-    matches = [found for found in store.folders("rounds") if found.startswith(name)]
+    matches = [found for found in store.folders(paths.ROUNDS) if found.startswith(name)]
     if len(matches) != 1:
-        have = ", ".join(found[:8] for found in store.folders("rounds")[:8]) or "none"
+        have = ", ".join(found[:8] for found in store.folders(paths.ROUNDS)[:8]) or "none"
         raise InputError(
             f"{name}: {len(matches)} rounds start with it in {root}, and it is no model folder; there are {have} …"
         )
-    record = read_record(store, f"rounds/{matches[0]}")
+    record = read_record(store, paths.round_at(matches[0]))
     if record is None:
         raise InputError(f"round {matches[0][:8]} is not finished")
-    return store.uri(f"rounds/{matches[0]}/{record.attempt}/model")
+    return store.uri(paths.model(paths.round_at(matches[0]), record.attempt))
 
 
 def weights(folder: str) -> str:
     """What a model's cells are kept by: of a finished round its weights, as in every study; of any other folder all
     that it holds, because there the same weights may stand beside another configuration or tokenizer."""
     rounds, *place = folder.rsplit("/", 3)
-    if len(place) == 3 and place[2] == "model":
+    if len(place) == 3 and place[2] == paths.MODEL:
         record = read_record(Store(rounds), place[0])
         if record is not None and record.attempt == place[1]:
             return weights_of(record)

@@ -55,7 +55,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
 }
 
-_MAKING = threading.RLock()
+MAKING = threading.RLock()
 """Held while a module is made: transformers swaps functions of torch and its own for that time, and two threads that do
 so leave the wrong ones behind."""
 
@@ -92,13 +92,13 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
     """All parameters, embeddings included, tied ones once."""
     with torch.device("meta"):
-        return sum(p.numel() for p in _from_config(made, objective).parameters())
+        return sum(p.numel() for p in from_config(made, objective).parameters())
 
 
 def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[int, ...]]:
     """Of every weight by name."""
     with torch.device("meta"):
-        return {name: tuple(value.shape) for name, value in _from_config(made, objective).state_dict().items()}
+        return {name: tuple(value.shape) for name, value in from_config(made, objective).state_dict().items()}
 
 
 def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
@@ -108,10 +108,10 @@ def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tup
     return 6 * parameters, 6 * parameters + 12 * layers * width * length
 
 
-def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
+def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
     family = AutoModelForSeq2SeqLM if objective.encoder_decoder else AutoModelForCausalLM
     try:
-        with _MAKING:
+        with MAKING:
             return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
     except (ValueError, TypeError, ZeroDivisionError) as error:
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
@@ -119,7 +119,7 @@ def _from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedM
 
 def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
     """A module with random weights that depend on `seed` alone."""
-    with _MAKING, torch.random.fork_rng(devices=[]):
+    with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        module: nn.Module = _from_config(made, objective)
+        module: nn.Module = from_config(made, objective)
         return module

@@ -20,7 +20,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.seeds import keyed
-from ticlm.platform.models.build import _MAKING, _from_config
+from ticlm.platform.models.build import MAKING, from_config
 
 ADAPTERS = "adapters.json"
 
@@ -38,7 +38,7 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     family = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
-        with _MAKING:
+        with MAKING:
             module, found = family.from_pretrained(folder, output_loading_info=True, **how)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
@@ -77,7 +77,7 @@ def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> No
     where the adapter breaks the naming contract."""
     module.requires_grad_(False)
     before = {name for name, _ in module.named_parameters()}
-    with _MAKING, torch.random.fork_rng(devices=[]):
+    with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
         adapter.add(module, depth)
     added = [name for name, _ in module.named_parameters() if name not in before]
@@ -95,7 +95,7 @@ def publish(
     """Write a folder that `from_pretrained` loads: config, safetensors, the objective's kind, adapters beside them."""
     base = {name: value for name, value in state.items() if not _is_adapter(name)}
     with torch.device("meta"):
-        module = _from_config(made, objective)
+        module = from_config(made, objective)
     module.load_state_dict(base, strict=False, assign=True)
     module.tie_weights()
     folder.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def _model_kind(value: Any) -> str:
     return str(getattr(value, "kind", "preset"))
 
 
-def _named_model(value: Any) -> Any:
+def named_model(value: Any) -> Any:
     return {"kind": "preset", "name": value} if isinstance(value, str) else value
 
 

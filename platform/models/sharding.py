@@ -15,7 +15,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.models.build import _from_config
+from ticlm.platform.models.build import from_config
 from ticlm.platform.models.folders import extend
 from ticlm.platform.models.settings import Precision
 
@@ -80,7 +80,7 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
 def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
     """A second module with the weights of a placed one, sharded like it; no rank ever holds more than its shard."""
     with torch.device("meta"):
-        copy = _from_config(module.config, objective)
+        copy = from_config(module.config, objective)
         for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
             extend(copy, adapter, depth)
     made = _shard(copy, precision, workers).to_empty(device=workers.device)

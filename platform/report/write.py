@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ticlm.platform.analysis.conventions import Preset, named
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.results import StudyResult, tidy
 from ticlm.platform.analysis.summary import COSTS, MEANS, Row, summarize
 
 if TYPE_CHECKING:
@@ -96,8 +96,10 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 def write(
     results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
 ) -> list[Path]:
-    """Write index.html, summary.csv, differences.csv (where there are any) and figures/*.png, *.svg to `folder`; the
-    files written, sorted.
+    """Write the report to `folder`; return the files written, sorted.
+
+    They are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and figures/*.png
+    and *.svg.
 
     The same results give the same bytes; `made` (say, a date) is shown on the page where it is given.
     """
@@ -113,8 +115,9 @@ def write(
     page, numbers = folder / "index.html", folder / "summary.csv"
     apart = differences(results, preset)
     page.write_text(render(results, seen, summary, preset, made, apart), encoding="utf-8")
-    files = [page, numbers]
+    files = [page, numbers, folder / "results.csv"]
     summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
+    tidy(results).to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
     if len(apart):
         files.append(folder / "differences.csv")
         apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")

@@ -1,41 +1,50 @@
-"""Upkeep of a root: what no study uses, and whether what is recorded is still there."""
+"""Upkeep of a root: lists what no study uses, and verifies the files that records name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import RECORD, Store, read_record, verify
+from ticlm.platform.core.store import Store, verify
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, missing_periods, users
+from ticlm.platform.study.stored_rounds import leftovers
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
-    """(path, bytes) of rounds, cells and leftovers in the root that none of the plans uses.
+    """Return (path, bytes) of the rounds, models inside rounds, cells and leftovers that none of the plans uses.
 
-    InputError where a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
+    Raises InputError if a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
     """
     for plan in plans:
         if missing := missing_periods(plan):
             raise InputError(
                 f"what study {plan.study.name} uses is not known: corpus {plan.study.corpus} has no period {missing[0]}"
             )
-    kept = {round_id[:32] for round_id in users(plans)}
-    weights = {weights_of(record)[:16] for plan in plans for record in plan.records.values()}
-    found = [f"rounds/{name}" for name in store.folders("rounds") if name not in kept]
-    found += [f"cells/{name}" for name in store.folders("cells") if name not in weights]
-    found += [f"ray/{name}" for name in store.folders("ray")]
-    for name in store.folders("rounds"):
-        record = read_record(store, f"rounds/{name}")
-        if name in kept and record is not None:
-            found += [f"rounds/{name}/{a}" for a in store.folders(f"rounds/{name}") if a != record.attempt]
-            if store.folders(f"rounds/{name}/{record.attempt}/steps"):  # killed between the record and the tidying up
-                found.append(f"rounds/{name}/{record.attempt}/steps")
+    kept = {paths.round_folder(round_id) for round_id in users(plans)}
+    records = [record for plan in plans for record in (*plan.records.values(), *plan.inside_records.values())]
+    cells = {paths.cells(weights_of(record)) for record in records}
+    inside = {
+        paths.inside(paths.round_folder(plan.ids[key]), step)
+        for plan in plans
+        for key in plan.ids
+        for step in plan.inside(key)
+    }
+    rounds = [paths.round_at(name) for name in store.folders(paths.ROUNDS)]
+    found = [path for path in rounds if path not in kept]
+    found += [path for path in _below(store, paths.CELLS) if path not in cells]
+    found += _below(store, paths.RAY)
+    for path in rounds:
+        if path in kept:
+            left = leftovers(store, path)  # such as of a kill between the record and the tidying up
+            published = _below(store, paths.insides(path))
+            found += [*left, *(place for place in published if place not in inside and place not in left)]
     return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
 
 
 def check(store: Store) -> tuple[int, list[str]]:
-    """(number of records, one line per file that is missing or differs from its record)."""
+    """Return the number of records, and one line for each file that is missing or differs from its record."""
     problems: list[str] = []
     count = 0
     for folder in _recorded(store):
@@ -47,7 +56,11 @@ def check(store: Store) -> tuple[int, list[str]]:
     return count, problems
 
 
+def _below(store: Store, folder: str) -> list[str]:
+    return [f"{folder}/{name}" for name in store.folders(folder)]
+
+
 def _recorded(store: Store) -> Iterator[str]:
     for path in store.walk():
-        if path.rsplit("/", 1)[-1] == RECORD and "/" in path:
+        if path.rsplit("/", 1)[-1] == paths.RECORD and "/" in path:
             yield path.rsplit("/", 1)[0]

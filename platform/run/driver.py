@@ -1,29 +1,33 @@
-"""The driver: takes a plan and does what is left of it. It alone decides what is skipped."""
+"""The driver: does what is left of a plan. It alone decides what is skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
-from ticlm.platform.core.store import read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.plan import Chain, Plan, missing_periods
-from ticlm.platform.study.work import ChainWork, folder_of, work_of
+from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.plan import Plan, missing_periods
+from ticlm.platform.study.work import ChainWork, work_of
+
+COPIES_POLL_S = 1.0
+"""How often a driver looks whether running chains have finished rounds that tuned copies start from."""
 
 
 def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
-    """Train every pending chain whose parent is done, side by side, until none is left.
+    """Train every pending chain once its parent is done, several at the same time, until none is left.
 
-    When a chain fails, those beside it finish, those below it are not started, and the first error is raised. When
-    `stop` is set from elsewhere, or this call is interrupted, workers are let go at once, without a last checkpoint;
-    the former raises Stopped.
+    When a chain fails, those that run finish, no other is started, and the first error is raised. When `stop` is set
+    elsewhere, or this call is interrupted, workers are released at once, without a last checkpoint; if `stop` was set,
+    Stopped is raised.
     """
     stop = stop or Event()
     left = plan.pending()
@@ -35,21 +39,25 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
         fit = _fit(plan)
         running: dict[Future[None], Chain] = {}
         failed: list[Exception] = []
-        with ThreadPoolExecutor(plan.study.resources.chains) as pool, _set_on_error(stop):
+        resources = plan.study.resources
+        with ThreadPoolExecutor(resources.chains + resources.tuned_copies) as pool, _set_on_error(stop):
             while left or running:
                 for chain in [] if failed or stop.is_set() else _startable(plan, left, list(running.values())):
                     left.remove(chain)
                     running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
                 if not running:
                     break
-                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                copies = [chain for chain in left if chain.is_tuned_copy]
+                finished, _ = wait(running, COPIES_POLL_S if copies else None, return_when=FIRST_COMPLETED)
+                if copies:  # a chain that still runs may have finished the rounds that they start from
+                    _read_parents(plan, copies, list(running.values()))
                 for future in finished:
                     chain = running.pop(future)
                     try:
                         future.result()
                     except Exception as error:
                         failed.append(error)
-                    _reload(plan, chain)
+                    plan.read_records(chain.keys)
         if failed:
             raise failed[0]
         if left and stop.is_set():
@@ -66,7 +74,7 @@ def _set_on_error(stop: Event) -> Iterator[None]:
 
 
 def evaluate(plan: Plan, show: Show = SILENT) -> None:
-    """Score every cell of the study whose checkpoint is done and which has no value yet."""
+    """Score every cell of the study that has no value yet and whose checkpoint is done."""
     units = cells.units(plan)
     if not units:
         return
@@ -78,23 +86,49 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
             fanout.here(units, through)
 
 
+def _read_parents(plan: Plan, copies: list[Chain], running: list[Chain]) -> None:
+    """Take up the records that running chains have written of the rounds which these tuned copies start from."""
+    trained = {key for chain in running for key in chain.keys}
+    parents = dict.fromkeys(plan.tree.rounds[chain.keys[0]].parent for chain in copies)
+    plan.read_records([key for key in parents if key in trained and not plan.done(key)])
+
+
 def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
-    """Chains that can start now: parent done, and workers enough. Those that others wait for come first."""
-    free = _workers(plan) - sum(plan.share(c)[1] for c in running)
+    """Return the chains that can start now: parent done, and workers enough. Those that others wait for come first, and
+    tuned copies last: they have a pool of their own."""
+    resources = plan.study.resources
+    pools = {
+        is_copy: _Pool(_workers(plan), slots)
+        for is_copy, slots in ((False, resources.chains), (True, resources.tuned_copies))
+    }
+    for chain in running:
+        pools[chain.is_tuned_copy].take(plan.share(chain)[1])
     # in one process there is one stream of random numbers: chains side by side would draw each other's
-    slots = (plan.study.resources.chains if plan.study.resources.trainer == "ray" else 1) - len(running)
+    together = 1 - len(running) if resources.trainer == "process" else len(left)
     busy = {plan.ids[key] for c in running for key in c.keys}  # rounds of other keys may yet be the same work
-    chosen = []
-    for chain in sorted(left, key=lambda c: not plan.is_trunk(c)):
-        parent = plan.tree.rounds[chain.keys[0]].parent
-        if busy & {plan.ids[key] for key in chain.keys}:
-            continue
-        if (parent is None or plan.done(parent)) and slots > 0 and plan.share(chain)[1] <= free:
+    chosen: list[Chain] = []
+    for chain in sorted(left, key=lambda c: (c.is_tuned_copy, not plan.is_trunk(c))):
+        parent, ids = plan.tree.rounds[chain.keys[0]].parent, {plan.ids[key] for key in chain.keys}
+        is_ready = (parent is None or plan.done(parent)) and not busy & ids and len(chosen) < together
+        if is_ready and pools[chain.is_tuned_copy].take(plan.share(chain)[1]):
             chosen.append(chain)
-            busy |= {plan.ids[key] for key in chain.keys}
-            free -= plan.share(chain)[1]
-            slots -= 1
+            busy |= ids
     return chosen
+
+
+@dataclass
+class _Pool:
+    """Workers and slots that are free."""
+
+    workers: int
+    slots: int
+
+    def take(self, workers: int) -> bool:
+        """Take a slot with these workers, and return whether there was room."""
+        if self.slots < 1 or workers > self.workers:
+            return False
+        self.workers, self.slots = self.workers - workers, self.slots - 1
+        return True
 
 
 def _workers(plan: Plan) -> int:
@@ -158,14 +192,6 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     show.end(name)
 
 
-def _reload(plan: Plan, chain: Chain) -> None:
-    assert plan.store is not None
-    for key in chain.keys:
-        record = read_record(plan.store, folder_of(plan.ids[key]))
-        if record is not None:
-            plan.records[key] = record
-
-
 def _require_data(plan: Plan) -> None:
     if plan.corpus is None:
         raise InputError(f"corpus {plan.study.corpus}: not there yet; build it with: ticlm data build RECIPE")
@@ -178,7 +204,7 @@ def _require_data(plan: Plan) -> None:
         )
     for spec in plan.tree.rounds.values():
         for source in spec.sources:
-            if plan.corpus.split(source.period, source.split).rows == 0:
+            if plan.corpora[source.corpus].split(source.period, source.split).rows == 0:
                 raise InputError(
                     f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
                 )
@@ -194,8 +220,11 @@ def _require_models(plan: Plan) -> None:
 
 @contextmanager
 def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
-    """Ray for the time of the block, where the study's resources want it; nested blocks share the outermost one. Gives
-    the address of its dashboard, where it has one; a Ray of our own has one only if it is asked for."""
+    """Connect to Ray for the time of the block, if the study's resources need it; nested blocks share one connection.
+
+    Gives the address of Ray's dashboard, or an empty text. A Ray that is started here has a dashboard only if
+    `dashboard` is true.
+    """
     alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
     if alone and not dashboard:
         yield ""
@@ -204,5 +233,7 @@ def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
 
     resources = plan.study.resources
     root = plan.store.root if plan.store is not None else None
-    with connect.connected(max(_workers(plan), resources.evaluators), dashboard, root) as address:
+    # tuned copies train beside the chains, on as many workers again
+    workers = _workers(plan) * (2 if plan.tree.tuned_copies else 1)
+    with connect.connected(max(workers, resources.evaluators), dashboard, root) as address:
         yield address

@@ -1,34 +1,39 @@
-"""Which corpora a study reads, and whether they can serve it."""
+"""The corpora and sets of examples that a study reads: finds them, and checks that they fit the study."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticlm.methods.objectives import Seq2Seq
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import corpus_id
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.corpus import Corpus, SplitManifest
     from ticlm.platform.core.examples import Examples
 
 
-def uri_of(name: str, store: Store | None, folder: str = "corpora") -> str | None:
-    """Where a corpus (or, in the `folder` examples, a set of them) lies: a path or URI as it stands, else
-    `corpora/NAME@VERSION` in the root."""
+def uri_of(name: str, store: Store | None, folder: Callable[[str], str] = paths.corpus) -> str | None:
+    """Return the path or URI of a corpus (or of a set of examples, if `folder` is `paths.examples`).
+
+    A path or a URI stands for itself; any other name is that of a folder in the root. None if there is no root.
+    """
     if "://" in name or name.startswith((".", "/", "~")):
         return str(Path(name).expanduser()) if "://" not in name else name
     if store is None:
         return None
-    return f"{store.root}/{folder}/{name if '@' in name else name + '@1'}"
+    return f"{store.root}/{folder(name)}"
 
 
 def find(name: str, store: Store | None, last_visible_period: str | None = None) -> Corpus | None:
-    """The corpus of this name, seen as it was at the end of the period `last_visible_period`; None where there is
-    none yet."""
+    """Return the corpus of this name, as a view that ends with `last_visible_period`; None if there is none yet."""
     uri = uri_of(name, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
@@ -38,8 +43,10 @@ def find(name: str, store: Store | None, last_visible_period: str | None = None)
 
 
 def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
-    """Another corpus that a task reads, seen as far as `own`. InputError where it is not there, or was cut in another
-    way."""
+    """Return another corpus that a task reads, as a view that ends where `own` ends.
+
+    Raises InputError if it is not there, or has another tokenizer, other columns, or longer rows.
+    """
     from ticlm.platform.core.corpus import Corpus
 
     uri = uri_of(name, store)
@@ -59,27 +66,58 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
     return found
 
 
+def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
+    """Return the corpora that rounds train on, by the name that sources have for them: the study's, and those of tuned
+    copies. Raises InputError if one is not there, was cut in another way, or shares its name with another."""
+    found = {corpus_id(study.corpus): own}
+    for task in study.evaluations:
+        if task.prepare is None or task.prepare.corpus is None:
+            continue
+        where, name = f"evaluations.{task.name}.prepare.corpus", task.prepare.corpus
+        corpus = other(name, own, store, f"{task.name}.prepare")
+        if corpus.info.columns != own.info.columns:
+            raise InputError(
+                f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
+            )
+        before = found.setdefault(corpus_id(name), corpus)
+        if before.store.root != corpus.store.root:
+            raise InputError(
+                f"{where}: {corpus.store.root} and {before.store.root} are both called {corpus_id(name)}; rename one"
+            )
+    return found
+
+
+def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
+    """Return the manifests of everything that these corpora hold."""
+    return {
+        Source(corpus=name, period=label, split=split): manifest
+        for name, corpus in corpora.items()
+        for label, period in corpus.periods.items()
+        for split, manifest in period.splits.items()
+    }
+
+
 def examples(name: str, store: Store | None, last_visible_period: str | None = None) -> Examples:
-    """The examples that a task reads, up to the period `last_visible_period`; InputError where they are not there."""
+    """Return the examples that a task reads, up to `last_visible_period`. Raises InputError if they are not there."""
     from ticlm.platform.core.examples import Examples
 
-    uri = uri_of(name, store, "examples")
+    uri = uri_of(name, store, paths.examples)
     assert uri is not None
     return Examples.open(uri, last_visible_period)
 
 
 def either(name: str, store: Store) -> Corpus | Examples:
-    """The corpus or the examples of this name; InputError where there is neither."""
+    """Return the corpus or the examples of this name. Raises InputError if there is neither."""
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.examples import INFO, Examples
 
-    corpus, found = uri_of(name, store), uri_of(name, store, "examples")
+    corpus, found = uri_of(name, store), uri_of(name, store, paths.examples)
     assert corpus is not None and found is not None
     return Examples.open(found) if Store(found).exists(INFO) else Corpus.open(corpus)
 
 
 def check(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus cannot serve the study: columns, lengths, periods cut elsewhere."""
+    """Raise InputError if the corpus does not fit the study: columns, row length, periods, tokenizer."""
     columns = {c.name: c.length for c in corpus.info.columns}
     for name, extra in study.objective.lengths.items():
         if name not in columns:
@@ -99,12 +137,12 @@ def check(study: Study, corpus: Corpus) -> None:
 
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:
-    """InputError where the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
-    if not corpus.store.exists("tokenizer/tokenizer.json"):
+    """Raise InputError if the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
+    if not corpus.store.exists(paths.tokenizer_file()):
         return
-    if corpus.store.sha256("tokenizer/tokenizer.json") != corpus.info.tokenizer.sha256:
+    if corpus.store.sha256(paths.tokenizer_file()) != corpus.info.tokenizer.sha256:
         raise InputError(
-            f"{corpus.store.uri('tokenizer')}: not the tokenizer that cut the corpus; restore or rebuild it"
+            f"{corpus.store.uri(paths.TOKENIZER)}: not the tokenizer that cut the corpus; restore or rebuild it"
         )
     if isinstance(study.model, FolderModel):
         folder = Store(study.model.path)

@@ -1,4 +1,4 @@
-"""Identities: what determines a round's weights and a checkpoint's, as hashes. Neither names nor places are in them."""
+"""Identities: hashes of everything that determines a round's weights. Names and places are not part of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ticlm.methods.seams import Imported, RoundPosition
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
@@ -15,21 +16,22 @@ from ticlm.platform.study.round import Round, RoundRecipe
 from ticlm.platform.study.tree import Tree
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.platform.core.corpus import Corpus, SplitManifest
 
 IDENTITY = 3
-"""Version of what a round's identity is made of. Raising it orphans all finished work."""
+"""Version of what a round's identity is made of. Raising it makes all finished work unusable."""
 
 
 class Data(Settings):
-    """Rows by what they are, not by where they lie: the hash of their shards."""
+    """Rows as the hash of their shards, wherever these lie, and how many tokens to draw."""
 
     sha256: str
     tokens: int
 
 
 class Identity(Settings):
-    """What determines a round's weights, and nothing else: no name, path or resource. Its hash is the round's id."""
+    """Everything that determines a round's weights, and nothing else: no name, path or resource. The round's id is its
+    hash."""
 
     version: int
     parent: str | None
@@ -43,17 +45,14 @@ class Identity(Settings):
     vocab_size: int
 
 
-def identities(tree: Tree, corpus: Corpus) -> dict[str, str]:
-    """Ids of all rounds whose data are there; a round without all its data has none, nor have those below it."""
-    hashes: dict[tuple[str, str], str] = {
-        (label, split): manifest.sha256
-        for label, period in corpus.periods.items()
-        for split, manifest in period.splits.items()
-    }
+def identities(tree: Tree, corpus: Corpus, splits: Mapping[Source, SplitManifest]) -> dict[str, str]:
+    """Return the ids of all rounds whose data are there, by key. `corpus` is the study's; `splits` are all that there
+    is to read. A round without all its data has no id, nor have those below it."""
+    hashes = {source: manifest.sha256 for source, manifest in splits.items()}
     contents: dict[str, str] = {}
     ids: dict[str, str] = {}
     for key, spec in tree.rounds.items():
-        known = all((s.period, s.split) in hashes for s in spec.sources)
+        known = all(source in hashes for source in spec.sources)
         if not known or (spec.parent is not None and spec.parent not in ids):
             continue
         ids[key] = fingerprint(_identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus))
@@ -61,7 +60,7 @@ def identities(tree: Tree, corpus: Corpus) -> dict[str, str]:
 
 
 def _identity(
-    spec: Round, recipe: RoundRecipe, ids: Mapping[str, str], hashes: Mapping[tuple[str, str], str], corpus: Corpus
+    spec: Round, recipe: RoundRecipe, ids: Mapping[str, str], hashes: Mapping[Source, str], corpus: Corpus
 ) -> Identity:
     return Identity(
         version=IDENTITY,
@@ -69,16 +68,13 @@ def _identity(
         period=spec.period,
         segments=tuple(
             (
-                tuple(
-                    Data(sha256=hashes[share.source.period, share.source.split], tokens=share.tokens)
-                    for share in segment.mixture.shares
-                ),
+                tuple(Data(sha256=hashes[share.source], tokens=share.tokens) for share in segment.mixture.shares),
                 segment.steps,
             )
             for segment in spec.segments
         ),
-        cursors=tuple((hashes[d.source.period, d.source.split], d.seed, d.rows, d.window) for d in spec.cursors),
-        reads=tuple(None if s is None else hashes[s.period, s.split] for s in spec.reads),
+        cursors=tuple((hashes[d.source], d.seed, d.rows, d.window) for d in spec.cursors),
+        reads=tuple(None if s is None else hashes[s] for s in spec.reads),
         recipe=recipe,
         position=spec.position,
         tokenizer=corpus.info.tokenizer.sha256,
@@ -87,7 +83,7 @@ def _identity(
 
 
 def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
-    """A recipe whose imported models are named by what their folders hold; `contents` remembers what was hashed."""
+    """Return a recipe that names imported models by what their folders hold; `contents` remembers what was hashed."""
 
     def named(imported: Imported) -> Imported:
         if imported.path not in contents:
@@ -106,8 +102,10 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
 
 
 def content(path: str, also: tuple[str, ...] = ()) -> str:
-    """The hash of a model folder: its weights and its JSON files, and `also` those with these suffixes. InputError
-    where there is none."""
+    """Return the hash of a model folder: of its weights, its JSON files, and the files with the suffixes in `also`.
+
+    Raises InputError if there is no model folder.
+    """
     store = Store(path)
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
     if not names:
@@ -116,6 +114,6 @@ def content(path: str, also: tuple[str, ...] = ()) -> str:
 
 
 def weights_of(record: Record) -> str:
-    """Identity of a checkpoint's weights: the hashes of its safetensors files."""
+    """Return the identity of a checkpoint's weights: the hash of its safetensors files."""
     hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
     return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))

@@ -1,4 +1,4 @@
-"""Models from outside: whether they are what a study needs, known before anything is trained."""
+"""Imported models: checks that they fit a study before anything is trained."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from ticlm.platform.study.plan import Plan
 
 
 def check(plan: Plan) -> None:
-    """InputError where an imported start or teacher is no model, has weights of another shape than its own config says,
-    another vocabulary than it has to have. Loads no weights."""
+    """Raise InputError if an imported initial model or teacher does not fit the study. Loads no weights.
+
+    That is: it is no model folder, its weights have other shapes than its own config says, or a teacher has another
+    vocabulary or tokenizer than the model.
+    """
     assert plan.corpus is not None
     study, tokenizer = plan.study, plan.corpus.info.tokenizer
     tokens = tokenizer.vocab_size

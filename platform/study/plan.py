@@ -1,23 +1,25 @@
-"""The plan: the tree of rounds against what is done: what is left, in which chains, at what cost. It never writes."""
+"""The plan: compares the tree of rounds with what is done, and says what is left, in which chains, at what cost."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import data as corpora
+from ticlm.platform.study.chains import Chain, awaited, cut, share
 from ticlm.platform.study.identity import identities
+from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tree import Run, Tree, rounds
+from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
 from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -26,49 +28,63 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.base import Data
 
 
-@dataclass(frozen=True)
-class Chain:
-    """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree."""
-
-    keys: tuple[str, ...]
-    depth: int
-
-
 @dataclass
 class Plan:
-    """`corpus` is None while none is built; then there are no ids, nothing is done, and the rest is still known."""
+    """A study's tree of rounds against a root. It never writes.
+
+    `corpus` is None while none is built: then there are no ids and nothing is done, but the rest is known.
+    """
 
     study: Study
     tree: Tree
     corpus: Corpus | None
     store: Store | None
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    """By the name that sources have for them: the study's corpus, and those that tuned copies train on."""
     ids: dict[str, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    """Records of the models published inside rounds, by round and step."""
     _elsewhere: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
+        """Return whether a round has a record."""
         return key in self.records
+
+    def inside(self, key: str) -> tuple[int, ...]:
+        """Return the steps of a round, before its last one, after which its model is published and scored."""
+        every = self.study.evaluate.inside
+        if every is None or key not in self._scored:
+            return ()
+        spec = self.tree.rounds[key]
+        own = Source(corpus=corpus_id(self.study.corpus), period=spec.period)
+        return steps_inside(spec, every, own, self._rows(own))
+
+    def read_records(self, keys: Iterable[str]) -> None:
+        """Take up the records that these rounds, and the models published inside them, have by now."""
+        assert self.store is not None
+        for key in keys:
+            folder = paths.round_folder(self.ids[key])
+            found = read_record(self.store, folder)
+            if found is not None:
+                self.records[key] = found
+            for step in self.inside(key):
+                model = read_record(self.store, paths.inside(folder, step))
+                if model is not None:
+                    self.inside_records[key, step] = model
+
+    @cached_property
+    def _scored(self) -> set[str]:
+        runs = self.tree.runs
+        return {key for run in runs for label, key in run.rounds.items() if self.study.scores(run.method, label)}
 
     @cached_property
     def chains(self) -> list[Chain]:
-        """All rounds cut at every branch, parents before children, whatever is done."""
-        children = Counter(r.parent for r in self.tree.rounds.values())
-        chains: list[list[str]] = []
-        depths: list[int] = []
-        position: dict[str, int] = {}
-        for key, spec in self.tree.rounds.items():
-            above = position.get(spec.parent) if spec.parent is not None else None
-            if above is not None and children[spec.parent] == 1:
-                position[key] = above
-                chains[above].append(key)
-            else:
-                position[key] = len(chains)
-                chains.append([key])
-                depths.append(0 if above is None else depths[above] + 1)
-        return [Chain(tuple(keys), depth) for keys, depth in zip(chains, depths)]
+        """All rounds as chains, cut at every branch, parents before children, whatever is done."""
+        return cut(self.tree)
 
     def pending(self) -> list[Chain]:
-        """Maximal runs of rounds without a record, parents before children."""
+        """Return the chains, or parts of chains, whose rounds have no record yet, parents before children."""
         left: list[Chain] = []
         for chain in self.chains:
             run: list[str] = []
@@ -76,44 +92,42 @@ class Plan:
                 if key is not None and not self.done(key):
                     run.append(key)
                 elif run:
-                    left.append(Chain(tuple(run), chain.depth))
+                    left.append(replace(chain, keys=tuple(run)))
                     run = []
         return left
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. It depends on the
-        study and its resources, never on what is done already, so that an interrupted run goes on with the same."""
-        resources = self.study.resources
-        low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
-        alike = [c for c in self.chains if self.is_trunk(c) == self.is_trunk(chain)]
-        if self.is_trunk(chain):
-            alike = [c for c in alike if c.depth == chain.depth]
-        beside = min(resources.chains, len(alike))
-        return max(1, low // beside), max(1, high // beside)
+        """Return the workers (min, max) of a chain, whatever is done already."""
+        return share(chain, self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
-        """Whether other chains start from this one's end, and so wait for it."""
-        return chain.keys[-1] in self._parents
+        """Return whether other chains start from this one's end, and so wait for it."""
+        return chain.keys[-1] in self._awaited
 
     @cached_property
-    def _parents(self) -> set[str | None]:
-        return {spec.parent for spec in self.tree.rounds.values()}
+    def _awaited(self) -> set[str | None]:
+        return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Who trains it: the methods that share it, their seed, and its periods."""
+        """Return who trains it: the methods that share it, their seed, and its periods; of a tuned copy also the tasks
+        that it is made for."""
+        key = self.tree.rounds[chain.keys[0]].parent if chain.is_tuned_copy else chain.keys[0]
         users = [
             (run.method.name, run.seed, len(run.method.seeds) > 1)
             for run in self.tree.runs
-            if chain.keys[0] in run.rounds.values()
+            if key in run.rounds.values()
         ]
         names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
-        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names) or "leaf"
+        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
+        if chain.is_tuned_copy:
+            tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == chain.keys[0])
+            who = f"{who}, tuned for {', '.join(tasks)}"
         first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
         return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
 
     @property
     def parameters(self) -> int | None:
-        """Of the model, embeddings included; from a record where there is one, else from the config."""
+        """Parameters of the model with its embeddings, from a record if there is one, else from its config."""
         if self.records:
             return int(next(iter(self.records.values())).about["parameters"])
         if self.corpus is None:
@@ -125,14 +139,14 @@ class Plan:
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Rate of one worker's share as last measured on this root, None where nothing was."""
+        """Tokens per second of a chain as last measured on this root; None if nothing was measured."""
         newest = max(self.records.values(), key=lambda r: r.created, default=None)
         if newest is None or not newest.about["measured"]["seconds"]:
             return None
         return float(newest.about["measured"]["tokens"] / newest.about["measured"]["seconds"])
 
     def checkpoints(self) -> tuple[str, ...]:
-        """Trained periods that are evaluated, oldest first."""
+        """Return the trained periods that are evaluated, oldest first."""
         labels = self.study.timeline.labels
         chosen = self.study.evaluate.checkpoints
         return labels if chosen == "all" else tuple(label for label in labels if label in chosen)
@@ -165,7 +179,8 @@ class Plan:
         return self._elsewhere[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
-        """(key, source, how often the source has been seen in its chain by the round's end), with a corpus."""
+        """Return (round key, source, epochs of the source that its chain has seen by the round's end). Empty without a
+        corpus."""
         if self.corpus is None:
             return
         seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
@@ -180,8 +195,8 @@ class Plan:
                     yield key, source, float(seen[key][source])
 
     def kept(self, run: Run) -> tuple[int, int | None]:
-        """How many older periods, and how many bytes of their shards (None without a corpus), a run needs at any one
-        time at most."""
+        """Return how many older periods a run needs at the same time, at most, and how many bytes of their shards (None
+        without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
         for key in run.rounds.values():
             spec = self.tree.rounds[key]
@@ -193,24 +208,23 @@ class Plan:
         return periods, most
 
     def _bytes(self, source: Source, rows: int | None) -> int:
-        """Bytes of a source's shards, or the part that so many of its rows take."""
-        manifest = self._splits.get((source.period, source.split))
+        """Return the bytes of a source's shards, or the part that `rows` of its rows take."""
+        manifest = self._splits.get(source)
         if manifest is None or not manifest.rows:
             return 0
         whole = sum(file.bytes for file in manifest.files)
         return whole if rows is None or rows >= manifest.rows else math.ceil(whole * rows / manifest.rows)
 
     def _rows(self, source: Source) -> int:
-        manifest = self._splits.get((source.period, source.split))
+        manifest = self._splits.get(source)
         return manifest.rows if manifest is not None else 0
 
     @cached_property
-    def _splits(self) -> dict[tuple[str, str], SplitManifest]:
-        periods = self.corpus.periods if self.corpus is not None else {}
-        return {(label, split): m for label, period in periods.items() for split, m in period.splits.items()}
+    def _splits(self) -> dict[Source, SplitManifest]:
+        return corpora.splits(self.corpora)
 
     def external_inputs(self) -> list[str]:
-        """One line for each thing from outside the timeline."""
+        """Return one line for each thing from outside the timeline."""
         lines = []
         if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
             lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
@@ -221,13 +235,15 @@ class Plan:
             lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
+        copies = ((task, task.prepare) for task in self.study.evaluations if task.prepare is not None)
+        lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
         penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)
         teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
         return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
 
 
 def make(study: Study, root: str | None) -> Plan:
-    """The plan of a study on a root. Without a corpus (or without a root) it knows what can be known."""
+    """Return the plan of a study on a root. Without a corpus (or a root) it holds what can be known without."""
     store = Store(root) if root is not None else None
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
@@ -235,11 +251,9 @@ def make(study: Study, root: str | None) -> Plan:
     if corpus is None or store is None:
         return plan
     corpora.check(study, corpus)
-    plan.ids = identities(plan.tree, corpus)
-    for key, round_id in plan.ids.items():
-        record = read_record(store, f"rounds/{round_id[:32]}")
-        if record is not None:
-            plan.records[key] = record
+    plan.corpora = corpora.trained_on(study, corpus, store)
+    plan.ids = identities(plan.tree, corpus, corpora.splits(plan.corpora))
+    plan.read_records(plan.ids)
     if study.max_epochs is not None:
         for key, source, epochs in plan.epochs():
             if epochs > study.max_epochs:
@@ -251,11 +265,11 @@ def make(study: Study, root: str | None) -> Plan:
 
 
 def missing_periods(plan: Plan) -> list[str]:
-    """Periods of the study that its corpus does not have (yet)."""
+    """Return the periods of the study that its corpus does not have yet."""
     have = plan.corpus.periods if plan.corpus else {}
     return [label for label in plan.study.timeline.labels if label not in have]
 
 
 def users(plans: Sequence[Plan]) -> set[str]:
-    """Ids of all rounds that any of the plans uses."""
+    """Return the ids of all rounds that any of the plans uses."""
     return {round_id for plan in plans for round_id in plan.ids.values()}

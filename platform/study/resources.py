@@ -1,4 +1,4 @@
-"""TODO"""
+"""Resources: everything about a run that changes no number beyond rounding."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from ticlm.platform.core.settings import Settings
 
 
 class Cadence(Settings):
-    """When a running round is checkpointed: so that a fault loses no more than `seconds` or `fraction` of the round,
-    whichever is longer, as long as a checkpoint is written in half of that; or every `steps` where given."""
+    """How often a running round is checkpointed.
+
+    A fault loses no more than `seconds` or `fraction` of the round, whichever is longer, provided that a checkpoint is
+    written in half of that time. With `steps`, there is a checkpoint every so many steps instead.
+    """
 
     seconds: float = Field(30.0, gt=0)
     fraction: float = Field(0.01, ge=0, lt=1)
     steps: int | None = Field(None, gt=0)
 
     def due(self, since: float, write_s: float, round_s: float) -> bool:
-        """Whether it is time, `since` seconds after the last checkpoint was begun, when writing one takes `write_s` and
-        the round `round_s`: what is being written when a fault comes is lost too."""
+        """Return whether it is time for a checkpoint, `since` seconds after the last one was begun.
+
+        Writing one takes `write_s` seconds, and the whole round `round_s`. A checkpoint that is being written when a
+        fault comes is lost too, so the time to write it counts.
+        """
         allowed = max(self.seconds, self.fraction * round_s)
         return since > max(allowed - write_s, allowed / 2)
 
 
 class Wandb(Settings):
+    """Where Weights & Biases keeps the curves of chains."""
+
     project: str = "ticlm"
     mode: Literal["online", "offline"] = "offline"
 
@@ -32,15 +40,22 @@ class Wandb(Settings):
 class Resources(Settings):
     """Everything that changes no number beyond rounding.
 
-    `workers` is how many train at once, in all; up to `chains` independent chains share them evenly. `[min, max]` takes
-    as many as there is room for, and looks for more every `resize_seconds`. `trainer: process` runs everything in this
-    process, without Ray. `evaluators` score at once, each with `evaluator_gpus` of a GPU (0.25: four share one; by
-    default a whole one where there is any).
+    `workers` is the number of workers that train at the same time, in all; up to `chains` independent chains share them
+    evenly. `[min, max]` takes as many as there is room for, and looks for more every `resize_seconds`. `trainer:
+    process` runs everything in this process, without Ray.
+
+    `tuned_copies` is the number of tuned copies (the leaf rounds of tasks with `prepare`) that train at the same time.
+    They train beside the chains, in a pool of their own that is as large as `workers` and that they share evenly. With
+    `trainer: process` they train one after another, after the chains.
+
+    `evaluators` is the number of checkpoints that are scored at the same time, each with `evaluator_gpus` of a GPU
+    (0.25: four share one; by default a whole one if there is any).
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
     resize_seconds: float = Field(60.0, gt=0)
     chains: int = Field(2, gt=0)
+    tuned_copies: int = Field(2, gt=0)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = Field(1, gt=0)
     micro_batch_rows: int | None = Field(None, gt=0)

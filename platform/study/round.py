@@ -1,4 +1,4 @@
-"""TODO"""
+"""A round as a value: what it trains on, from which weights, and by which recipe."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from ticlm.platform.study.settings import Loss
 
 
 class Segment(Settings):
-    """Steps in a row under one mixture; a round usually has one."""
+    """Consecutive steps under one mixture. A round usually has one segment."""
 
     mixture: Mixture
     steps: int
 
 
 class SourceCursor(Settings):
-    """Rows of a source that the chain drew before this round, in the order of the round that first drew from it.
+    """How many rows of a source the chain drew before this round, in the order of the round that first drew from it.
 
-    `window` (first, rows): only so many rows of that order are still there, all of one epoch; `rows` counts from its
-    first, round and round. It reaches back among the rows drawn already only where fewer are left in their epoch, and
-    when it shrinks it loses its first rows, which are those drawn already, if any are.
+    `window` (first, rows), if given, is the part of that order that a replay buffer still keeps, all of it in one
+    epoch. `rows` then counts from the first row of the window, and starts again at its end. The window reaches back to
+    rows that were drawn already only if fewer are left in their epoch. When it shrinks it loses its first rows, so
+    rows that were drawn already go before rows that were not.
     """
 
     source: Source
@@ -35,7 +36,7 @@ class SourceCursor(Settings):
 
 
 class RoundRecipe(Settings):
-    """Everything but data and starting weights that reaches a round's weights."""
+    """Everything that reaches a round's weights, except its data and its starting weights."""
 
     model: Model
     objective: AnyObjective
@@ -51,8 +52,11 @@ class RoundRecipe(Settings):
 
 
 class Round(Settings):
-    """A node of the tree. `parent` is the key of the round whose weights it starts from; None: from scratch. A round of
-    no steps is an imported checkpoint taken as it is. `reads` has a source, or None, for each penalty."""
+    """A node of the tree of rounds.
+
+    `parent` is the key of the round whose weights it starts from, or None: from scratch. A round without steps is an
+    imported checkpoint taken as it is. `reads` has for each penalty the source that it draws batches from, or None.
+    """
 
     parent: str | None
     period: str
@@ -64,30 +68,32 @@ class Round(Settings):
 
     @property
     def steps(self) -> int:
+        """Optimizer steps."""
         return self.position.steps
 
     @property
     def tokens(self) -> int:
+        """Tokens that its steps train on."""
         return self.steps * self.recipe.batch_rows * self.recipe.length
 
     @property
     def budget(self) -> int:
-        """Tokens it was given."""
+        """Tokens that it was given to train on."""
         return sum(segment.mixture.tokens for segment in self.segments)
 
     @property
     def unspent(self) -> int:
-        """Tokens of its budget that make no whole step."""
+        """Tokens of its budget that do not fill a whole step."""
         return self.budget - self.tokens
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All that it reads: what it trains on, then what its penalties look at."""
+        """All sources that it reads: those it trains on, then those that its penalties read."""
         trained = (s for segment in self.segments for s in segment.mixture.sources)
         return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
 
     def draws(self) -> dict[Source, int]:
-        """Rows this round takes of each source."""
+        """Return how many rows this round draws from each source."""
         rows: dict[Source, int] = {}
         for segment in self.segments:
             for source, count in segment.mixture.rows(segment.steps * self.recipe.batch_rows).items():

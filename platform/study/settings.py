@@ -1,4 +1,4 @@
-"""A study: one YAML file that says everything that changes a number, and beside it what changes none."""
+"""A study: one YAML file with everything that changes a number, and under `resources` what changes none."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ticlm.platform.core import settings
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.models.settings import FolderModel, Model, Precision, _named_model
+from ticlm.platform.models.settings import FolderModel, Model, Precision, named_model
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
 from ticlm.platform.tasks.union import AnyTask
 
 FOLDER = "platform/studies"
-"""Of the packaged studies."""
+"""Where studies are packaged."""
 
 
 class Loss(Settings):
@@ -36,16 +36,23 @@ class Loss(Settings):
 
 
 class Epochs(Settings):
+    """A budget as passes over the training rows of the first period."""
+
     epochs: float = Field(gt=0)
 
 
 class Steps(Settings):
+    """A budget as optimizer steps."""
+
     steps: int = Field(gt=0)
 
 
 class Initial(Settings):
-    """The first round, and every from-scratch round after it. `budget` is in tokens, `{steps: N}` or `{epochs: X}`; 0
-    takes an imported model as the initial checkpoint, as it is."""
+    """The first round, and every later round that starts from scratch.
+
+    `budget` is a number of tokens, `{steps: N}` or `{epochs: X}`. 0 takes an imported model as the initial checkpoint,
+    as it is.
+    """
 
     budget: Annotated[int, Field(ge=0)] | Steps | Epochs
     schedule: AnySchedule = WarmupCosine(max_rate=3e-3, end_rate=3e-5, warmup_steps=5000)
@@ -53,23 +60,42 @@ class Initial(Settings):
     seed: int = 0
 
 
+class EverySteps(Settings):
+    """Every so many steps of a round."""
+
+    every_steps: int = Field(gt=0)
+
+
+class EveryEpochs(Settings):
+    """Every so many passes over the training rows of the round's own period."""
+
+    every_epochs: float = Field(gt=0)
+
+
 class Evaluate(Settings):
-    """Which checkpoints are scored on which periods; all where nothing is named. An Oracle series always is."""
+    """Which checkpoints are scored on which periods; by default all. Those of an Oracle series always are.
+
+    `inside` also publishes and scores models inside the rounds of these checkpoints: `{every_steps: K}` or
+    `{every_epochs: X}`. It changes no weights. Tasks with `prepare` score the ends of rounds alone.
+    """
 
     checkpoints: tuple[Label, ...] | Literal["all"] = "all"
     periods: tuple[Label, ...] | Literal["all"] = "all"
+    inside: EverySteps | EveryEpochs | None = None
 
 
 class Study(Settings):
-    """`first_periods: N` cuts a study off after the first N periods of its calendar, as tuning must be (TiC-LM, App.
-    C.2): later ones have no round, no cell, and none of their files is opened; budgets stay those of the whole
-    calendar."""
+    """Everything that changes a number, and `resources`, which change none.
+
+    `first_periods: N` ends a study after the first N periods of its calendar, as tuning must (TiC-LM, App. C.2): later
+    periods have no round and no cell, and none of their files is opened. Budgets stay those of the whole calendar.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
     corpus: str
     periods: Calendar
     first_periods: int | None = Field(None, gt=0)
-    model: Annotated[Model, BeforeValidator(_named_model)]
+    model: Annotated[Model, BeforeValidator(named_model)]
     objective: AnyObjective = Causal()
     batch_rows: int = Field(gt=0)
     length: int = Field(gt=0)
@@ -124,16 +150,16 @@ class Study(Settings):
         external_inputs = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
         if isinstance(self.model, FolderModel):
             external_inputs.append(("the initial model", self.model))
-        for what, one in external_inputs:
-            if (
-                self.last_visible_period is not None
-                and re.match(r"\d{6}", one.as_of)
-                and span(one.as_of)[1] > span(self.last_visible_period)[1]
-            ):
-                raise FutureMonthError(
-                    f"first_periods: {self.first_periods}; {what}", self.last_visible_period, one.as_of
-                )
+        self._check_outside([(what, one.as_of) for what, one in external_inputs])
         return self
+
+    def _check_outside(self, inputs: list[tuple[str, str]]) -> None:
+        """Raise FutureMonthError if something from outside (its name, its as_of) is later than `first_periods` ends."""
+        copies = [(f"the corpus of the tuned copies for {t.name}", t.prepare) for t in self.evaluations if t.prepare]
+        last = self.last_visible_period
+        for what, as_of in [*inputs, *((what, p.as_of) for what, p in copies if p.as_of is not None)]:
+            if last is not None and re.match(r"\d{6}", as_of) and span(as_of)[1] > span(last)[1]:
+                raise FutureMonthError(f"first_periods: {self.first_periods}; {what}", last, as_of)
 
     def _check_checkpoints(self, task: Task, labels: Sequence[str]) -> None:
         """Raise ValueError if a task chooses checkpoints that are never scored; it would have no number."""
@@ -154,7 +180,7 @@ class Study(Settings):
 
     @property
     def timeline(self) -> Timeline:
-        """The periods that the study knows, oldest first. InputError where there are fewer than `first_periods`."""
+        """The study's periods, oldest first. Raises InputError if there are fewer than `first_periods`."""
         whole = self.periods.timeline()
         if self.first_periods is None:
             return whole
@@ -165,23 +191,23 @@ class Study(Settings):
 
     @property
     def last_visible_period(self) -> str | None:
-        """The last period that may be read, where `first_periods` ends the study."""
+        """The last period that may be read if `first_periods` ends the study, else None."""
         return None if self.first_periods is None else self.timeline.labels[-1]
 
     @property
     def batch_tokens(self) -> int:
-        """Targets of one global batch."""
+        """Number of targets in one global batch."""
         return self.batch_rows * self.length
 
     def scores(self, method: Method, label: str) -> bool:
-        """Whether a method's checkpoint of this period is scored. All of an Oracle series are, because each stands for
-        the checkpoints after it, and the last for the reference."""
+        """Return whether a method's checkpoint of this period is scored. All of an Oracle series are, because each one
+        stands for the checkpoints after it, and the last one is the reference."""
         chosen = self.evaluate.checkpoints
         return chosen == "all" or label in chosen or method.is_series
 
     @property
     def reference_method(self) -> str | None:
-        """The method whose last model regret is measured against: the named one, else the first Oracle series."""
+        """The method whose last model regret is measured against: the named one, the first Oracle series, or None."""
         if self.reference == "raw":
             return None
         if self.reference is not None:
@@ -190,7 +216,7 @@ class Study(Settings):
 
 
 def _method(entry: Any) -> Any:
-    """A catalogue name, or `base: NAME` with changes, or a whole method."""
+    """Return a method from a name of the catalogue, from `base: NAME` with changes, or from a whole method."""
     if not isinstance(entry, str | dict | Settings):
         raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
     if isinstance(entry, Settings) or (isinstance(entry, dict) and "base" not in entry):
@@ -205,5 +231,5 @@ def _method(entry: Any) -> Any:
 
 
 def load(name: str, sets: Sequence[str] = ()) -> Study:
-    """The study in the YAML file (or packaged under the name) `name`, with `a.b=c` assignments applied."""
+    """Return the study in the YAML file `name`, or packaged under this name, with `a.b=c` assignments applied."""
     return settings.load(Study, name, FOLDER, sets)

@@ -1,24 +1,26 @@
-"""The tree of rounds of a study: a pure function that opens no file. A run is data before it is work."""
+"""The tree of rounds of a study: a pure function that opens no file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
 from ticlm.methods.seams import MethodTimeline, RoundPosition, RoundRequest
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.periods import span
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.settings import Epochs, Steps, Study
-from ticlm.platform.tasks.base import Prepare
+from ticlm.platform.tasks.base import Task
 
 
 @dataclass(frozen=True)
 class Run:
-    """One method under one seed: the key of the round that ends each period it trains on."""
+    """One method under one seed. `rounds` has for each period it trains on the key of the round that ends it."""
 
     method: Method
     seed: int
@@ -27,27 +29,35 @@ class Run:
 
 @dataclass(frozen=True)
 class Tree:
-    """All rounds by key (parents before children), the runs over them, and the leaf rounds that tasks ask for."""
+    """All rounds by key (parents before children), the runs over them, and the tuned copies that tasks ask for."""
 
     rounds: dict[str, Round] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
 
+    @cached_property
+    def tuned_copies(self) -> set[str]:
+        """Keys of the leaf rounds that no run trains on from."""
+        return set(self.leaves.values()) - {key for run in self.runs for key in run.rounds.values()}
+
     def scored(self, key: str, task: str) -> str:
-        """The round whose weights a task scores when it evaluates the checkpoint `key`."""
+        """Return the key of the round whose weights a task scores when it evaluates the checkpoint `key`."""
         return self.leaves.get((key, task), key)
 
 
 def corpus_id(name: str) -> str:
-    """The corpus as sources name it: `name@version` of the last part of a path."""
+    """Return the name that sources have for a corpus: `name@version`, from the last part of a path."""
     last = name.rstrip("/").rsplit("/", 1)[-1]
     return last if "@" in last else f"{last}@1"
 
 
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
-    """Every round of the study, each once however many methods share it. `sizes` (training rows by period) is needed
-    for a budget in epochs, and for a buffer to keep no more rows of a period than there are."""
+    """Return every round of the study, each once however many methods share it.
+
+    `sizes` are training rows by period. They are needed for a budget in epochs, and so that a buffer keeps no more rows
+    of a period than there are.
+    """
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
@@ -57,7 +67,7 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
             for key in dict.fromkeys(scored):
-                tree.leaves[key, task.id] = _leaf(tree, key, task.prepare, corpus_id(study.corpus))
+                tree.leaves[key, task.id] = _leaf(study, tree, key, task)
     return tree
 
 
@@ -177,7 +187,7 @@ def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline)
 def _drawn(
     mixture: Mixture, recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
 ) -> Iterator[SourceCursor]:
-    """How far the chain has come in each source of a mixture, and the window to which a buffer has cut it by now."""
+    """Return how far the chain has come in each source of a mixture, and the window of it that a buffer keeps now."""
     for share in mixture.shares:
         before = cursor.get(share.source)
         if share.kept is not None:
@@ -188,7 +198,7 @@ def _drawn(
 
 
 def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> SourceCursor:
-    """`before` with no more than `kept` tokens of its source, of `size` rows, still there."""
+    """Return `before`, cut to a window of at most `kept` tokens of its source, which has `size` rows."""
     source, seed, rows = before.source, before.seed, kept // length
     if rows == 0:
         raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
@@ -214,7 +224,7 @@ def _check_schedule(recipe: RoundRecipe, position: RoundPosition, of: str) -> No
 
 
 def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
-    """How far the chain has come in each source at the end of a round."""
+    """Return how far the chain has come in each source at the end of a round."""
     before = {drawn.source: drawn for drawn in round_.cursors}
     for source, rows in round_.draws().items():
         old = before.get(source)
@@ -224,9 +234,14 @@ def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
             yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
 
 
-def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
-    parent = tree.rounds[key]
-    source = Source(corpus=corpus, period=parent.period, split=prepare.split)
+def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
+    """Add the tuned copy of the checkpoint `key` that a task asks for, unless it is there; return its key."""
+    parent, prepare = tree.rounds[key], task.prepare
+    assert prepare is not None
+    corpus = study.corpus if prepare.corpus is None else prepare.corpus
+    source = Source(corpus=corpus_id(corpus), period=prepare.period or parent.period, split=prepare.split)
+    if prepare.period is not None and prepare.as_of is None:
+        _check_past(f"evaluations.{task.name}.prepare", parent.period, prepare.period)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
     recipe = RoundRecipe(
         **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
@@ -247,6 +262,16 @@ def _leaf(tree: Tree, key: str, prepare: Prepare, corpus: str) -> str:
     return leaf_key
 
 
+def _check_past(what: str, trained: str, reads: str) -> None:
+    """Raise FutureMonthError if the period `reads` ends after that of the checkpoint, `trained`."""
+    try:
+        is_later = span(reads)[1] > span(trained)[1]
+    except ValueError as error:
+        raise InputError(f"{what}.period: {error}; a corpus from outside the timeline is declared with as_of") from None
+    if is_later:
+        raise FutureMonthError(what, trained, reads)
+
+
 def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:
     match study.initial.budget:
         case int(tokens):
@@ -261,6 +286,6 @@ def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -
 
 
 def _continual_tokens(study: Study, rounds: int, periods: int, total: int | PerPeriod | None) -> int:
-    """Tokens of `rounds` continual rounds out of an even split over all `periods`, rounded down."""
+    """Return the tokens of `rounds` continual rounds out of an even split over all `periods`, rounded down."""
     total = study.continual_tokens if total is None else total
     return total.per_period * rounds if isinstance(total, PerPeriod) else total * rounds // max(1, periods)

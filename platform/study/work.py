@@ -1,22 +1,27 @@
-"""Work as it is handed to workers: a chain of rounds, and where finished rounds lie. Light to import."""
+"""A chain of rounds as it is handed to workers. Light to import."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.core import paths
+from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
-from ticlm.platform.study.plan import Chain, Plan
+from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
 
 
 @dataclass(frozen=True)
 class ChainWork:
-    """Rounds to train one after another, each from the weights of the one before, the first from `parent`'s (an id) or
-    from scratch. Picklable; the same on every rank. `ids` are the rounds' identities: where they lie in the root. Of
-    periods later than `last_visible_period`, where it is given, nothing may be opened."""
+    """Rounds to train one after another, and everything that workers need for it. Picklable; the same on every rank.
+
+    Each round starts from the weights of the one before, the first from those of `parent` (an id) or from scratch.
+    `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
+    `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
+    is given, nothing of later periods may be opened.
+    """
 
     root: str
     label: str
@@ -28,23 +33,12 @@ class ChainWork:
     vocab_size: int
     end_of_text: int
     resources: Resources
+    inside: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
 
 
-def folder_of(round_id: str) -> str:
-    return f"rounds/{round_id[:32]}"
-
-
-def published(store: Store, round_id: str) -> str:
-    """Path of a finished round's model folder."""
-    record = read_record(store, folder_of(round_id))
-    if record is None:
-        raise FileNotFoundError(f"round {round_id[:12]} has no record")
-    return f"{folder_of(round_id)}/{record.attempt}/model"
-
-
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
-    """Everything the workers of a chain need to know."""
+    """Return a chain of a plan as work for its workers."""
     assert plan.corpus is not None and plan.store is not None
     uri = uri_of(plan.study.corpus, plan.store)
     assert uri is not None
@@ -56,10 +50,11 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         rounds=rounds,
         ids=tuple(plan.ids[key] for key in chain.keys),
         parent=None if parent is None else plan.ids[parent],
-        corpora={source.corpus: uri for r in rounds for source in r.sources},
-        tokenizer=f"{uri}/tokenizer",
+        corpora={s.corpus: plan.corpora[s.corpus].store.root for r in rounds for s in r.sources},
+        tokenizer=f"{uri}/{paths.TOKENIZER}",
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
+        inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.optimizers import AdamW
@@ -56,13 +56,27 @@ class Measurement:
 
 
 class Prepare(Settings):
-    """A leaf round: a few steps on a split of the checkpoint's own period before a task scores it."""
+    """A tuned copy: a leaf round of a few steps that starts from a checkpoint, and whose weights a task scores.
+
+    It trains on a split of the checkpoint's own period, or of `period`, in the study's corpus or in `corpus`
+    (`name@version`, a path or a URI). A period later than the checkpoint's is refused, unless the corpus is declared to
+    come from outside the timeline, with the last period `as_of` which it was made.
+    """
 
     steps: int = Field(gt=0)
     split: Split = "tune"
+    corpus: str | None = None
+    period: Label | None = None
+    as_of: Label | None = None
     schedule: AnySchedule = WarmupCosine(warmup_steps=0)
     optimizer: AnyOptimizer = AdamW()
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _declared(self) -> Prepare:
+        if self.as_of is not None and (self.corpus is None or self.period is None):
+            raise ValueError("as_of declares a corpus from outside the timeline: give corpus and period too")
+        return self
 
 
 class Task(Settings):

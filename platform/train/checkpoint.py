@@ -1,8 +1,6 @@
-"""Checkpoints: DCP while a round runs (readable by any number of workers), a Hugging Face folder when it ends.
+"""Mid-round checkpoints: the whole state of a running round, in a format that any number of workers can read (DCP).
 
-rounds/<id>/<attempt>/steps/<n>/files/    DCP; rounds/<id>/<attempt>/steps/<n>/record.json is written last
-rounds/<id>/<attempt>/model/              safetensors, tokenizer, metrics of the finished round
-rounds/<id>/record.json                   the round is done
+Where they lie is spelled in `core/paths.py`. Each has a record, which is written last.
 """
 
 from __future__ import annotations
@@ -22,24 +20,30 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, TiclmWarning
-from ticlm.platform.core.store import RECORD, Attempt, Store, verify
+from ticlm.platform.core.store import Attempt, Store, verify
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.train.state import RunningRound
 
-# Torch tells of its own future, and of saving alone. Once for all: a thread must not swap filters under the others.
+# torch warns of its own future changes, and that one process saves alone. Set once for the whole process: a thread
+# must not change filters while others run.
 for chatty in (r"torch\.distributed", r"torch\.utils"):
     warnings.filterwarnings("ignore", module=chatty)
 
 
 class Writer:
-    """Writes the mid-round checkpoints of a chain beside its training: the state is copied, then written by a thread,
-    one checkpoint at a time. Every rank has one; all make the same calls in the same order."""
+    """Writes the mid-round checkpoints of a chain while it trains on.
+
+    The state is copied, then a thread writes it, one checkpoint at a time. Every rank has a writer, and all ranks make
+    the same calls in the same order.
+    """
 
     def __init__(self, store: Store, workers: Workers) -> None:
         self.store, self.workers = store, workers
         self.seconds = 0.0
-        """What the last write took."""
+        """How long the last write took."""
         # of its own, and on the CPU: the thread must not meet the collectives of the training
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
         self._stager = DefaultStager(StagingOptions(False, False, False, False))
@@ -47,78 +51,74 @@ class Writer:
         self._writing: Future[None] | None = None
 
     def save(self, attempt: Attempt, running: RunningRound) -> None:
-        """Begin to write the state of a round as it is now; the record is written last, by rank 0."""
+        """Begin to write the state of a round as it is now. Rank 0 writes the record last."""
         self.wait()
         state = self._stager.stage(_state(running))
         self._writing = self._pool.submit(self._write, attempt, running.step, cast(dict[str, Any], state))
 
     def wait(self) -> None:
-        """Until what was begun is written; raises what went wrong there."""
+        """Wait until the checkpoint that was begun is written. Raises what went wrong there."""
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.result()
 
     def close(self) -> None:
-        """Let what was begun end, well or not."""
+        """Wait until the checkpoint that was begun has ended, well or not, and free the thread."""
         self._pool.shutdown()
         self._stager.close()
 
     def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
         began = time.monotonic()
-        folder = f"{attempt.path}/steps/{step:08d}"
+        folder = paths.mid_round(attempt.path, step)
         if self.store.is_local:
-            _dcp(write, state, self.store.path(f"{folder}/files"), self.workers, self._group)
+            _dcp(write, state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)
         else:
             with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
                 _dcp(write, state, local, self.workers, self._group)
-                self.store.upload(Path(local), f"{folder}/files")
+                self.store.upload(Path(local), f"{folder}/{paths.MID_ROUND_FILES}")
             if self._group is not None:
                 dist.barrier(self._group)
         if self.workers.rank == 0:
-            Attempt(self.store, folder, "files").publish({"step": step})
+            Attempt(self.store, folder, paths.MID_ROUND_FILES).publish({"step": step})
             self._prune(attempt.folder, folder, step)
         self.seconds = time.monotonic() - began
 
     def _prune(self, round_folder: str, newest: str, step: int) -> None:
         """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
         were passed over when this attempt began."""
-        others = [path for earlier, path in found(self.store, round_folder) if path != newest and earlier <= step]
-        before = next((path for path in others if self.store.exists(f"{path}/{RECORD}")), None)
-        for _, path in found(self.store, round_folder):
+        checkpoints = mid_rounds(self.store, round_folder)
+        others = [path for earlier, path in checkpoints if path != newest and earlier <= step]
+        before = next((path for path in others if self.store.exists(paths.record(path))), None)
+        for _, path in checkpoints:
             if path not in (newest, before):
                 self.store.remove(path)
 
 
-def found(store: Store, folder: str) -> list[tuple[int, str]]:
-    """(step, path) of every mid-round checkpoint of a round, whole or not, among all attempts at it, newest first."""
-    steps = [
-        (int(step), f"{folder}/{attempt}/steps/{step}")
-        for attempt in store.folders(folder)
-        for step in store.folders(f"{folder}/{attempt}/steps")
-    ]
-    return sorted(steps, reverse=True)
-
-
 def newest(store: Store, folder: str) -> str | None:
-    """Path of the newest whole mid-round checkpoint among all attempts at a round; damaged and half-written ones are
-    passed over with a warning that names them."""
-    for _, path in found(store, folder):
+    """Return the path of the newest whole mid-round checkpoint among all attempts at a round, or None.
+
+    Damaged and half-written ones are skipped, with a warning that names them.
+    """
+    for _, path in mid_rounds(store, folder):
         try:
             problems = verify(store, path)
         except InputError as error:  # the record itself is damaged
             problems = [str(error)]
         if not problems:
             return path
-        what = f"is damaged ({problems[0]})" if store.exists(f"{path}/{RECORD}") else "was not written to its end"
+        what = f"is damaged ({problems[0]})" if store.exists(paths.record(path)) else "was not written to its end"
         message = f"checkpoint {store.uri(path)} {what}; going on from the one before"
         warnings.warn(message, TiclmWarning, stacklevel=2)
     return None
 
 
 def restore(store: Store, path: str, running: RunningRound, workers: Workers) -> None:
-    """Load a mid-round checkpoint into a round at its first step; every rank calls."""
+    """Load a mid-round checkpoint into a round at its first step. Every rank calls.
+
+    Raises InputError if it is of another model.
+    """
     state = _state(running)
-    with store.local(f"{path}/files") as local:
+    with store.local(f"{path}/{paths.MID_ROUND_FILES}") as local:
         _check_shapes(state["model"], local, store.uri(path))
         _dcp(load, state, str(local), workers)
     set_state_dict(
@@ -130,7 +130,7 @@ def restore(store: Store, path: str, running: RunningRound, workers: Workers) ->
 
 
 def _check_shapes(weights: dict[str, Any], folder: Path, named: str) -> None:
-    """InputError, on every rank alike, where a checkpoint has not the weights of this model."""
+    """Raise InputError, on every rank alike, if a checkpoint does not have the weights of this model."""
     have = FileSystemReader(folder).read_metadata().state_dict_metadata
     for name, weight in weights.items():
         kept = getattr(have.get(f"model.{name}"), "size", None)

@@ -1,7 +1,6 @@
-"""Rows to batches: one stream over the rounds of a chain, by a thread of this process or by Ray Data reader actors.
+"""The loader: one stream of batches over the rounds of a chain, read by a thread of this process or by Ray Data actors.
 
-Both carriers call `RankReader.read`, so both give the same rows; each stream starts at any round and step without
-reading
+Both carriers call `RankReader.read`, so both give the same rows. A stream starts at any round and step without reading
 what came before.
 """
 
@@ -27,7 +26,7 @@ PREFETCH = 4
 
 @dataclass(frozen=True)
 class RankBatch:
-    """This rank's rows of one global batch: columns [rows, length]."""
+    """This rank's rows of one global batch: an array [rows, length] per column."""
 
     round: int
     step: int
@@ -36,8 +35,10 @@ class RankBatch:
 
 @dataclass(frozen=True)
 class LoaderSpec:
-    """What a stream needs to know; small, picklable, the same on every rank. `corpora` maps corpus ids to URIs; they
-    are views that end with the period `last_visible_period`, where it is given."""
+    """What a stream needs to know. It is small, picklable, and the same on every rank except for `rank`.
+
+    `corpora` maps the names in sources to URIs. If `last_visible_period` is given, they are views that end with it.
+    """
 
     rounds: tuple[Round, ...]
     corpora: Mapping[str, str]
@@ -47,7 +48,7 @@ class LoaderSpec:
 
 
 class RankReader:
-    """Reads the rows of (round, step) for one rank. Keeps the two newest row groups of every source."""
+    """Reads the rows of a round's steps for one rank. Keeps the two newest row groups of every source."""
 
     def __init__(self, feed: LoaderSpec) -> None:
         self.feed = feed
@@ -55,29 +56,30 @@ class RankReader:
         self._readers: dict[Source, RowReader] = {}
 
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
-        """Batches of a round from step `start` to its end."""
+        """Return the batches of a round from step `start` to its end."""
         spec = self.feed.rounds[round_]
         mine = slice(self.feed.rank, None, self.feed.world)
         for step, (sources, which, positions) in enumerate(self._order(spec, start), start):
             yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
 
     def rows(self, round_: int, step: int) -> dict[Source, list[int]]:
-        """The rows of a step's global batch: their positions in each source, to be named when something is wrong."""
+        """Return the positions of a step's global batch in each source, to be named when something is wrong."""
         sources, which, positions = next(self._order(self.feed.rounds[round_], step))
         return {sources[k]: sorted(positions[which == k].tolist()) for k in np.unique(which)}
 
     def _order(
         self, spec: Round, start: int
     ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
-        """For each step from `start`: sources, and for each row of the batch its source's number and its position."""
+        """Return for each step from `start`: the sources, and for each row of the batch the number of its source and
+        its position there."""
         segments = [
-            self._stretch(spec, number, segment.mixture.rows(segment.steps * spec.recipe.batch_rows))
+            self._segment(spec, number, segment.mixture.rows(segment.steps * spec.recipe.batch_rows))
             for number, segment in enumerate(spec.segments)
         ]
         for number, which, positions in batches(segments, spec.recipe.seed, _salt(spec.period), start):
             yield spec.segments[number].mixture.sources, which, positions
 
-    def _stretch(self, spec: Round, number: int, rows: Mapping[Source, int]) -> SegmentOrder:
+    def _segment(self, spec: Round, number: int, rows: Mapping[Source, int]) -> SegmentOrder:
         cursors = {d.source: d for d in spec.cursors}
         earlier: dict[Source, int] = {}
         for segment in spec.segments[:number]:
@@ -117,7 +119,7 @@ def _salt(period: str) -> int:
 
 
 def stream(feed: LoaderSpec, start: tuple[int, int], carrier: Literal["process", "ray-data"]) -> Iterator[RankBatch]:
-    """This rank's batches from (round, step) `start` to the end of the last round."""
+    """Return this rank's batches from (round, step) `start` to the end of the last round."""
     yield from _from_thread(feed, start) if carrier == "process" else _from_ray_data(feed, start)
 
 
@@ -129,7 +131,7 @@ def _all(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
 
 
 def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
-    """A thread reads ahead; its errors are raised here, and it ends when this generator is closed."""
+    """Read ahead in a thread. Its errors are raised here, and it ends when this generator is closed."""
     ready: queue.Queue[RankBatch | BaseException | None] = queue.Queue(PREFETCH)
     stop = threading.Event()
 
@@ -161,7 +163,7 @@ def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch
 
 
 class _Actor:
-    """A Ray Data map worker: goes through the steps of a block in order, mixing the replayed periods itself."""
+    """A Ray Data map worker: reads the steps of a block in order, and mixes the replayed periods itself."""
 
     def __init__(self, feed: LoaderSpec) -> None:
         self.reader = RankReader(feed)

@@ -1,6 +1,6 @@
-"""Which rows make up step s of a round: a pure function of the study and of the shards' shapes.
+"""The order of rows: which rows make up each step of a round, a pure function of the study and the shapes of shards.
 
-Neither workers, prefetching, restarts nor the carrier enter. Rank r of w takes rows [r::w] of a batch.
+It does not depend on workers, prefetching, restarts or the carrier. Rank r of w takes rows [r::w] of a batch.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Ints = NDArray[np.int64]
 
 
 def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
-    """Rows of each source in step `start`, `start` + 1, …; `rows[k]` is source k's total over all `steps`.
+    """Return the number of rows of each source in step `start`, `start` + 1, …: int64[sources] per step.
 
-    Every step has sum(rows) / steps rows, and after each step every source is within one row of its exact share. Rows
-    are unit jobs with a release and a deadline from that bound; the earliest deadline goes first, which always finds a
-    schedule because the exact shares are a fractional one.
+    `rows[k]` is source k's total over all `steps`. Every step has sum(rows) / steps rows, and after each step every
+    source is within one row of its exact share. Rows are unit jobs with a release and a deadline from that bound; the
+    earliest deadline goes first. This always finds a schedule, because the exact shares are a fractional one. Raises
+    ValueError if the rows do not make equal steps.
     """
     total = np.asarray(rows, dtype=np.int64)
     batch, rest = divmod(int(total.sum()), steps)
     if rest:
         raise ValueError(f"{total.sum()} rows do not make {steps} equal steps")
     taken = np.zeros_like(total)
-    first = (
-        start if len(total) == 1 else 0
-    )  # of one source every step takes a batch; else a step follows from those before
+    # with one source every step takes a whole batch of it; with several, a step follows from those before it
+    first = start if len(total) == 1 else 0
     taken += first * batch
     for step in range(first, steps):
         floor = (step + 1) * total // steps
@@ -50,9 +50,12 @@ def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
 
 @dataclass(frozen=True)
 class Draws:
-    """The order in which the rows of one source are drawn: epoch after epoch, each a permutation of its row groups and
-    of the rows inside them, so that a reader needs one row group at a time. `starts` are the groups' first positions
-    and the end; `seed` is that of the round which first drew from the source, so that its chain goes on with it."""
+    """The order in which the rows of one source are drawn: epoch after epoch.
+
+    Each epoch is a permutation of the source's row groups and of the rows inside them, so that a reader needs one row
+    group at a time. `starts` are the first positions of the groups, and the end. `seed` is that of the round which
+    first drew from the source; the rounds after it in its chain continue that order.
+    """
 
     starts: Ints
     seed: int
@@ -62,7 +65,7 @@ class Draws:
         return int(self.starts[-1])
 
     def positions(self, draws: Ints) -> Ints:
-        """Row positions of the given draws (0 is the first row ever drawn in the chain)."""
+        """Return the row positions of these draws; draw 0 is the first row ever drawn in the chain."""
         out = np.empty_like(draws)
         epochs = draws // len(self)
         for epoch in np.unique(epochs):
@@ -93,10 +96,11 @@ def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
 
 @dataclass(frozen=True)
 class SegmentOrder:
-    """One stretch: for each source its draws, the rows its chain drew before, and the rows this stretch takes.
+    """The order of one segment: for each source its draws, the rows that its chain drew before, and the rows that this
+    segment takes.
 
-    `windows`, where not None, are the (first, rows) draws to which a source has been cut: they are gone through round
-    and round, and `before` counts from the first of them.
+    A window that is not None is the range (first, rows) of draws to which a buffer has cut the source. It is drawn
+    again and again, and `before` counts from its first draw.
     """
 
     sources: tuple[Draws, ...]
@@ -106,14 +110,14 @@ class SegmentOrder:
     windows: tuple[tuple[int, int] | None, ...]
 
     def positions(self, source: int, counts: Ints) -> Ints:
-        """Row positions of a source's draws, counted as `before` does."""
+        """Return the row positions of a source's draws, counted as in `before`."""
         window = self.windows[source]
         return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
 
 
 def batches(segments: Sequence[SegmentOrder], seed: int, salt: int, start: int = 0) -> Iterator[tuple[int, Ints, Ints]]:
-    """For each step from `start`: the number of its stretch, and for each row of the batch the number of its source in
-    that stretch and its position there.
+    """Return for each step from `start`: the number of its segment, and for each row of the batch the number of its
+    source in that segment and its position there.
 
     The order inside a batch is a permutation keyed by (seed, salt, step), so that sources are spread over the ranks.
     """
@@ -121,12 +125,12 @@ def batches(segments: Sequence[SegmentOrder], seed: int, salt: int, start: int =
     for number, segment in enumerate(segments):
         skip = max(0, start - first)
         if skip < segment.steps:
-            for which, positions in _stretch(segment, first, skip, seed, salt):
+            for which, positions in _segment(segment, first, skip, seed, salt):
                 yield number, which, positions
         first += segment.steps
 
 
-def _stretch(segment: SegmentOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
+def _segment(segment: SegmentOrder, first: int, skip: int, seed: int, salt: int) -> Iterator[tuple[Ints, Ints]]:
     taken = np.asarray(segment.before, dtype=np.int64)
     begin = skip if len(segment.rows) == 1 else 0
     taken += begin * sum(segment.rows) // segment.steps

@@ -1,4 +1,4 @@
-"""The end of a round: its weights as a Hugging Face folder, its metrics, and the record that says it is done."""
+"""Publishing a round: its weights as a Hugging Face folder, its metrics, and the record that says it is done."""
 
 from __future__ import annotations
 
@@ -9,39 +9,49 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.state import RunningRound
 
 
-def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
-    """Weights as safetensors in float32, tokenizer and metrics beside them; the record last; then the mid-round
-    checkpoints of every attempt are removed. Every rank calls."""
+def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+    """Write a round's weights, as they are evaluated, to the attempt's model folder: safetensors in float32, config and
+    tokenizer. Changes the running round as `before_evaluation` does. Every rank calls; rank 0 writes."""
     for penalty in running.penalties:
         penalty.before_evaluation()
     running.round.recipe.optimizer.before_evaluation(running.optimizer)
     state = sharding.whole_state(running.module)
     if workers.rank == 0:
-        store = attempt.store
         stack = list(getattr(running.module, "ticlm_adapters", []))
-        with _target(store, f"{attempt.path}/model") as folder:
+        with _target(attempt.store, paths.model(attempt.folder, attempt.name)) as folder:
             folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
             with Store(work.tokenizer).local("") as tokenizer:
                 for file in tokenizer.iterdir():
                     (folder / file.name).write_bytes(file.read_bytes())
-        store.write(f"{attempt.path}/metrics.json", json.dumps(_metrics(running)).encode())
-        names = [n for n in store.walk(attempt.path) if not n.startswith("steps/")]
-        record = attempt.publish(_about(running, work), names)
-        for name in store.folders(attempt.folder):
-            store.remove(f"{attempt.folder}/{name}/steps" if name == record.attempt else f"{attempt.folder}/{name}")
+
+
+def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+    """Publish a finished round: its model and metrics, then the record; last, remove the mid-round checkpoints of every
+    attempt and what interrupted attempts left. Every rank calls."""
+    write_model(running, work, attempt, workers)
+    if workers.rank == 0:
+        store = attempt.store
+        store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
+        steps = f"{paths.STEPS}/"
+        names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
+        attempt.publish(_about(running, work), names)
+        for path in leftovers(store, attempt.folder):
+            store.remove(path)
     workers.barrier()
 
 
 @contextlib.contextmanager
 def _target(store: Store, path: str) -> Iterator[Path]:
-    """A local folder whose files end up at `path`."""
+    """Give a local folder whose files end up at `path`."""
     if store.is_local:
         yield Path(store.path(path))
         return

@@ -1,4 +1,4 @@
-"""One round while it runs: its module, optimizer and the states of its method's parts."""
+"""A round while it runs: its module, its optimizer and the state of its penalties."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from ticlm.platform.train.step import backward, tensors
 
 @dataclass
 class RunningRound:
-    """`history` has a row (loss, rate, gradient norm) per step done; it is part of every checkpoint."""
+    """A round while it runs.
+
+    `history` has a row (loss, learning rate, gradient norm) for each step that is done; it is part of every checkpoint.
+    """
 
     round: Round
     module: nn.Module
@@ -35,12 +38,13 @@ class RunningRound:
 
     @property
     def expected_seconds(self) -> float:
-        """What all steps of the round take at the pace seen so far; 0 before the first."""
+        """How long all steps of the round take at the pace so far; 0 before the first step."""
         return self.seconds / self.trained_steps * self.round.steps if self.trained_steps else 0.0
 
     def seed_dropout(self, rank: int) -> None:
-        """Random masks are a function of the step, so that a resumed round draws the same ones (per world size).
-        Not all dropout is a module that could be looked for: attention takes it as an argument."""
+        """Seed torch for the next step, so that a resumed round draws the same dropout masks (for the same number of
+        workers). It is always done: not all dropout is a module that could be found, attention takes it as an argument.
+        """
         key = (self.round.recipe.seed, self.round.position.index, self.step, rank)
         torch.manual_seed(int(keyed(*key).integers(1 << 62)))
 
@@ -48,8 +52,10 @@ class RunningRound:
 def start(
     spec: Round, module: nn.Module, workers: Workers, feed: LoaderSpec, micro_rows: int | None, resuming: bool
 ) -> RunningRound:
-    """A round at its first step: a fresh optimizer, and the states of its penalties made from its starting weights.
-    `resuming`: a checkpoint is loaded into them next."""
+    """Return a round at its first step, with a fresh optimizer and penalties made from its starting weights.
+
+    `resuming` says that a checkpoint is loaded into it next.
+    """
     module.train()
 
     def context(reads: Source | None) -> Context:
@@ -74,7 +80,7 @@ def start(
 
 
 def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Imported | None) -> nn.Module:
-    """The module as it is now, or an imported model, frozen and sharded like it."""
+    """Return a copy of the module as it is now, or an imported model; frozen, and sharded like the module."""
     if imported is None:
         copy = sharding.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
     else:

@@ -1,4 +1,4 @@
-"""One optimizer step: the same gradients on any number of workers and for any size of micro-batch, but for rounding."""
+"""One optimizer step, with the same gradients for any number of workers and size of micro-batch, up to rounding."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from ticlm.platform.study.round import RoundRecipe
 
 @dataclass(frozen=True)
 class StepResult:
-    """`loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties; `votes` are the
-    sums over ranks of the votes that each brought to the step."""
+    """What one step measured, over all ranks.
+
+    `loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties. `votes` are the
+    votes of all ranks, summed.
+    """
 
     loss: float
     gradient_norm: float
@@ -36,7 +39,7 @@ def train_step(
     micro_rows: int | None,
     votes: Sequence[float] = (),
 ) -> StepResult:
-    """Forward, backward and update on this rank's rows of one global batch."""
+    """Take one step: forward, backward and update on this rank's rows of one global batch."""
     nll, targets = backward(module, recipe, tensors(columns, workers), workers, micro_rows, penalties)
     if penalties:
         for name, parameter in module.named_parameters():
@@ -52,7 +55,7 @@ def train_step(
 
 
 def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor]:
-    """Rows of shards on this worker's device."""
+    """Return rows of shards as int64 tensors on this worker's device."""
     return {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
 
 
@@ -65,11 +68,11 @@ def backward(
     penalties: Sequence[PenaltyState] = (),
     z_loss: bool = True,
 ) -> tuple[Tensor, float]:
-    """Leave the gradient of the mean loss per weighted target of the global batch in `parameter.grad`; return this
-    rank's −log P, summed, and the targets of all ranks.
+    """Leave the gradient of the mean loss per weighted target of the global batch in `parameter.grad`.
 
-    The local sum of losses is scaled by world / global targets before backward, because FSDP averages gradients over
-    ranks: so the gradient is that of the mean over the global batch however its rows are spread.
+    Returns this rank's summed −log P, and the number of weighted targets of all ranks. The local sum of losses is
+    scaled by world / global targets before backward, because FSDP averages gradients over ranks. So the gradient is
+    that of the mean over the global batch, however its rows are spread.
     """
     counted = recipe.objective.targets(rows)
     targets = recipe.batch_rows * recipe.length if counted is None else _total([float(counted)], workers)[0]
@@ -89,7 +92,7 @@ def losses(
     rows: Mapping[str, Tensor],
     z_loss: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """(what is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
+    """Return (loss that is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
     arguments, labels, weights = recipe.objective(rows)
     logits = module(**arguments).logits.float()
     weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
@@ -104,9 +107,9 @@ def losses(
 
 
 class _TokenLoss(torch.autograd.Function):
-    """Cross-entropy with z-loss, summed over weighted targets: (what is minimised, −log P).
+    """Cross-entropy with z-loss, summed over weighted targets. Returns (loss that is minimised, −log P).
 
-    Its gradient is written down, in three passes over the logits, because at small widths they are most of a step:
+    The gradient is written by hand, in three passes over the logits, because at small widths they are most of a step:
     w · [(1 + 2 z · lse) · softmax − onehot]. Autograd takes nearly twice as long for the same numbers.
     """
 
@@ -131,14 +134,18 @@ class _TokenLoss(torch.autograd.Function):
 
 
 def is_finite(result: StepResult) -> bool:
+    """Return whether the loss and the gradient norm are finite numbers."""
     return abs(result.loss) < float("inf") and abs(result.gradient_norm) < float("inf")
 
 
 def _micro_batches(
     rows: Mapping[str, Tensor], recipe: RoundRecipe, workers: Workers, micro_rows: int | None
 ) -> list[tuple[dict[str, Tensor], bool]]:
-    """This rank's rows in as many micro-batches as the rank with most rows needs; a rank short of rows takes part in
-    the collectives with a row that does not count (never all padding: attention to nothing is no number)."""
+    """Return this rank's rows as (micro-batch, whether it counts), as many as the rank with the most rows needs.
+
+    A rank with fewer rows takes part in the collectives with a row that does not count. This row is not padding alone:
+    attention to nothing gives NaN.
+    """
     most = -(-recipe.batch_rows // workers.world)
     size = min(micro_rows or most, most)
     count = -(-most // size)

@@ -1,4 +1,4 @@
-"""Trackers: where a chain's losses and rates go besides its own metrics file. Rank 0 only."""
+"""Trackers: send a chain's losses and learning rates to TensorBoard or Weights & Biases. Only rank 0 has them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
@@ -19,19 +20,22 @@ METRICS = ("loss", "rate", "gradient_norm", "tokens_per_s", "tokens")
 
 
 class Tracker(Protocol):
-    def log(self, event: Mapping[str, Any]) -> None:
-        """One progress event of a chain; its `step` counts over the whole chain, so that a resumed chain goes on."""
+    """Receives the progress of one chain."""
 
-    def close(self) -> None: ...
+    def log(self, event: Mapping[str, Any]) -> None:
+        """Take one progress event. Its `step` counts over the whole chain: a resumed chain continues its curve."""
+
+    def close(self) -> None:
+        """Send what is left."""
 
 
 def start(resources: Resources, root: str, study: str, label: str) -> list[Tracker]:
-    """The trackers that `resources` ask for; the same chain gets the same run again after a restart."""
+    """Return the trackers that `resources` ask for. After a restart the same chain continues its curves."""
     trackers: list[Tracker] = []
     name = f"{study} {label}"
     folder = _local_folder(root)
     if resources.tensorboard:
-        trackers.append(TensorBoard(folder / "tensorboard" / fingerprint(name)[:12], name))
+        trackers.append(TensorBoard(folder / paths.tensorboard(fingerprint(name)), name))
     if resources.wandb is not None:
         trackers.append(WeightsAndBiases(resources.wandb, folder, study, label))
     return trackers
@@ -43,7 +47,7 @@ def _local_folder(root: str) -> Path:
 
 
 class TensorBoard:
-    """The file is opened at the first event: what an attempt that was lost wrote from that step on is purged."""
+    """Writes a TensorBoard file, opened at the first event: it purges what a lost attempt wrote after that step."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
@@ -64,6 +68,8 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
+    """Sends curves to Weights & Biases. Raises InputError if the package, or the key for mode online, is missing."""
+
     def __init__(self, settings: Wandb, folder: Path, study: str, label: str) -> None:
         try:
             import wandb
@@ -91,7 +97,7 @@ class WeightsAndBiases:
 
 
 def _require_key() -> None:
-    """Raises where wandb finds no key by itself: in the environment, its settings files, or .netrc. Asks no server."""
+    """Raise InputError if wandb finds no key: in the environment, its settings files, or .netrc. Asks no server."""
     import wandb
 
     wandb.setup(wandb.Settings(mode="online"))  # as the study says, whatever WANDB_MODE does

@@ -1,6 +1,6 @@
-"""A chain of rounds: start from weights, train round after round, publish each. torch, no Ray.
+"""Trains a chain of rounds: starts from weights, trains round after round, and publishes each. torch, no Ray.
 
-The same code runs in this process, in plain gloo processes, and under Ray Train (cluster.py).
+The same code runs in this process, in plain gloo processes, and under Ray Train (`cluster/ray_train.py`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Diverged
 from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.work import ChainWork, folder_of, published
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
+from ticlm.platform.train.inside import publish_inside
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
@@ -34,16 +37,17 @@ def run_chain(
     report: Report = lambda _: None,
     urgent: Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """Train what has no record yet and return the ids of all rounds, now done. Every rank calls.
+    """Train the rounds that have no record yet; return the ids of all rounds, which are done then. Every rank calls.
 
-    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state written by any number of
-    workers. `urgent` is asked after every step: once it is true on some rank, a checkpoint is whole before the next.
+    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state that any number of workers
+    wrote. `report` gets progress events. `urgent` is called at every step: once it is true on some rank, a checkpoint
+    is complete before the next step.
     """
     torch.set_num_threads(work.resources.threads)
     store = Store(work.root)
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first < len(work.ids):
-        resume = workers.agree(newest(store, folder_of(work.ids[first])) if workers.rank == 0 else None)
+        resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer = Writer(store, workers)
         try:
             _Chain(work, workers, report, urgent, store, writer).run(first, resume)
@@ -53,12 +57,12 @@ def run_chain(
 
 
 def _done(store: Store, round_id: str) -> bool:
-    return read_record(store, folder_of(round_id)) is not None
+    return read_record(store, paths.round_folder(round_id)) is not None
 
 
 @dataclass
 class _Chain:
-    """One rank's part in a chain while it trains."""
+    """One rank's part of a chain while it trains."""
 
     work: ChainWork
     workers: Workers
@@ -68,7 +72,7 @@ class _Chain:
     writer: Writer
 
     def run(self, first: int, resume: str | None) -> None:
-        """The rounds from number `first` on, that one from the mid-round checkpoint `resume` where there is one."""
+        """Train the rounds from number `first` on; that one from the mid-round checkpoint `resume`, if there is one."""
         work, workers = self.work, self.workers
         feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period)
         batches: Iterator[RankBatch] | None = None
@@ -84,14 +88,16 @@ class _Chain:
                 restore(self.store, resuming, running, workers)
             if batches is None:
                 batches = stream(feed, (number, running.step), work.resources.carrier)
-            attempt = Attempt(self.store, folder_of(work.ids[number]), workers.agree(Attempt(self.store, "").name))
+            attempt = Attempt(
+                self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
+            )
             self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, attempt, workers)
             del running  # its optimizer and penalties, before the next are made
 
     def _placed(self, number: int) -> nn.Module:
-        """What round `number` starts from, its own adapter on top, on its device."""
+        """Return the module that round `number` starts from, with the round's own adapter, sharded on its device."""
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         if recipe.adapter is not None:
@@ -104,7 +110,7 @@ class _Chain:
         return module
 
     def _starting_module(self, number: int) -> nn.Module:
-        """The weights that round `number` starts from, whole and on the CPU."""
+        """Return the module with the weights that round `number` starts from, whole and on the CPU."""
         work, recipe = self.work, self.work.rounds[number].recipe
         parent = work.parent if number == 0 else work.ids[number - 1]
         if parent is not None:
@@ -117,9 +123,9 @@ class _Chain:
         return build.scratch(made, recipe.objective, recipe.seed)
 
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
-        """The steps that are left of a round, with its checkpoints."""
+        """Train the steps that are left of a round; write its checkpoints, and the models that it publishes inside."""
         spec, resources = running.round, self.work.resources
-        cadence = resources.cadence
+        cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
         saved = reported = running.began = time.monotonic()
         first, was_urgent = running.step, False
         while running.step < spec.steps:
@@ -150,6 +156,8 @@ class _Chain:
             if now - reported > 0.5 or running.step == spec.steps:
                 reported = now
                 self.report(self._progress(running, number))
+            if running.step in inside:  # before a checkpoint of this step or a later one: a restart goes on behind it
+                publish_inside(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
             if cadence.steps is not None:
@@ -162,12 +170,12 @@ class _Chain:
                     self.workers.barrier()
 
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
-        """Where the loss or the gradient stopped being a number: the step, and the rows of its batch."""
+        """Return the error of a step whose loss or gradient is not a number. It names the step and its rows."""
         period = self.work.rounds[number].period
         rows = RankReader(
             LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
         ).rows(number, step)
-        path = f"{attempt.path}/no-number.json"
+        path = paths.not_a_number(attempt.path)
         if self.workers.rank == 0:
             named = {str(source): positions for source, positions in rows.items()}
             self.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ticlm.methods.method import Continual, Method, OracleSeries
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings, parse, resolved
@@ -28,7 +29,6 @@ from ticlm.tune_spaces.space import Space
 PERIODS = 10
 """How many periods tuning sees by default: the initial one and nine continual rounds."""
 TRIALS = 16
-FOLDER = "tuning"
 
 
 class Search(Settings):
@@ -92,7 +92,7 @@ class Tuning:
         search = self.search.model_copy(update={"all_periods": "none"})
         room = (self.at_once, *(f"{kind} {amount:g}" for kind, amount in sorted(needs.items())))
         whole = fingerprint((seen, self.space.identity, search, tuple(ids), room))
-        return f"{FOLDER}/{self.study.name}-{self.space.name}-{whole[:8]}"
+        return paths.search(self.study.name, self.space.name, whole)
 
     def method(self, point: Mapping[str, Any]) -> Continual:
         """Return the method of a trial, with only the first of its seeds."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ticlm.platform.analysis import collect, conventions
 from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Stopped, TiclmError
 from ticlm.platform.core.store import read_record
 from ticlm.platform.eval import cells, fanout
@@ -19,7 +20,6 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import folder_of
 from ticlm.platform.tuning.selection import PeriodScores
 
 POLL_S = 0.3
@@ -79,7 +79,7 @@ class Trial:
         assert store is not None
         while not self.plan.done(key):
             ended = not self._thread.is_alive()
-            record = read_record(store, folder_of(self.plan.ids[key]))
+            record = read_record(store, paths.round_folder(self.plan.ids[key]))
             if record is not None:
                 self.plan.records[key] = record
             elif self._failed:

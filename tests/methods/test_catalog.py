@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import work_of
 
 Forks = Callable[..., list[tuple[int, Any]]]
 pytestmark = pytest.mark.slow
@@ -154,7 +156,7 @@ def test_a_method_spends_its_budget_to_the_row(roots: Roots, name: str) -> None:
     (run,) = [run for run in made.tree.runs if run.method.name == name]
     for label, key in run.rounds.items():
         spec, record = made.tree.rounds[key], made.records[key]
-        metrics = Store(roots.folder / "one").read_json(f"{folder_of(made.ids[key])}/{record.attempt}/metrics.json")
+        metrics = Store(roots.folder / "one").read_json(f"{round_folder(made.ids[key])}/{record.attempt}/metrics.json")
         assert len(metrics["loss"]) == spec.steps == record.about["steps"]
         assert sum(spec.draws().values()) == spec.steps * BATCH
         assert spec.tokens <= spec.budget < spec.tokens + BATCH * LENGTH
@@ -203,5 +205,5 @@ def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
     assert len(last) == len(NAMES) - 1
     for name, weights in last.items():
         assert [other for other in last if last[other] == weights] == [name]
-    records = [read_record(Store(roots.folder / "one"), folder_of(i)) for i in made.ids.values()]
+    records = [read_record(Store(roots.folder / "one"), round_folder(i)) for i in made.ids.values()]
     assert all(record is not None for record in records)

@@ -17,7 +17,8 @@ from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import work_of
 from ticlm.platform.train import trainer
 
 RATES = [0.01, 0.02, 0.03, 0.03, 0.03, 0.02, 0.03, 0.03]

@@ -32,10 +32,12 @@ from ticlm.platform.cluster import jobs
 from ticlm.platform.cluster.job import prepare
 from ticlm.platform.core import fingerprint
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
-from ticlm.platform.study.work import folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import work_of
 
 SECRETS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 SMALL = (  # of the demo: two rounds of one method
@@ -377,5 +379,5 @@ def compare(made: plan.Plan, store: Store, tmp_path: Path, train_world: Callable
     for round_id in work.ids:
         mine, theirs = (s.read(f"{published(s, round_id)}/model.safetensors") for s in (store, unbroken))
         assert mine == theirs
-    record = read_record(store, folder_of(work.ids[0]))
+    record = read_record(store, round_folder(work.ids[0]))
     assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it began anew"

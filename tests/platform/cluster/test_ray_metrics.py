@@ -17,11 +17,12 @@ from ticlm.platform.cluster import ray_train
 from ticlm.platform.cluster.ray_metrics import METRICS, Exported, Series
 from ticlm.platform.cluster.restarts import Guard
 from ticlm.platform.core.errors import TiclmWarning
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import ChainWork, folder_of, work_of
+from ticlm.platform.study.work import ChainWork, work_of
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -97,9 +98,9 @@ def test_prometheus_finds_a_chain_as_it_was_trained(ray_local: None, toy_root: P
     assert found.keys() == trained, "every name, and no other"
 
     store, last = Store(toy_root), work.ids[-1]
-    record = read_record(store, folder_of(last))
+    record = read_record(store, round_folder(last))
     assert record is not None
-    steps = json.loads(store.read(f"{folder_of(last)}/{record.attempt}/metrics.json"))
+    steps = json.loads(store.read(f"{round_folder(last)}/{record.attempt}/metrics.json"))
     for name, column in (("loss", "loss"), ("learning_rate", "rate"), ("gradient_norm", "gradient_norm")):
         assert found[f"ray_ticlm_{name}"] == {chain: pytest.approx(steps[column][-1])}, name
     assert found["ray_ticlm_step"] == {chain: steps_done}

@@ -17,12 +17,14 @@ import pytest
 from ticlm.platform.cluster import ray_train
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError, Stopped
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import work_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 MakeStudy = Callable[..., Study]
@@ -65,7 +67,7 @@ def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
     """Wait for the second mid-round checkpoint of a round, then SIGKILL one worker."""
     store, deadline = Store(root), time.monotonic() + 120
     while time.monotonic() < deadline:
-        folder = folder_of(round_id)
+        folder = round_folder(round_id)
         steps = [s for a in store.folders(folder) for s in store.folders(f"{folder}/{a}/steps")]
         workers = sorted(train_workers())
         if any(step >= "00000020" for step in steps) and len(workers) == 2:
@@ -98,7 +100,7 @@ def test_a_killed_worker_changes_no_bit(
             for root in (toy_root, undisturbed.root)
         )
         assert mine == theirs
-    record = read_record(Store(toy_root), folder_of(work.ids[0]))
+    record = read_record(Store(toy_root), round_folder(work.ids[0]))
     assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it was restarted"
     assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
     assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start of the workers"
@@ -164,7 +166,7 @@ def test_a_stop_frees_what_the_workers_had_reserved_and_the_next_run_ends_in_the
 
     training = threading.Thread(target=train)
     training.start()
-    store, folder, deadline = Store(toy_root), folder_of(work.ids[0]), time.monotonic() + 120
+    store, folder, deadline = Store(toy_root), round_folder(work.ids[0]), time.monotonic() + 120
     while not any(store.folders(f"{folder}/{attempt}/steps") for attempt in store.folders(folder)):
         assert time.monotonic() < deadline and training.is_alive(), "no mid-round checkpoint was written"
         time.sleep(0.05)

@@ -14,10 +14,11 @@ import pytest
 from ticlm.platform.cluster.nodes import Watch
 from ticlm.platform.cluster.restarts import Board, Guard, Leaving, cause, progress
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import ChainWork, folder_of, work_of
+from ticlm.platform.study.work import ChainWork, work_of
 
 
 class Died(Exception):
@@ -36,7 +37,7 @@ def work(toy_root: Path, toy_study: Callable[..., Study]) -> ChainWork:
 
 
 def checkpoint(work: ChainWork, step: int, whole: bool = True, attempt: str = "one") -> None:
-    store, folder = Store(work.root), f"{folder_of(work.ids[0])}/{attempt}/steps/{step:08d}"
+    store, folder = Store(work.root), f"{round_folder(work.ids[0])}/{attempt}/steps/{step:08d}"
     store.write(f"{folder}/files/a", b"state")
     if whole:
         Attempt(store, folder, "files").publish({"step": step})
@@ -69,7 +70,7 @@ def test_progress_is_a_finished_round_before_any_step(work: ChainWork) -> None:
     assert progress(two) == (0, "")
     checkpoint(two, 40)
     assert progress(two) == (0, "00000040")
-    Attempt(Store(two.root), folder_of(two.ids[0])).publish({"kind": "round"}, [])
+    Attempt(Store(two.root), round_folder(two.ids[0])).publish({"kind": "round"}, [])
     assert progress(two) == (1, "") > (0, "00000040")
 
 

@@ -12,7 +12,8 @@ import fsspec
 import pytest
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import RECORD, Attempt, Store, read_record, verify
+from ticlm.platform.core.paths import RECORD
+from ticlm.platform.core.store import Attempt, Store, read_record, verify
 
 WRITERS = 8
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from ticlm.platform.core import token_rows
 from ticlm.platform.core.corpus import INFO, Corpus, ShardFile, SplitManifest
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import RECORD, Store
+from ticlm.platform.core.paths import RECORD
+from ticlm.platform.core.store import Store
 from ticlm.platform.core.token_rows import ROW_GROUP, Column, RowReader, Tokens, dtype_for, to_parquet
 
 COLUMNS = (Column(name="tokens", length=5),)

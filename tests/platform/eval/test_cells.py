@@ -30,7 +30,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import published
+from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Task
 from ticlm.platform.tasks.cell import Cell

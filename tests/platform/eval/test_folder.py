@@ -29,7 +29,7 @@ from ticlm.platform.eval.folder import FolderScore, Scoring
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import published
+from ticlm.platform.study.stored_rounds import published
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]

@@ -20,8 +20,8 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.tree import rounds
-from ticlm.platform.study.work import published
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}

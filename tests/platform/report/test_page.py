@@ -134,7 +134,7 @@ def only_static(name: str, task: str = "core") -> StudyResult:
 
 def test_a_study_of_static_tasks_alone_has_its_table_and_no_charts(tmp_path: Path) -> None:
     files = write([only_static("general")], tmp_path)
-    assert [path.name for path in files if path.parent == tmp_path] == ["index.html", "summary.csv"]
+    assert [path.name for path in files if path.parent == tmp_path] == ["index.html", "results.csv", "summary.csv"]
     html = (tmp_path / "index.html").read_text()
     assert re.search(r"cyclic-cosine <small>3 seeds.*?46\.0.*?\(1\.0\)", html, re.DOTALL)
     assert "arc_easy" in html and 'id="matrices"' not in html and "no cells" not in html and "<script" not in html

@@ -484,7 +484,7 @@ def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
     views = ("tic-cc-3b-tic-cc-1", "tic-cc-3b-tic-cc-1-wiki")
     kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time", "lag") for view in views]
     figures = [f"{name}.{suffix}" for name in (*kinds, "figures/rates-tic-cc-3b") for suffix in ("png", "svg")]
-    assert names == sorted(["differences.csv", "index.html", "summary.csv", *figures])
+    assert names == sorted(["differences.csv", "index.html", "results.csv", "summary.csv", *figures])
     assert all(path.stat().st_size > 500 for path in folder.rglob("*") if path.is_file())
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import RECORD, Attempt, Store, read_record
+from ticlm.platform.core.paths import RECORD
+from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.eval.cell_store import write_cells
 from ticlm.platform.run.cleanup import check, unused
 from ticlm.platform.study.identity import weights_of

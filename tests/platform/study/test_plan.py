@@ -22,7 +22,8 @@ from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.core.token_rows import Column
 from ticlm.platform.eval import cells
 from ticlm.platform.study import plan as module
-from ticlm.platform.study.plan import Chain, Plan, make
+from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study, load
 
 Studies = Callable[..., Study]
@@ -71,11 +72,13 @@ def test_one_method_is_one_chain(toy_study: Studies, toy_root: Path) -> None:
     assert periods_of(plan, plan.chains) == ["202301 202302 202303 202304"]
 
 
-def test_a_leaf_is_a_branch(toy_study: Studies, toy_root: Path) -> None:
+def test_a_tuned_copy_is_a_chain_of_its_own_and_no_branch(toy_study: Studies, toy_root: Path) -> None:
     study = toy_study(methods=[PLAIN], evaluations=[{}, PREPARED], evaluate={"checkpoints": ["202302"]})
     plan = make(study, str(toy_root))
-    assert periods_of(plan, plan.chains) == ["202301 202302", "202303 202304", "202302"]
-    assert [plan.label(chain).split(":")[0] for chain in plan.chains] == ["cyclic-cosine", "cyclic-cosine", "leaf"]
+    assert periods_of(plan, plan.chains) == ["202301 202302 202303 202304", "202302"]
+    chain, copy = plan.chains
+    assert (chain.is_tuned_copy, copy.is_tuned_copy, copy.depth) == (False, True, 1) and not plan.is_trunk(chain)
+    assert plan.label(copy) == "cyclic-cosine, tuned for tuned@1: 202302"
 
 
 def test_every_round_is_in_one_chain_below_its_parent(toy_study: Studies) -> None:

@@ -20,7 +20,7 @@ from ticlm.platform.eval.folder import Scoring
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import published
+from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis, Cell

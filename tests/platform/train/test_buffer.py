@@ -61,7 +61,7 @@ def watched(plan: Plan, uri: Path) -> Iterator[Seen]:
         for step in range(spec.steps):
             for source, rows in reader.rows(number, step).items():
                 drawn.setdefault(source.period, Counter()).update(rows)
-        order = reader._stretch(spec, 0, spec.draws())
+        order = reader._segment(spec, 0, spec.draws())
         kept = {}
         for k, source in enumerate(spec.draws()):
             window = order.windows[k]

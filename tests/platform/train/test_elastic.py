@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from ticlm.platform.core import progress
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
@@ -28,7 +29,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.resources import Cadence
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import folder_of, work_of
+from ticlm.platform.study.work import work_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -265,7 +266,7 @@ def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(p
     failed = next(e for e in story.events if e.get("moment") == "failed")
     assert "drained" in failed["note"], story.lines()
     made, store = plan.make(two.study, str(place.folder / "drain")), Store(place.folder / "drain")
-    record = read_record(store, folder_of(next(iter(made.ids.values()))))
+    record = read_record(store, round_folder(next(iter(made.ids.values()))))
     assert record is not None
     resumed_at = STEPS - record.about["measured"]["tokens"] // (ROWS * 16)
     assert resumed_at >= fault["at"] > 0, f"no checkpoint was made for the notice\n{story.lines()}"

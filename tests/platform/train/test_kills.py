@@ -91,12 +91,12 @@ def trap_publish(kind: str, count: int, when: str) -> None:
 
     real, left = Attempt.publish, count
 
-    def publish(self: Attempt, about: Any, paths: Any = None) -> Any:
+    def publish(self: Attempt, about: Any, names: Any = None) -> Any:
         nonlocal left
         left -= ("step" if set(about) == {"step"} else str(about["kind"])) == kind
         if not left and when == "before":
             die()
-        record = real(self, about, paths)
+        record = real(self, about, names)
         if not left:
             die()
         return record

@@ -157,7 +157,7 @@ def listed(found: Sequence[tuple[int, Ints, Ints]]) -> list[tuple[int, list[int]
 
 
 @pytest.mark.parametrize("start", range(11))
-def test_batches_start_at_any_step_of_any_stretch(start: int) -> None:
+def test_batches_start_at_any_step_of_any_segment(start: int) -> None:
     whole = listed(list(batches(STRETCHES, seed=3, salt=4)))
     assert len(whole) == 10 and [number for number, _, _ in whole] == [0] * 7 + [1] * 3
     assert listed(list(batches(STRETCHES, seed=3, salt=4, start=start))) == whole[start:]

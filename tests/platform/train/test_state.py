@@ -1,4 +1,4 @@
-"""The seams, shown by a test each: encoder-decoders, stretches, leaf rounds, penalties with state, stacked adapters."""
+"""The seams, shown by a test each: encoder-decoders, segments, tuned copies, penalties with state, stacked adapters."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import sample
 from ticlm.platform.eval.cell_store import read_cells
@@ -29,7 +30,8 @@ from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Segment
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.tasks.cell import Cell
 from ticlm.platform.train import trainer
 from ticlm.platform.train.loader import LoaderSpec, RankReader
@@ -107,10 +109,10 @@ def test_an_encoder_decoder_trains_and_is_scored_by_the_same_chain(
         assert scored[label].value == pytest.approx(float(theirs), abs=1e-5)
 
 
-# --- stretches -------------------------------------------------------------------------------------------------------
+# --- segments --------------------------------------------------------------------------------------------------------
 
 
-def two_stretches(study: Study, root: Path) -> ChainWork:
+def two_segments(study: Study, root: Path) -> ChainWork:
     """The first round of the study with three steps of the first period, then three that mix it with the second."""
     work = chain_work(study, root)
     first, second = (Source(corpus="toy@1", period=label) for label in ("202301", "202302"))
@@ -125,12 +127,12 @@ def two_stretches(study: Study, root: Path) -> ChainWork:
     return replace(work, rounds=(spec,), ids=("two",))
 
 
-def test_a_round_of_two_stretches_changes_its_mixture_in_between(
+def test_a_round_of_two_segments_changes_its_mixture_in_between(
     toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
 ) -> None:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
     study = toy_study(methods=[Continual(name="plain", schedule=FAST)], resources=resources)
-    work = two_stretches(study, toy_root)
+    work = two_segments(study, toy_root)
     corpus = Corpus.open(work.corpora["toy@1"])
     of = {
         row.tobytes(): (label, i)
@@ -223,7 +225,7 @@ def test_the_state_of_a_penalty_survives_a_restart(
     trainer.run_chain(work, Workers())
     stopped = replace(work, root=str(toy_root.parent / "stopped"))
     run_until(stopped, 3)  # after steps 2 and 4 of the first round, and 2 of the second
-    assert read_record(Store(stopped.root), folder_of(work.ids[0])) is not None
+    assert read_record(Store(stopped.root), round_folder(work.ids[0])) is not None
     trainer.run_chain(stopped, Workers())
     for round_id in work.ids:
         assert weights(stopped.root, round_id) == weights(toy_root, round_id)
@@ -302,7 +304,7 @@ def test_an_adapted_chain_resumes_to_the_same_bits(
         torch.rand(saves)  # what a process drew before must not matter
         trainer.run_chain(stopped, Workers())
         for round_id in work.ids:
-            mine, theirs = (read_record(Store(root), folder_of(round_id)) for root in (stopped.root, work.root))
+            mine, theirs = (read_record(Store(root), round_folder(round_id)) for root in (stopped.root, work.root))
             assert mine is not None and theirs is not None
             assert {f.path: f.sha256 for f in mine.files} == {f.path: f.sha256 for f in theirs.files}
 

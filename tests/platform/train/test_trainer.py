@@ -19,6 +19,7 @@ import torch
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
@@ -26,7 +27,8 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.resources import Cadence, Resources
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import mid_rounds, published
+from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import checkpoint, trainer
 from ticlm.platform.train.checkpoint import newest
 from ticlm.platform.train.loader import LoaderSpec, RankReader
@@ -57,7 +59,7 @@ def run(work: ChainWork) -> dict[str, str]:
 
 
 def record_of(work: ChainWork, round_id: str) -> Any:
-    record = read_record(Store(work.root), folder_of(round_id))
+    record = read_record(Store(work.root), round_folder(round_id))
     assert record is not None
     return record
 
@@ -84,9 +86,9 @@ def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_befor
     batch = [b.columns["tokens"] for b in RankReader(LoaderSpec(work.rounds, work.corpora)).read(1)][1]
     shard = next(Corpus.open(work.corpora["toy@1"]).rows("202302", "train").all(1000))["tokens"]
     assert sorted(map(bytes, batch)) == sorted(bytes(shard[position]) for position in positions)
-    assert read_record(store, folder_of(work.ids[0])) is not None
-    assert read_record(store, folder_of(work.ids[1])) is None
-    kept = newest(store, folder_of(work.ids[1]))
+    assert read_record(store, round_folder(work.ids[0])) is not None
+    assert read_record(store, round_folder(work.ids[1])) is None
+    kept = newest(store, round_folder(work.ids[1]))
     assert kept is not None and kept.endswith("steps/00000001")
 
 
@@ -142,7 +144,7 @@ def test_a_checkpoint_is_written_beside_the_training(
         with pytest.raises(KeyboardInterrupt):
             trainer.run_chain(replace(again, resources=EVERY_SECOND), Workers())
     assert waited == [True], "the training waited for the checkpoint"
-    last = newest(Store(again.root), folder_of(work.ids[0]))
+    last = newest(Store(again.root), round_folder(work.ids[0]))
     assert last is not None and last.endswith("steps/00000002")
     assert run(again) == expected
 
@@ -150,15 +152,15 @@ def test_a_checkpoint_is_written_beside_the_training(
 def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
     """Two attempts died while they wrote later steps; what they left must not push out what is whole."""
     work = chain_work(toy_study, toy_root, 1)
-    store, folder = Store(work.root), folder_of(work.ids[0])
+    store, folder = Store(work.root), round_folder(work.ids[0])
     run_until(work, 2)
     for attempt in ("torn-1", "torn-2"):
         store.write(f"{folder}/{attempt}/steps/00000005/files/half", b"")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_until(work, 1)
-    assert [step for step, _ in checkpoint.found(store, folder)] == [3, 2]
-    assert all(store.exists(f"{path}/record.json") for _, path in checkpoint.found(store, folder))
+    assert [step for step, _ in mid_rounds(store, folder)] == [3, 2]
+    assert all(store.exists(f"{path}/record.json") for _, path in mid_rounds(store, folder))
 
 
 def test_a_checkpoint_of_another_model_is_refused_in_one_line(
@@ -183,7 +185,7 @@ def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_
     store, seen = Store(toy_root), []
 
     def urgent() -> bool:
-        last = newest(store, folder_of(work.ids[0]))
+        last = newest(store, round_folder(work.ids[0]))
         seen.append(last and last[-1])
         return 3 <= len(seen) <= 5
 
@@ -219,7 +221,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     again = data_source(work, "again")
     run_until(again, 1)
     run_until(again, 1)  # goes on from step 2 and leaves step 4
-    store, folder = Store(again.root), folder_of(work.ids[0])
+    store, folder = Store(again.root), round_folder(work.ids[0])
     last = newest(store, folder)
     assert last is not None and last.endswith("steps/00000004")
     damage(Path(store.path(last)))
@@ -269,7 +271,7 @@ def test_dropout_resumes_to_the_same_bits(
 
 
 def losses_of(work: ChainWork, number: int) -> list[float]:
-    path = f"{folder_of(work.ids[number])}/{record_of(work, work.ids[number]).attempt}/metrics.json"
+    path = f"{round_folder(work.ids[number])}/{record_of(work, work.ids[number]).attempt}/metrics.json"
     return list(Store(work.root).read_json(path)["loss"])
 
 
@@ -308,7 +310,7 @@ def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeSt
     assert run(again) == expected, "metrics.json is among these files"
     for number, spec in enumerate(work.rounds):
         record = record_of(again, work.ids[number])
-        metrics = Store(again.root).read_json(f"{folder_of(work.ids[number])}/{record.attempt}/metrics.json")
+        metrics = Store(again.root).read_json(f"{round_folder(work.ids[number])}/{record.attempt}/metrics.json")
         assert set(metrics) == {"loss", "rate", "gradient_norm"}
         assert {len(values) for values in metrics.values()} == {spec.steps}
         assert metrics["rate"] == [spec.recipe.schedule.rate(step, spec.position) for step in range(spec.steps)]

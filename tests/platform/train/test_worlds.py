@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.work import ChainWork, folder_of, published, work_of
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -81,7 +83,7 @@ def score(study: Study, root: Path) -> None:
 def outcome(work: ChainWork, store: Store) -> Trained:
     from safetensors.numpy import load
 
-    records = [read_record(store, folder_of(round_id)) for round_id in work.ids]
+    records = [read_record(store, round_folder(round_id)) for round_id in work.ids]
     files = [store.read(f"{published(store, round_id)}/model.safetensors") for round_id in work.ids]
     cells: dict[tuple[str, str], float] = {}
     for spec, record in zip(work.rounds, records):
@@ -89,7 +91,7 @@ def outcome(work: ChainWork, store: Store) -> Trained:
         for cell in read_cells(store, weights_of(record)):
             cells[spec.period, cell.evaluated] = cell.value
     assert len(cells) == len(work.rounds) ** 2
-    names = [f"{folder_of(i)}/{r.attempt}/metrics.json" for i, r in zip(work.ids, records) if r is not None]
+    names = [f"{round_folder(i)}/{r.attempt}/metrics.json" for i, r in zip(work.ids, records) if r is not None]
     return Trained([load(f) for f in files], files, [store.read_json(n) for n in names], cells)
 
 

@@ -1,0 +1,159 @@
+"""The layout of a root: the one place that spells where each thing lies. Pure functions; no file is touched.
+
+    corpora/NAME@VERSION/                     a corpus:   periods/LABEL/…, tokenizer/
+    examples/NAME@VERSION/                    a set of examples:   periods/LABEL/…
+    rounds/ID/record.json                     the round is done, by the attempt that the record names
+    rounds/ID/ATTEMPT/model/                  weights at the end of the round, in Hugging Face's format
+    rounds/ID/ATTEMPT/metrics.json            loss, learning rate and gradient norm of every step
+    rounds/ID/ATTEMPT/steps/STEP/             a mid-round checkpoint (DCP): files/ and its record.json
+    rounds/ID/inside/STEP/record.json         the weights after STEP steps of the round are published
+    rounds/ID/inside/STEP/ATTEMPT/model/      those weights, as at the end of the round
+    cells/WEIGHTS/NAME.parquet                what was measured on the checkpoint with these weights
+    reports/STUDY+STUDY/                      the page of one or several studies
+    tuning/STUDY-SPACE-HASH/                  a search
+    leases/NUMBER.json                        who writes to the root
+    ray/RUN/                                  what Ray Train keeps while a chain trains
+    tensorboard/HASH/                         curves of a chain
+
+Paths are relative to the root (those of periods and tokenizer: to the corpus), with forward slashes. ID is the first 32
+characters of a round's id, WEIGHTS the first 16 of the hash of its weights, STEP has 8 digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+RECORD = "record.json"
+CORPORA, EXAMPLES = "corpora", "examples"
+ROUNDS, CELLS, LEASES, RAY = "rounds", "cells", "leases", "ray"
+PERIODS, TOKENIZER = "periods", "tokenizer"
+MODEL, STEPS, INSIDE = "model", "steps", "inside"
+METRICS = "metrics.json"
+
+
+def record(folder: str) -> str:
+    """Return the path of the record of the work in `folder`."""
+    return f"{folder}/{RECORD}"
+
+
+def corpus(name: str) -> str:
+    """Return the folder of the corpus `name@version`; the version is 1 if the name has none."""
+    return f"{CORPORA}/{_versioned(name)}"
+
+
+def examples(name: str) -> str:
+    """Return the folder of the set of examples `name@version`; the version is 1 if the name has none."""
+    return f"{EXAMPLES}/{_versioned(name)}"
+
+
+def _versioned(name: str) -> str:
+    return name if "@" in name else f"{name}@1"
+
+
+def period(label: str) -> str:
+    """Return the folder of a period, relative to its corpus or set of examples."""
+    return f"{PERIODS}/{label}"
+
+
+def tokenizer_file(tokenizer: str = TOKENIZER) -> str:
+    """Return the path of the file that holds a tokenizer, from its folder."""
+    return f"{tokenizer}/tokenizer.json"
+
+
+def round_name(round_id: str) -> str:
+    """Return the name of a round's folder among the rounds."""
+    return round_id[:32]
+
+
+def round_folder(round_id: str) -> str:
+    """Return the folder of a round."""
+    return round_at(round_name(round_id))
+
+
+def round_at(name: str) -> str:
+    """Return the folder of the round whose folder has this name."""
+    return f"{ROUNDS}/{name}"
+
+
+def attempt(folder: str, name: str) -> str:
+    """Return the folder of one attempt at the work in `folder`."""
+    return f"{folder}/{name}"
+
+
+def model(folder: str, attempt_name: str) -> str:
+    """Return the model folder that this attempt at the work in `folder` published."""
+    return f"{attempt(folder, attempt_name)}/{MODEL}"
+
+
+def metrics(attempt: str) -> str:
+    """Return the file with the metrics of an attempt at a round."""
+    return f"{attempt}/{METRICS}"
+
+
+def not_a_number(attempt: str) -> str:
+    """Return the file that names the rows of the step at which a loss stopped being a number."""
+    return f"{attempt}/no-number.json"
+
+
+def mid_rounds(attempt: str) -> str:
+    """Return the folder of an attempt's mid-round checkpoints."""
+    return f"{attempt}/{STEPS}"
+
+
+def mid_round(attempt: str, step: int) -> str:
+    """Return the folder of the mid-round checkpoint that an attempt wrote after `step` steps."""
+    return f"{mid_rounds(attempt)}/{step_name(step)}"
+
+
+MID_ROUND_FILES = "files"
+"""Name of the folder with the files of a mid-round checkpoint, beside its record."""
+
+
+def step_name(step: int) -> str:
+    """Return how a number of steps is written in a folder's name."""
+    return f"{step:08d}"
+
+
+def insides(round_folder: str) -> str:
+    """Return the folder of the models that were published inside a round, one folder per step."""
+    return f"{round_folder}/{INSIDE}"
+
+
+def inside(round_folder: str, step: int) -> str:
+    """Return the folder of the work of publishing a round's weights after `step` steps."""
+    return f"{insides(round_folder)}/{step_name(step)}"
+
+
+def weights_name(weights: str) -> str:
+    """Return the name of the folder with a checkpoint's cells; `weights` is the hash of its weights."""
+    return weights[:16]
+
+
+def cells(weights: str) -> str:
+    """Return the folder with all cells of a checkpoint; `weights` is the hash of its weights."""
+    return f"{CELLS}/{weights_name(weights)}"
+
+
+def cells_file(weights: str, which: str) -> str:
+    """Return a file of cells of a checkpoint; `which` is the hash of what the file measures."""
+    return f"{cells(weights)}/{which[:32]}.parquet"
+
+
+def report(studies: Sequence[str]) -> str:
+    """Return the folder with the page of these studies."""
+    return f"reports/{'+'.join(studies)}"
+
+
+def search(study: str, space: str, whole: str) -> str:
+    """Return the folder of a search of a space for a study; `whole` is the hash of all that the search is made of."""
+    return f"tuning/{study}-{space}-{whole[:8]}"
+
+
+def lease(number: int) -> str:
+    """Return the file of the lease with this number."""
+    return f"{LEASES}/{number:08d}.json"
+
+
+def tensorboard(name: str) -> str:
+    """Return the folder with the curves of a chain; `name` is the hash of the chain's name."""
+    return f"tensorboard/{name[:12]}"

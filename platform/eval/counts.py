@@ -1,0 +1,31 @@
+"""How many cells a study wants, and how many are left to score."""
+
+from __future__ import annotations
+
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.eval.cells import data_hashes, keys, keys_inside, scored, scored_inside
+from ticlm.platform.study.plan import Plan
+
+
+def count(plan: Plan) -> tuple[int, int]:
+    """Return how many cells the study wants, and how many of them have no value yet.
+
+    Not counted: cells of models that a finished round did not publish inside it, because no run will publish them.
+    """
+    assert plan.store is not None
+    store, kept = plan.store, dict[str, set[str]]()
+
+    def is_kept(weights: str, key: str) -> bool:
+        if weights not in kept:
+            kept[weights] = {cell.key for cell in read_cells(store, weights)}
+        return key in kept[weights]
+
+    there = [*keys(plan).values(), *keys_inside(plan).values()]
+    sizes = {task.id: len(data_hashes(plan, task)) for task in plan.study.evaluations}
+    models = {(run.rounds[t], -1, task.id): plan.tree.scored(run.rounds[t], task.id) for run, t, task in scored(plan)}
+    missing = {at for at, key in models.items() if not plan.done(key)}
+    for run, t, task, step in scored_inside(plan):
+        if (run.rounds[t], step) not in plan.inside_records and not plan.done(run.rounds[t]):
+            missing.add((run.rounds[t], step, task.id))
+    waiting = sum(sizes[task] for _, _, task in missing)
+    return len(there) + waiting, waiting + sum(not is_kept(*cell) for cell in there)

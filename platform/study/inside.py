@@ -1,0 +1,34 @@
+"""Models published inside a round: after which of its steps."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ticlm.platform.core.mixture import Source
+from ticlm.platform.study.round import Round
+from ticlm.platform.study.settings import EveryEpochs, EverySteps
+
+
+def steps_inside(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows: int) -> tuple[int, ...]:
+    """Return the steps after which a round's model is published, in order; never its last step, which ends the round.
+
+    `own` is the source of the round's own period, and `rows` the number of its rows: an epoch ends with the step after
+    which the round has drawn that many rows of it, by its share of the mixture. Empty if the round draws none.
+    """
+    if isinstance(every, EverySteps):
+        return tuple(range(every.every_steps, spec.steps, every.every_steps))
+    epoch = Fraction(str(every.every_epochs)) * rows
+    if not epoch:
+        return ()
+    found: list[int] = []
+    drawn, first = Fraction(0), 0
+    for segment in spec.segments:
+        share = segment.mixture.rows(segment.steps * spec.recipe.batch_rows).get(own, 0)
+        per_step = Fraction(share, segment.steps)
+        while per_step and (step := first + math.ceil(((len(found) + 1) * epoch - drawn) / per_step)) < spec.steps:
+            if step > first + segment.steps:
+                break
+            found.append(step)
+        drawn, first = drawn + share, first + segment.steps
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,55 @@
+"""Rounds as they lie in a root: finished models, attempts, mid-round checkpoints, models published inside a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ticlm.platform.core import paths
+from ticlm.platform.core.store import Record, Store, read_record
+
+
+def published(store: Store, round_id: str) -> str:
+    """Return the path of a finished round's model folder. Raises FileNotFoundError if the round has no record."""
+    folder = paths.round_folder(round_id)
+    record = read_record(store, folder)
+    if record is None:
+        raise FileNotFoundError(f"round {round_id[:12]} has no record")
+    return paths.model(folder, record.attempt)
+
+
+def attempts(store: Store, folder: str) -> list[str]:
+    """Return the names of all attempts at the round in `folder`, finished or not, sorted."""
+    return [name for name in store.folders(folder) if name != paths.INSIDE]
+
+
+def mid_rounds(store: Store, folder: str) -> list[tuple[int, str]]:
+    """Return (step, path) of the mid-round checkpoints of all attempts at a round, newest first, whole or not."""
+    places = [paths.mid_rounds(paths.attempt(folder, name)) for name in attempts(store, folder)]
+    return sorted(((int(step), f"{place}/{step}") for place in places for step in store.folders(place)), reverse=True)
+
+
+def inside(store: Store, folder: str) -> dict[int, Record]:
+    """Return the records of the models published inside the round in `folder`, by step, in order."""
+    found = ((step, read_record(store, path)) for step, path in _insides(store, folder))
+    return {step: record for step, record in found if record is not None}
+
+
+def leftovers(store: Store, folder: str) -> list[str]:
+    """Return the paths below a finished round's folder that no record names: attempts that were interrupted, mid-round
+    checkpoints, and models inside the round that were not published to the end. Empty if the round is not finished."""
+    record = read_record(store, folder)
+    if record is None:
+        return []
+    found = [paths.attempt(folder, name) for name in attempts(store, folder) if name != record.attempt]
+    steps = paths.mid_rounds(paths.attempt(folder, record.attempt))
+    if store.folders(steps):
+        found.append(steps)
+    for _, path in _insides(store, folder):
+        kept = read_record(store, path)
+        found += [path] if kept is None else [f"{path}/{n}" for n in store.folders(path) if n != kept.attempt]
+    return found
+
+
+def _insides(store: Store, folder: str) -> Iterator[tuple[int, str]]:
+    for name in store.folders(paths.insides(folder)):
+        yield int(name), paths.inside(folder, int(name))
