@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
-from ticlm.methods.objectives import Causal
+from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.row_columns import check_columns
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
@@ -65,21 +66,21 @@ class FolderScore:
 def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
     """All that a model is to be asked; `name` is a folder, a URI, or how a round's id in the root begins.
 
-    InputError where it is no causal model, where the data of a task are not there, or not for this model.
+    Raises InputError if it is no language model, if the data of a task are not there, or do not suit this model.
     """
     folder = model_folder.find(store.root, name)
-    model_folder.check_causal(folder)
+    objective = model_folder.objective(folder)
     weights = model_folder.weights(folder)
     jobs = []
     for task in scoring.evaluations:
-        hashes, place = _data(task, store, folder)
-        cells = ((label, cell_key(weights, task, label, data, Causal())) for label, data in hashes.items())
+        hashes, place = _data(task, store, folder, objective)
+        cells = ((label, cell_key(weights, task, label, data, objective)) for label, data in hashes.items())
         jobs.append(TaskCells(task, place, tuple(cells)))
     return CheckpointWork(
         root=store.root,
         weights=weights,
         folder=folder,
-        objective=Causal(),
+        objective=objective,
         jobs=tuple(jobs),
         rows=scoring.evaluation_rows,
         threads=scoring.threads,
@@ -113,7 +114,7 @@ def _measurement(cell: Cell) -> Measurement:
     return Measurement(cell.metric, cell.value, cell.n, cell.stderr, cell.source)
 
 
-def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
+def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tuple[dict[str, str], str]:
     """Hashes of what a task reads by period or part, and where that lies."""
     if task.prepare is not None:
         raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
@@ -124,14 +125,17 @@ def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
             f"evaluations.{task.name}: reads a study's own corpus; give kind: perplexity-on, and the corpus"
         )
     data: Corpus | Examples
-    data = _corpus(task, store, folder) if isinstance(task, PerplexityOn) else corpora.examples(task.data_source, store)
+    if isinstance(task, PerplexityOn):
+        data = _corpus(task, store, folder, objective)
+    else:
+        data = corpora.examples(task.data_source, store)
     splits = {label: data.split(label, task.split) for label in data.periods}
     if not any(split.rows for split in splits.values()):
         raise InputError(f"evaluations.{task.name}: {data.info.id} has nothing in {task.split}")
     return {label: split.sha256 for label, split in splits.items() if split.rows}, data.store.uri()
 
 
-def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
+def _corpus(task: PerplexityOn, store: Store, folder: str, objective: AnyObjective) -> Corpus:
     """The corpus of a task; InputError where its rows are not in this model's tokens, or longer than its window."""
     from ticlm.platform.core.corpus import Corpus
 
@@ -145,9 +149,12 @@ def _corpus(task: PerplexityOn, store: Store, folder: str) -> Corpus:
             f"evaluations.{task.name}: {folder} {what} corpus {corpus.info.id}, which was cut into its tokens; "
             "document-perplexity reads text and compares models in bits per byte"
         )
-    config = json.loads(model.read("config.json"))
+    config, columns = json.loads(model.read("config.json")), corpus.info.columns
+    extra = 1 if isinstance(objective, Causal) else 0  # the last token of a causal row is only a label
+    length = next((column.length for column in columns if column.name in objective.columns), extra) - extra
+    check_columns(corpus.info.id, columns, objective.columns, length)
     window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
-    longest = max(column.length for column in corpus.info.columns) - 1
+    longest = max(column.length for column in columns) - extra
     if window is not None and longest > window:
         raise InputError(
             f"evaluations.{task.name}: rows of corpus {corpus.info.id} have {longest} tokens, and {folder} reads "
