@@ -1,4 +1,9 @@
-"""Objectives: how rows of a shard become model inputs, labels and weights."""
+"""Objectives: how the rows of a corpus become a model's inputs, labels and weights.
+
+An objective names the columns it needs and says nothing of how they came about. A way to make (input, target) rows
+from text, such as prefix language modelling or span corruption, is a row maker of the corpus
+(`datasets/corpus/row_makers.py`); every one of them that writes `inputs` and `targets` trains with `seq2seq`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, InstanceOf
 
 from ticlm.platform.core.extensions import METHODS, Own
+from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS, ColumnNeed
 from ticlm.platform.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,8 +27,8 @@ class Objective(Settings):
     """Whether it trains an encoder–decoder; a causal language model otherwise."""
 
     @property
-    def lengths(self) -> Mapping[str, int]:
-        """Return the columns that a corpus must have, and how many tokens longer than the study's `length` each is."""
+    def columns(self) -> Mapping[str, ColumnNeed]:
+        """Return the columns that a corpus must have, by name, and what each must be like (`core/row_columns.py`)."""
         raise NotImplementedError
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
@@ -35,46 +41,45 @@ class Objective(Settings):
 
 
 class Causal(Objective):
-    """Next-token prediction: the first L of a row's L+1 `tokens` are inputs, the last L labels, all of weight one."""
+    """Next-token prediction: the first L of a row's L+1 `tokens` are inputs, the last L are labels of weight one."""
 
     kind: Literal["causal"] = "causal"
 
     @property
-    def lengths(self) -> Mapping[str, int]:
-        """Columns a corpus must have, and how much longer than the study's `length` each is."""
-        return {"tokens": 1}
+    def columns(self) -> Mapping[str, ColumnNeed]:
+        """The columns that a corpus must have, by name, where L is the study's `length`."""
+        return {TOKENS: ColumnNeed(extra=1)}
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """(arguments of the model, labels [rows, L], weights [rows, L] or None where all are one)."""
-        tokens = rows["tokens"]
+        """Return (arguments of the model, labels [rows, L], weights [rows, L]); weights are None if all are one."""
+        tokens = rows[TOKENS]
         return {"input_ids": tokens[:, :-1]}, tokens[:, 1:], None
-
-    def targets(self, rows: Mapping[str, Tensor]) -> int | None:
-        """Weighted targets in these rows, or None where every row has exactly `length`."""
-        return None
 
 
 class Seq2Seq(Objective):
-    """Encoder–decoder: `inputs` to the encoder, `targets` (the study's `length`) predicted; `pad` has weight zero and
-    also starts the decoder, as in T5."""
+    """Encoder–decoder: the encoder reads `inputs`, the decoder predicts `targets` (the study's `length`). The token
+    `pad` has weight zero, and also starts the decoder, as in T5."""
 
     encoder_decoder: ClassVar[bool] = True
     kind: Literal["seq2seq"] = "seq2seq"
     pad: int = 0
 
     @property
-    def lengths(self) -> Mapping[str, int]:
-        return {"targets": 0}
+    def columns(self) -> Mapping[str, ColumnNeed]:
+        """The columns that a corpus must have, by name; `inputs` may have any length."""
+        return {TARGETS: ColumnNeed(pad=self.pad), INPUTS: ColumnNeed(extra=None, pad=self.pad)}
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        inputs, targets = rows["inputs"], rows["targets"]
+        """Return (arguments of the model, labels [rows, L], weights [rows, L])."""
+        inputs, targets = rows[INPUTS], rows[TARGETS]
         shifted = targets.roll(1, dims=1)
         shifted[:, 0] = self.pad
         arguments = {"input_ids": inputs, "attention_mask": (inputs != self.pad).long(), "decoder_input_ids": shifted}
         return arguments, targets, (targets != self.pad).float()
 
     def targets(self, rows: Mapping[str, Tensor]) -> int | None:
-        return int((rows["targets"] != self.pad).sum())
+        """Count the targets that are not padding."""
+        return int((rows[TARGETS] != self.pad).sum())
 
 
 AnyObjective = Annotated[

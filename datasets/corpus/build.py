@@ -31,7 +31,6 @@ from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.store import Store, read_record
-from ticlm.platform.core.token_rows import Column, dtype_for
 
 REPORT_S = 10.0
 BESIDE_FILTER = 512 << 20
@@ -85,7 +84,8 @@ class _Build:
         self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
         self.published: TokenizerInfo | None = None
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
-            self.published = recipe.tokenizer.save(store)  # first of all, as it may not load
+            self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
+            recipe.columns(store, self.published)
 
     def unfinished(self) -> BuildPlan | None:
         """Return the plan of an interrupted build that had read all its inputs: it is finished first, unchanged."""
@@ -151,7 +151,7 @@ class _Build:
             self.store.remove(f"periods/{label}")  # attempts that were interrupted
         made = self._tokenised(info, [part for label in todo for part in parts[label]])
         bundles = [self._bundle(label, record, made[label], scans) for label in todo]
-        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out)
+        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out, maker=self.recipe.rows)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
         for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
             tokens = manifest.splits["train"].tokens
@@ -248,11 +248,10 @@ class _Build:
         if self.store.exists(INFO):
             return Corpus.open(self.store.uri()).info
         tokenizer = self.published or self._trained(record, parts)
-        column = Column(name="tokens", length=self.recipe.length + 1, dtype=dtype_for(tokenizer.vocab_size))
         info = CorpusInfo(
             name=self.recipe.name,
             version=self.recipe.version,
-            columns=(column,),
+            columns=self.recipe.columns(self.store, tokenizer),
             calendar=self.recipe.calendar,
             tokenizer=tokenizer,
             recipe=self.recipe.identity,
@@ -267,7 +266,8 @@ class _Build:
         assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
         self.progress(f"training a tokenizer on {first}")
-        train = partial(_train, self.store, self.staged, self.sets, self.recipe.tokenizer, first)
+        special = self.recipe.rows.special_tokens
+        train = partial(tokenize.train, self.store, self.staged, self.sets, self.recipe.tokenizer, special, first)
         return next(self.executor.each(train, [tuple(parts[first])]))
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
@@ -282,12 +282,6 @@ class _Build:
         return {label: tuple(streams) for label, streams in found.items()}
 
 
-def _train(
-    store: Store, folder: str, sets: Sets, tokenizer: TrainedTokenizer, period: str, parts: Sequence[DocumentSpan]
-) -> TokenizerInfo:
-    return tokenizer.train(tokenize.texts_of(store, folder, sets, parts, "train"), period, store)
-
-
 def _same_recipe(store: Store, recipe: CorpusRecipe) -> None:
     if not store.exists(INFO):
         return
@@ -295,5 +289,6 @@ def _same_recipe(store: Store, recipe: CorpusRecipe) -> None:
     if info.recipe != recipe.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of documents, periods, splits, filters, tokenizer, length, "
-            f"seed, by_source, deduplicate or held_out; give the changed recipe another version than {recipe.version}"
+            f"rows, seed, by_source, deduplicate or held_out; give the changed recipe another version than "
+            f"{recipe.version}"
         )

@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowCount, RowMaker, TokenStream, random_numbers
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.staging import SPLITS, DocumentCounts
 from ticlm.datasets.corpus.tokenize import Stream
@@ -28,17 +30,18 @@ from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import ROW_GROUP, Column, Tokens, to_parquet
+from ticlm.platform.core.token_rows import ROW_GROUP, Tokens, to_parquet
 
 SHARD_BYTES = 64 << 20
 BLOCK_TOKENS = 1 << 22
-TAIL = "tokens of tails"
-"""Tokens after the last whole row of a stream."""
+TAIL, SHORT = PackedTokens.left_out, PrefixLM.left_out
+"""Tokens after the last whole row of a stream, and of pieces that cannot be split in two."""
 BEYOND = "tokens beyond the held-out rows"
 """Tokens of held-out rows that were not chosen, if the rows of a set are limited."""
-TOKEN_REASONS = (TAIL, BEYOND)
+TOKEN_REASONS = (TAIL, SHORT, BEYOND)
 """Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
+PACKED = PackedTokens()
 
 
 class Bundle(Settings):
@@ -52,33 +55,40 @@ class Bundle(Settings):
     lineage: Lineage = Lineage()
 
 
-def pack(store: Store, info: CorpusInfo, seed: int, held_out: HeldOut, bundle: Bundle) -> PeriodManifest:
+def pack(
+    store: Store,
+    info: CorpusInfo,
+    seed: int,
+    held_out: HeldOut,
+    bundle: Bundle,
+    maker: RowMaker = PACKED,
+) -> PeriodManifest:
     """Write the shards of a period and then its record, and return the manifest in it."""
     attempt = Attempt(store, f"periods/{bundle.period.label}")
     splits: dict[Split, SplitManifest] = {}
-    length = info.columns[0].length
-    tails = beyond = 0
+    left = beyond = 0
     for split in (name for first in SPLITS for name in held_out.sets(first)):
-        sources = _by_source(bundle.streams, split, np.dtype(info.columns[0].dtype).itemsize)
+        name = f"{seed}\0{bundle.period.label}\0{split}"
+        sources = _streams(store, bundle.streams, split, info, name)
+        counts = {source: maker.count(stream, info.columns) for source, stream in sources.items()}
         named = info.sources is not None and split != "train"
         most = None if split == "train" else held_out.rows
-        key = hash64(f"{seed}\0{bundle.period.label}\0{split}")
-        files = tuple(_write(store, attempt.path, info, split, sources, key, named, most))
+        written = list(_write(store, attempt.path, info, split, maker, sources, counts, hash64(name), named, most))
+        files, tokens = tuple(file for file, _ in written), sum(held for _, held in written)
         sections = [s for stream in bundle.streams for s in stream.sections if s.split == split]
-        rows = sum(file.rows for file in files)
-        whole = sum(_count(stretches, info.columns[0]) for stretches in sources.values())
-        tails += sum(s.tokens for s in sections) - whole * length
-        beyond += (whole - rows) * length
+        left += sum(count.left for count in counts.values())
+        beyond += sum(count.tokens for count in counts.values()) - tokens
         splits[split] = SplitManifest(
             files=files,
-            rows=rows,
-            tokens=rows * length,
+            rows=sum(file.rows for file in files),
+            tokens=tokens,
             documents=sum(s.documents for s in sections),
             bytes=sum(s.bytes for s in sections),
         )
     accounting = _accounting(bundle)
     dropped = Counter(bundle.tally.dropped)
-    dropped.update({DUPLICATE: sum(d.documents_dropped for d in bundle.deduplication), TAIL: tails, BEYOND: beyond})
+    dropped.update({DUPLICATE: sum(d.documents_dropped for d in bundle.deduplication)})
+    dropped.update({maker.left_out: left, BEYOND: beyond})
     manifest = PeriodManifest(
         period=bundle.period,
         splits=splits,
@@ -129,21 +139,39 @@ def largest_hosts(counted: Sequence[Host], most: int) -> tuple[Host, ...]:
 _Stretches = list[tuple[str, int, int]]  # path, first byte, bytes
 
 
-def _by_source(streams: Sequence[Stream], split: Split, itemsize: int) -> dict[str, _Stretches]:
+def _streams(
+    store: Store, streams: Sequence[Stream], split: Split, info: CorpusInfo, name: str
+) -> dict[str, TokenStream]:
+    """A split's documents of each source as one stream; `name` seeds what is drawn in it."""
+    dtype = np.dtype(info.columns[0].dtype)
     found: dict[str, _Stretches] = {}
     for stream in streams:
         at = 0
         for section in stream.sections:
-            size = section.tokens * itemsize
+            size = section.tokens * dtype.itemsize
             if section.split == split:
                 found.setdefault(section.source, []).append((stream.path, at, size))
             at += size
-    return dict(sorted(found.items()))
+    return {
+        source: TokenStream(
+            tokens=sum(size for *_, size in stretches) // dtype.itemsize,
+            blocks=partial(_blocks, store, stretches, dtype.newbyteorder("<")),
+            end_of_text=info.tokenizer.end_of_text,
+            key=hash64(f"{name}\0{source}\0rows"),
+        )
+        for source, stretches in sorted(found.items())
+    }
 
 
-def _count(stretches: _Stretches, column: Column) -> int:
-    """Return how many whole rows the stretches hold."""
-    return sum(size for *_, size in stretches) // column.width
+def _blocks(store: Store, stretches: _Stretches, little: np.dtype[Any]) -> Iterator[Tokens]:
+    """The tokens of a stream, a block at a time."""
+    for path, start, size in stretches:
+        with store.fs.open(store.path(path), "rb") as raw:
+            raw.seek(start)
+            while size:
+                data = raw.read(min(size, BLOCK_TOKENS * little.itemsize))
+                size -= len(data)
+                yield np.frombuffer(data, little)
 
 
 def _write(
@@ -151,38 +179,31 @@ def _write(
     folder: str,
     info: CorpusInfo,
     split: Split,
-    sources: dict[str, _Stretches],
+    maker: RowMaker,
+    sources: Mapping[str, TokenStream],
+    counts: Mapping[str, RowCount],
     key: int,
     named: bool,
     most: int | None,
-) -> Iterator[ShardFile]:
-    """Write the rows of a split, shuffled over all its sources (at most `most` of them), and yield each file."""
-    (column,) = info.columns
-    counts = {source: _count(stretches, column) for source, stretches in sources.items()}
-    ends, names = np.cumsum(list(counts.values())), list(counts)
-    rows = (row for stretches in sources.values() for row in _rows(store, stretches, column.dtype, column.length))
-    for number, (values, which) in enumerate(_shuffled(rows, sum(counts.values()), column.width, key, most)):
+) -> Iterator[tuple[ShardFile, int]]:
+    """Write the split's rows, shuffled over all its sources, or `most` of them; yield each file and its tokens."""
+    columns = info.columns
+    blocks = (
+        np.concatenate([block[column.name] for column in columns], 1)
+        for stream in sources.values()
+        for block in maker.rows(stream, columns)
+    )
+    ends, names = np.cumsum([count.rows for count in counts.values()]), list(counts)
+    borders = np.cumsum([column.length for column in columns])[:-1]
+    total, width = sum(count.rows for count in counts.values()), sum(column.width for column in columns)
+    for number, (values, which) in enumerate(_shuffled(blocks, total, width, key, most)):
         owners = [names[i] for i in np.searchsorted(ends, which, side="right")] if named else None
-        data = to_parquet({column.name: values.view(column.dtype)}, info.columns, owners)
+        parts = np.split(values.view(columns[0].dtype), borders, 1)
+        data = to_parquet({column.name: part for column, part in zip(columns, parts)}, columns, owners)
         path = f"{split}/part-{number:05d}.parquet"
         store.write(f"{folder}/{path}", data)
-        yield ShardFile(path=path, rows=len(values), bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-
-
-def _rows(store: Store, stretches: _Stretches, dtype: str, length: int) -> Iterator[Tokens]:
-    """Yield the whole rows of a stream, a block [n, length] at a time; the tail is left out."""
-    little = np.dtype(dtype).newbyteorder("<")
-    rest = np.empty(0, dtype)
-    for path, start, size in stretches:
-        with store.fs.open(store.path(path), "rb") as raw:
-            raw.seek(start)
-            while size:
-                data = raw.read(min(size, BLOCK_TOKENS * little.itemsize))
-                size -= len(data)
-                joined = np.concatenate([rest, np.frombuffer(data, little)])
-                whole = len(joined) // length
-                yield joined[: whole * length].reshape(whole, length)
-                rest = joined[whole * length :]
+        held = sum(part.size if c.pad is None else int((part != c.pad).sum()) for c, part in zip(columns, parts))
+        yield ShardFile(path=path, rows=len(values), bytes=len(data), sha256=hashlib.sha256(data).hexdigest()), held
 
 
 def _shuffled(
@@ -192,7 +213,7 @@ def _shuffled(
 
     Rows pass through a local folder with one file per shard, so that memory holds one block and one shard.
     """
-    order = np.argsort(_random(total, key), kind="stable").astype(np.int64)[:most]
+    order = np.argsort(random_numbers(total, key), kind="stable").astype(np.int64)[:most]
     place = np.full(total, -1)
     place[order] = np.arange(len(order))
     size = max(1, SHARD_BYTES // width // ROW_GROUP) * ROW_GROUP
@@ -208,11 +229,3 @@ def _shuffled(
             which = order[start : start + size]
             stored = np.fromfile(Path(folder, str(shard)), np.uint8).reshape(-1, width)  # in the order they came
             yield stored[np.argsort(np.argsort(which))], which
-
-
-def _random(total: int, key: int) -> NDArray[np.uint64]:
-    """Return `total` random numbers by SplitMix64 (Steele et al., 2014), which no release of NumPy changes."""
-    z: Any = np.uint64(key) + np.arange(1, total + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)

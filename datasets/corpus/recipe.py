@@ -8,8 +8,9 @@ from typing import Annotated, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
+from ticlm.datasets.corpus.row_makers import AnyRowMaker, PackedTokens
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
-from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, padding
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
@@ -17,6 +18,7 @@ from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.crawl import CrawlDocuments
+from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.hashing import hash64
@@ -24,6 +26,7 @@ from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
+from ticlm.platform.core.token_rows import Column
 
 FOLDER = "datasets/recipes"
 FORMAT = 1
@@ -117,7 +120,8 @@ AnyDocuments = Annotated[
 
 
 class CorpusRecipe(Settings):
-    """A corpus to build. Text is cut into rows of `length` + 1 tokens; `seed` orders documents and rows.
+    """A corpus to build. `rows` says how text becomes rows for a study of this `length` (`packed`: length + 1 tokens in
+    one column); `seed` orders documents and rows.
 
     With `by_source`, each eval and tune row holds text of one source and names it; train rows mix all sources.
     `executor` says what runs the build; it changes no byte.
@@ -133,6 +137,7 @@ class CorpusRecipe(Settings):
     held_out: HeldOut = HeldOut()
     tokenizer: Annotated[TrainedTokenizer | PretrainedTokenizer, Field(discriminator="kind")]
     length: int = Field(gt=0)
+    rows: AnyRowMaker = PackedTokens()
     seed: int = 0
     by_source: bool = False
     limits: Limits = Limits()
@@ -175,8 +180,13 @@ class CorpusRecipe(Settings):
         """Return the fingerprint of what determines the bytes of a period: no names, no paths, not the last period."""
         filters = tuple(getattr(step, "identity", step) for step in self.filters)
         kept = (self.reader.identity, self.calendar, self.splits, filters, self.tokenizer)
-        chosen = tuple(part for part in (self.deduplicate, self.held_out) if part not in (None, HeldOut()))
+        parts = (self.deduplicate, self.held_out, self.rows)
+        chosen = tuple(part for part in parts if part not in (None, HeldOut(), PackedTokens()))
         return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))
+
+    def columns(self, store: Store, tokenizer: TokenizerInfo) -> tuple[Column, ...]:
+        """Return the columns of the corpus's rows, given its tokenizer, which is in `store`."""
+        return self.rows.columns(self.length, tokenizer, padding(store))
 
     @property
     def external_inputs(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, staged
 from ticlm.datasets.corpus.splits import HeldOut
-from ticlm.datasets.corpus.tokenizers import StreamEncoder
+from ticlm.datasets.corpus.tokenizers import StreamEncoder, TrainedTokenizer
 from ticlm.platform.core.accounting import Host
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.mixture import Split
@@ -90,6 +90,19 @@ def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[DocumentSpan
         for found, documents in staged(store, part):
             if found == split:
                 yield from _left(store, folder, sets, part, split, documents).texts
+
+
+def train(
+    store: Store,
+    folder: str,
+    sets: Sets,
+    tokenizer: TrainedTokenizer,
+    special: tuple[str, ...],
+    period: str,
+    parts: Sequence[DocumentSpan],
+) -> TokenizerInfo:
+    """Train the corpus's tokenizer on the train texts of a period, with these special tokens."""
+    return tokenizer.train(texts_of(store, folder, sets, parts, "train"), period, store, special)
 
 
 def _sections(store: Store, folder: str, sets: Sets, part: DocumentSpan) -> Iterator[tuple[Split, str, Staged]]:

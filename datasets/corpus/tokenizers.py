@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ticlm.datasets.corpus.row_makers import PAD
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
@@ -42,8 +43,11 @@ class TrainedTokenizer(Settings):
     vocab_size: int = Field(ge=SMALLEST)
     max_bytes: int = Field(1 << 30, gt=0)
 
-    def train(self, texts: Iterable[str], period: str, store: Store) -> TokenizerInfo:
-        """Train on `texts` (in any order), save the tokenizer to the store, and return its description."""
+    def train(self, texts: Iterable[str], period: str, store: Store, special: tuple[str, ...] = ()) -> TokenizerInfo:
+        """Train on `texts` (in any order), save the tokenizer to the store, and return its description.
+
+        The tokens named in `special` come before all others.
+        """
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
         texts = iter(texts)
@@ -55,11 +59,15 @@ class TrainedTokenizer(Settings):
         tokenizer.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         trainer = trainers.BpeTrainer(
-            vocab_size=self.vocab_size, special_tokens=[END_OF_TEXT], initial_alphabet=alphabet, show_progress=False
+            vocab_size=self.vocab_size,
+            special_tokens=[*special, END_OF_TEXT],
+            initial_alphabet=alphabet,
+            show_progress=False,
         )
         tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
         data = tokenizer.to_str(pretty=False).encode()
-        store.write(f"{FOLDER}/tokenizer_config.json", json.dumps(_CONFIG, indent=1).encode())
+        config = _CONFIG | ({"pad_token": PAD} if PAD in special else {})
+        store.write(f"{FOLDER}/tokenizer_config.json", json.dumps(config, indent=1).encode())
         store.write(f"{FOLDER}/tokenizer.json", data)
         return TokenizerInfo(
             name=f"byte-level BPE trained on {period}",
@@ -119,6 +127,14 @@ class PretrainedTokenizer(Settings):
         except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None
+
+
+def padding(store: Store) -> int | None:
+    """The padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
+    token = store.read_json(f"{FOLDER}/tokenizer_config.json").get("pad_token")
+    name = token["content"] if isinstance(token, dict) else token
+    added = store.read_json(f"{FOLDER}/tokenizer.json").get("added_tokens", [])
+    return next((int(entry["id"]) for entry in added if entry["content"] == name), None)
 
 
 def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:

@@ -32,6 +32,8 @@ class Column(Settings):
     name: str
     length: int = Field(gt=0)
     dtype: Literal["uint16", "uint32"] = "uint16"
+    pad: int | None = None
+    """The token id that fills short rows up to `length`; None if every row is full, or if this is not known."""
 
     @property
     def width(self) -> int:

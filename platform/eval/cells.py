@@ -217,12 +217,12 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
         return
     import torch
 
-    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.checkpoint import load_checkpoint
 
     torch.set_num_threads(unit.threads)
     own = "://" in unit.folder or unit.folder.startswith("/")
     with Store(unit.folder).local("") if own else store.local(unit.folder) as folder:
-        answerer = Checkpoint(Path(folder), unit.objective, device(unit.device))
+        answerer = load_checkpoint(Path(folder), unit.objective, device(unit.device))
         for job in jobs:
             yield from _progress(answerer, store, unit, job)
 

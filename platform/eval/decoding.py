@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,27 +16,63 @@ from ticlm.platform.eval.logits import BATCH_TOKENS
 def continued(
     module: Any, prompts: Sequence[NDArray[np.int64]], tokens: int, end: int | None, stops: Collection[int]
 ) -> list[list[int] | None]:
-    """At most so many tokens after each prompt, always the likeliest: without `end`, which ends them, and up to the
-    first of `stops`, which stands last; None where the model's logits are not numbers. How a folder would have its
-    model sample or penalise is not asked."""
+    """Continue each prompt with at most `tokens` tokens, always the likeliest one.
+
+    A continuation ends before `end`, or with the first token of `stops`, which is part of it. It is None where the
+    model's logits are not numbers. How the folder would have its model sample or penalise does not count.
+    """
+    lengths = {i: len(prompt) + tokens for i, prompt in enumerate(prompts)}
+    return _generated(module, prompts, lengths, tokens, end, stops)
+
+
+def written(
+    module: Any,
+    contexts: Sequence[NDArray[np.int64]],
+    start: int,
+    tokens: int,
+    end: int | None,
+    stops: Collection[int],
+) -> list[list[int] | None]:
+    """Write at most `tokens` tokens for each context, as `continued` does, with an encoder–decoder: the encoder reads
+    the context, the decoder begins with `start`."""
+    lengths = {i: len(context) + tokens for i, context in enumerate(contexts)}
+    return _generated(module, contexts, lengths, tokens, end, stops, start)
+
+
+def _generated(
+    module: Any,
+    prompts: Sequence[NDArray[np.int64]],
+    lengths: Mapping[int, int],
+    tokens: int,
+    end: int | None,
+    stops: Collection[int],
+    start: int | None = None,
+) -> list[list[int] | None]:
+    """Continue prompts in batches by their `lengths`; `start` is given for an encoder–decoder alone."""
     from transformers import GenerationConfig, LogitsProcessorList
 
     ends = sorted({*stops} | ({end} if end is not None else set()))
     pad = end if end is not None else 0
     config = GenerationConfig(
-        do_sample=False, num_beams=1, max_new_tokens=tokens, pad_token_id=pad, eos_token_id=ends or None
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=tokens,
+        pad_token_id=pad,
+        eos_token_id=ends or None,
+        decoder_start_token_id=start,
     )
     module.generation_config = config
-    said: list[list[int] | None] = [None] * len(prompts)
-    lengths = {i: len(prompt) + tokens for i, prompt in enumerate(prompts)}
+    texts: list[list[int] | None] = [None] * len(prompts)
     size = batch_size(module, BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"])
     for batch in batched(lengths, size):
         longest = len(prompts[batch[0]])
         ids = np.full((len(batch), longest), pad, np.int64)
         shown = np.zeros((len(batch), longest), np.int64)
         for row, i in enumerate(batch):
-            ids[row, longest - len(prompts[i]) :] = prompts[i]
-            shown[row, longest - len(prompts[i]) :] = 1
+            # what a model goes on from ends where the new tokens begin; what an encoder reads begins at position 0
+            place = slice(longest - len(prompts[i]), longest) if start is None else slice(0, len(prompts[i]))
+            ids[row, place] = prompts[i]
+            shown[row, place] = 1
         given = {"input_ids": ids, "attention_mask": shown}
         tensors = {name: torch.from_numpy(array).to(module.device) for name, array in given.items()}
         numbers = _Numbers(len(batch))
@@ -44,9 +80,10 @@ def continued(
             output = module.generate(
                 **tensors, generation_config=config, logits_processor=LogitsProcessorList([numbers])
             )
-        for i, row_ids, known in zip(batch, output[:, longest:].tolist(), numbers.known, strict=True):
-            said[i] = _until(row_ids, end, stops) if known else None
-    return said
+        new = output[:, longest if start is None else 1 :].tolist()
+        for i, row_ids, known in zip(batch, new, numbers.known, strict=True):
+            texts[i] = _until(row_ids, end, stops) if known else None
+    return texts
 
 
 class _Numbers:

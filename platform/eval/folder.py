@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
-from ticlm.methods.objectives import Causal
+from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.row_columns import check_columns
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
@@ -63,21 +64,21 @@ class FolderScore:
 def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
     """All that a model is to be asked; `name` is a folder, a URI, or how a round's id in the root begins.
 
-    InputError where it is no causal model, where the data of a task are not there, or not for this model.
+    Raises InputError if it is no language model, if the data of a task are not there, or do not suit this model.
     """
     folder = model_folder.find(store.root, name)
-    model_folder.check_causal(folder)
+    objective = model_folder.objective(folder)
     weights = model_folder.weights(folder)
     jobs = []
     for task in scoring.evaluations:
-        hashes, place = _data(task, store, folder)
-        cells = ((label, cell_key(weights, task, label, data, Causal())) for label, data in hashes.items())
+        hashes, place = _data(task, store, folder, objective)
+        cells = ((label, cell_key(weights, task, label, data, objective)) for label, data in hashes.items())
         jobs.append(TaskCells(task, place, tuple(cells)))
     return CheckpointWork(
         root=store.root,
         weights=weights,
         folder=folder,
-        objective=Causal(),
+        objective=objective,
         jobs=tuple(jobs),
         rows=scoring.evaluation_rows,
         threads=scoring.threads,
@@ -107,7 +108,7 @@ def scores(asked: CheckpointWork) -> list[FolderScore]:
     return rows
 
 
-def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
+def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tuple[dict[str, str], str]:
     """Return the hashes of what a task reads, by label, and the place of these data."""
     if task.prepare is not None:
         raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
@@ -119,14 +120,14 @@ def _data(task: Task, store: Store, folder: str) -> tuple[dict[str, str], str]:
     if task.data_source is not None and task.reads == "examples":
         data = corpora.examples(task.data_source, store)
     elif task.data_source is not None:
-        data = _corpus(task, task.data_source, store, folder)
+        data = _corpus(task, task.data_source, store, folder, objective)
     hashes = task.hashes(data, task.labels(data, ()))
     if data is not None and not hashes:
         raise InputError(f"evaluations.{task.name}: {data.info.id} has nothing in {task.split}")
     return hashes, "" if data is None else data.store.uri()
 
 
-def _corpus(task: Task, name: str, store: Store, folder: str) -> Corpus:
+def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObjective) -> Corpus:
     """The corpus of a task; InputError where its rows are not in this model's tokens, or longer than its window."""
     from ticlm.platform.core.corpus import Corpus
 
@@ -140,9 +141,12 @@ def _corpus(task: Task, name: str, store: Store, folder: str) -> Corpus:
             f"evaluations.{task.name}: {folder} {what} corpus {corpus.info.id}, which was cut into its tokens; "
             "document-perplexity reads text and compares models in bits per byte"
         )
-    config = json.loads(model.read("config.json"))
+    config, columns = json.loads(model.read("config.json")), corpus.info.columns
+    extra = 1 if isinstance(objective, Causal) else 0  # the last token of a causal row is only a label
+    length = next((column.length for column in columns if column.name in objective.columns), extra) - extra
+    check_columns(corpus.info.id, columns, objective.columns, length)
     window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
-    longest = max(column.length for column in corpus.info.columns) - 1
+    longest = max(column.length for column in columns) - extra
     if window is not None and longest > window:
         raise InputError(
             f"evaluations.{task.name}: rows of corpus {corpus.info.id} have {longest} tokens, and {folder} reads "

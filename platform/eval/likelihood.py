@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ticlm.platform.eval.logits import Head, scoring
+from ticlm.platform.tasks.answerer import Continuation
 
 
 def row_losses(module: nn.Module, tokens: Tensor, batch_tokens: int | None = None) -> Tensor:
@@ -91,10 +92,15 @@ class Window(NamedTuple):
 
 
 class LabelScores(NamedTuple):
-    """Of each label: −ln P, and how far its logit is below the highest, 0 where it is what the model would say."""
+    """Scores of labels [n]: `losses` are −ln P, `below` is how far a label's logit is below the highest one, 0 for the
+    likeliest token."""
 
     losses: NDArray[np.float32]
     below: NDArray[np.float32]
+
+    def continuation(self, cut: bool) -> Continuation:
+        """The labels as a continuation whose context was `cut` or not."""
+        return Continuation(-float(self.losses.sum(dtype=np.float64)), len(self.losses), not self.below.any(), cut)
 
 
 def window_losses(

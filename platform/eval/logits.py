@@ -37,7 +37,12 @@ class Head(NamedTuple):
         tokens = wanted or _for(self.device, BATCH_TOKENS)
         return tokens if self.layer is not None else min(tokens, WHOLE_LOGITS // self.vocab)
 
-    def scores(self, ids: Tensor, where: Tensor, labels: Tensor, **attended: Tensor) -> Tensor:
+    def encoded(self, ids: Tensor, shown: Tensor) -> Tensor:
+        """What an encoder–decoder's encoder makes of `ids` [batch, length], of which it looks at those `shown`."""
+        encoder = cast(Any, self.module).get_encoder()
+        return cast(Tensor, encoder(input_ids=ids, attention_mask=shown).last_hidden_state)
+
+    def scores(self, ids: Tensor, where: Tensor, labels: Tensor, **attended: Any) -> Tensor:
         """[2, n]: −ln P of `labels` [n] at positions `where` [n] of the flattened `ids` [batch, length], and how far
         their logits are below the highest. `attended` goes to the model as it is."""
         if self.layer is None:
@@ -97,7 +102,7 @@ def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor)
     return torch.stack([logits.sub_(top[:, None]).exp_().sum(1).log_() + below, below])
 
 
-def _into(layer: nn.Module, module: nn.Module, ids: Tensor, **attended: Tensor) -> tuple[list[Tensor], Tensor]:
+def _into(layer: nn.Module, module: nn.Module, ids: Tensor, **attended: Any) -> tuple[list[Tensor], Tensor]:
     """What reaches `layer` while the module runs ([batch, length, width], once), and what comes of its first position,
     the only one that the layer gets to see."""
     seen: list[Tensor] = []
@@ -115,7 +120,11 @@ def _into(layer: nn.Module, module: nn.Module, ids: Tensor, **attended: Tensor) 
 
 def _logits(module: nn.Module, ids: Tensor, **attended: Any) -> Tensor:
     # With no attention mask, transformers takes the plain causal kernel. No cache: nothing is generated.
-    cache = {"use_cache": False} if hasattr(getattr(module, "config", None), "use_cache") else {}
+    config = getattr(module, "config", None)
+    cache = {"use_cache": False} if hasattr(config, "use_cache") else {}
+    if getattr(config, "is_encoder_decoder", False):
+        encoded = {} if "encoder_outputs" in attended else {"input_ids": ids}  # when tried: one token for both halves
+        return cast(Tensor, module(decoder_input_ids=ids, **encoded, **cache, **attended).logits)
     return cast(Tensor, module(input_ids=ids, **cache, **attended).logits)
 
 

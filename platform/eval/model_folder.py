@@ -6,15 +6,19 @@ import json
 import os
 from pathlib import Path
 
+from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.models.settings import folder_objective
 from ticlm.platform.study.identity import content, weights_of
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
-"""How the names of architectures end that go on with a text."""
+"""Endings of the names of architectures that continue a text."""
+SEQ2SEQ = ("ForConditionalGeneration", "ForSeq2SeqLM", "MTModel", "LMHeadModel", "EncoderDecoderModel")
+"""Endings of the names of encoder–decoders that write text."""
 TOKENIZERS = (".txt", ".model", ".tiktoken")
-"""Suffixes of files that tokenizers are in, beside JSON."""
+"""Suffixes of a tokenizer's files that are not JSON."""
 
 
 def find(root: str, name: str) -> str:
@@ -49,10 +53,14 @@ def weights(folder: str) -> str:
     return content(folder, TOKENIZERS)
 
 
-def check_causal(folder: str) -> None:
-    """InputError where it is no model folder, or its model does not go on with a text."""
+def objective(folder: str) -> AnyObjective:
+    """Return the objective that a model folder was published with, or the one that suits its architecture.
+
+    Raises InputError if there is no model folder, or if its model neither continues a text nor is an encoder–decoder.
+    """
+    store = Store(folder)
     try:
-        config = json.loads(Store(folder).read("config.json"))
+        config = json.loads(store.read("config.json"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no config.json there, so no model folder") from None
     except ValueError:
@@ -60,7 +68,8 @@ def check_causal(folder: str) -> None:
     if not isinstance(config, dict):
         raise InputError(f"{folder}/config.json: not the configuration of a model")
     names = config.get("architectures") or []
-    if config.get("is_encoder_decoder"):
-        raise InputError(f"{folder} is an encoder-decoder; without a study only causal models can be evaluated")
-    if names and not any(name.endswith(CAUSAL) for name in names):
-        raise InputError(f"{folder} is a {names[0]}, not a causal language model")
+    endings = SEQ2SEQ if config.get("is_encoder_decoder") else CAUSAL
+    if names and not any(name.endswith(endings) for name in names):
+        what = "an encoder-decoder that writes text" if endings is SEQ2SEQ else "a causal language model"
+        raise InputError(f"{folder} is a {names[0]}, not {what}")
+    return folder_objective(config, store.read_json("objective.json") if store.exists("objective.json") else None)

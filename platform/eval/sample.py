@@ -1,8 +1,9 @@
-"""Let a model speak: a prompt through a published checkpoint."""
+"""A sample of what a published checkpoint writes after a prompt."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
@@ -10,30 +11,38 @@ from ticlm.platform.eval import model_folder
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
-    """The prompt with what the model adds, up to its end of text or `tokens` tokens.
+    """Return the prompt with what a model adds to it, up to its end of text or `tokens` tokens; of an encoder–decoder,
+    which reads the prompt and writes apart from it, what it writes.
 
-    `checkpoint` is a model folder or the first characters of a finished round's id in the root.
+    `checkpoint` is a model folder or the first characters of a finished round's id in the root. Raises InputError if
+    the prompt does not fit the model's window.
     """
     import torch
 
-    from ticlm.methods.objectives import Causal
-    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.checkpoint import load_checkpoint
+    from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
 
     with Store(model_folder.find(root, checkpoint)).local("") as folder:
-        model = Checkpoint(Path(folder), Causal())
+        model = load_checkpoint(Path(folder))
         tokenizer = model.tokenizer
-    encoded = tokenizer(prompt or tokenizer.eos_token, return_tensors="pt")
-    room = model.window - tokens
-    if room < encoded["input_ids"].shape[1]:
+    sampling: dict[str, Any] = {"do_sample": temperature > 0}
+    if temperature > 0:
+        sampling["temperature"] = temperature
+    if isinstance(model, Seq2SeqCheckpoint):
+        shown, room = model.context(prompt), model.window
+        sampling["decoder_start_token_id"] = model.start
+    else:
+        shown, room = tokenizer(prompt or tokenizer.eos_token)["input_ids"], model.window - tokens
+    if room < len(shown) or tokens > model.window:
         raise InputError(
-            f"the prompt has {encoded['input_ids'].shape[1]} tokens, and the window of {model.window} leaves room for "
+            f"the prompt has {len(shown)} tokens, and the window of {model.window} leaves room for "
             f"{max(0, room)} beside {tokens} more; shorten one of them"
         )
     torch.manual_seed(seed)
-    sampling = {"do_sample": True, "temperature": temperature} if temperature > 0 else {"do_sample": False}
+    ids = torch.tensor([shown])
     output = model.module.generate(
-        input_ids=encoded["input_ids"],
-        attention_mask=encoded["attention_mask"],
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
         max_new_tokens=tokens,
         pad_token_id=tokenizer.eos_token_id,
         **sampling,

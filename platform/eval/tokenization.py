@@ -53,6 +53,15 @@ class TextEncoder:
             )
         return encoded
 
+    def special_tokens(self) -> tuple[list[int], list[int]]:
+        """Return the tokens that the tokenizer itself puts before and behind a text."""
+        found = self._tokenizer("a", return_special_tokens_mask=True, return_attention_mask=False, verbose=False)
+        ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
+        if 0 not in special:
+            return [], ids
+        first, last = special.index(0), len(special) - special[::-1].index(0)
+        return ids[:first], ids[last:]
+
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Tokens of each context and of its continuation: those that the whole has, unless one of them reaches over the
         border; then each of the two is cut into tokens by itself."""

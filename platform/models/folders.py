@@ -21,6 +21,7 @@ from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.seeds import keyed
 from ticlm.platform.models.build import MAKING, from_config
+from ticlm.platform.models.settings import folder_objective
 
 ADAPTERS = "adapters.json"
 
@@ -33,9 +34,9 @@ OBJECTIVE = "objective.json"
 
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt and
-    named in `ticlm_adapters`. Without an objective, it is the one that a published folder names, or causal."""
-    encoder_decoder = _is_encoder_decoder(folder) if objective is None else objective.encoder_decoder
-    family = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
+    named in `ticlm_adapters`. Without an objective, it is the one that `objective_of` finds."""
+    own = objective or objective_of(folder)
+    family = AutoModelForSeq2SeqLM if own.encoder_decoder else AutoModelForCausalLM
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
         with MAKING:
@@ -59,10 +60,14 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     return module  # type: ignore[no-any-return]
 
 
-def _is_encoder_decoder(folder: Path) -> bool:
-    """Return what a published folder says of its objective; False for any other folder."""
-    path = folder / OBJECTIVE
-    return bool(json.loads(path.read_text())["encoder_decoder"]) if path.exists() else False
+def objective_of(folder: Path) -> AnyObjective:
+    """Return the objective that a folder was published with, or the one that suits its architecture."""
+    config, saved = ({}, None)
+    with suppress(OSError, ValueError):  # what is wrong with a configuration is said when the model is loaded
+        config = dict(json.loads((folder / "config.json").read_text()))
+    if (folder / OBJECTIVE).exists():
+        saved = json.loads((folder / OBJECTIVE).read_text())
+    return folder_objective(config, saved)
 
 
 def adapters(folder: Path) -> list[Adapter]:
@@ -101,9 +106,9 @@ def publish(
     folder.mkdir(parents=True, exist_ok=True)
     with _disk_errors(folder):
         module.save_pretrained(folder)
-    (folder / OBJECTIVE).write_text(
-        json.dumps({"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder})
-    )
+    settings = objective.model_dump(mode="json")
+    saved = {"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder, "settings": settings}
+    (folder / OBJECTIVE).write_text(json.dumps(saved))
     if stack:
         from safetensors.torch import save_file
 

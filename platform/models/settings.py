@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
+from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Imported
 from ticlm.platform.core.settings import Settings
 
@@ -71,3 +73,18 @@ class Precision(Settings):
 
     compute: Literal["float32", "bfloat16"] = "float32"
     reduce: Literal["float32", "bfloat16"] = "float32"
+
+
+def folder_objective(config: Mapping[str, Any], saved: Mapping[str, Any] | None) -> AnyObjective:
+    """Return the objective of a model folder from its config.json and, if it has one, its objective.json.
+
+    A folder that was published after a training names its objective; that of a class of the user's own stands as the
+    packaged one for the same architecture. Any other folder gets the objective of its architecture: `causal`, or
+    `seq2seq` with the padding token of the configuration.
+    """
+    named = saved or {}
+    for kind in (Causal, Seq2Seq):
+        if named.get("name") == kind.identity_name:
+            return kind.model_validate(named.get("settings", {}))
+    pairs = named.get("encoder_decoder", config.get("is_encoder_decoder"))
+    return Seq2Seq(pad=config.get("pad_token_id") or 0) if pairs else Causal()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticlm.methods.objectives import Seq2Seq
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.row_columns import check_columns
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
@@ -118,22 +118,12 @@ def either(name: str, store: Store) -> Corpus | Examples:
 
 def check(study: Study, corpus: Corpus) -> None:
     """Raise InputError if the corpus does not fit the study: columns, row length, periods, tokenizer."""
-    columns = {c.name: c.length for c in corpus.info.columns}
-    for name, extra in study.objective.lengths.items():
-        if name not in columns:
-            raise InputError(f"corpus {corpus.info.id} has columns {', '.join(columns)}, the objective needs {name}")
-        if columns[name] != study.length + extra:
-            raise InputError(
-                f"length: {study.length}, but the corpus {corpus.info.id} was cut into rows of "
-                f"{columns[name] - extra}; set length: {columns[name] - extra}"
-            )
+    check_columns(corpus.info.id, corpus.info.columns, study.objective.columns, study.length)
     for period in study.timeline.periods:
         manifest = corpus.periods.get(period.label)
         if manifest is not None and manifest.period != period:
             raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
     _check_tokenizer(study, corpus)
-    if isinstance(study.objective, Seq2Seq) and "inputs" not in columns:
-        raise InputError(f"corpus {corpus.info.id} has no column inputs, which the seq2seq objective reads")
 
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:

@@ -1,4 +1,9 @@
-"""Reading to a model: which tokens of a text, and what came of them; what came of a continuation."""
+"""What a task may ask of a model, whatever the model is: the loss of rows and texts, the likelihood of a continuation,
+and a greedy continuation.
+
+An encoder–decoder meets it as well as a causal model. What each reads before the tokens that are scored is said in
+`eval/causal.py` and `eval/seq2seq.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 class TokenLosses(NamedTuple):
-    """What reading a text came to, token by token: −ln P, and the characters [start, end) that the token stands for;
-    and the UTF-8 bytes of the text that was scored."""
+    """The scored tokens of a text: `losses` [n] are −ln P in nats, `offsets` [n, 2] are the characters [start, end)
+    that each token stands for, `bytes` is the number of UTF-8 bytes of the text that was scored."""
 
     losses: NDArray[np.float32]
     offsets: NDArray[np.int64]
@@ -24,9 +25,11 @@ class TokenLosses(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Which tokens of a text are read: the `first` so many, of those the `last` so many; and whether the first one read
-    is scored, after end-of-text, or only stands before the others. What is longer than the model's window goes in
-    windows that move on by `stride` tokens, by default their whole length."""
+    """The tokens of a text to read: of its `first` tokens (None: all) the `last` ones (None: all of these).
+
+    `scores_first` says whether the first token that is read is scored too, or only stands before the others. A text
+    longer than the model's window is read in windows that move on by `stride` tokens, by default by their whole length.
+    """
 
     first: int | None = None
     last: int | None = None
@@ -35,8 +38,8 @@ class Cut(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """What came of a continuation: ln P of all its tokens given its context, and how many they are; whether a model
-    that goes on greedily says just these; and whether the context was cut on the left to fit the model's window."""
+    """The score of a continuation: `logprob` is ln P of all its `tokens` given its context; `greedy` says whether each
+    of them is the likeliest one; `cut` says whether the context lost its beginning to fit the model's window."""
 
     logprob: float
     tokens: int
@@ -50,26 +53,28 @@ NO_TOKEN = "without a token"
 
 
 class Answerer(Protocol):
-    """All log-probabilities are natural."""
+    """A model as tasks see it. All log-probabilities are natural."""
 
     def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of each packed row: −log P of its targets, summed, and how many targets count."""
+        """Score rows of a corpus, given as columns [rows, length]. Returns (nll, n): float64[rows], the summed negative
+        log-likelihood of a row's targets in nats, and the number of its targets that count."""
         ...
 
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
-        """Of each whole document: log P, every token scored once, the first after end-of-text; and its tokens."""
+        """Score whole documents. Returns (ln P, tokens) for each; every token is scored once."""
         ...
 
     def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
-        """Of each text: the loss of every token that is scored, long texts in windows, and where it stands."""
+        """Score every token of the parts of texts that `cut` names, once each."""
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
-        """Of each (context, continuation): what came of the continuation, or why it cannot be scored (TOO_LONG,
-        NO_TOKEN). A context that does not fit beside it loses its beginning, an empty one is end-of-text."""
+        """Score (context, continuation) pairs. A continuation that cannot be scored gives the reason instead (TOO_LONG,
+        NO_TOKEN). A context that does not fit the window loses its beginning; it may be empty."""
         ...
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
-        """What follows each prompt, greedily, up to the end of text, the first `stop`, or `tokens` tokens. A prompt
-        that leaves no room for these loses its beginning. None where the model gives no numbers."""
+        """Continue each prompt greedily, up to the end of text, the first `stop`, or `tokens` tokens; returns the
+        continuation without the prompt. A prompt that does not fit the window loses its beginning. The result is None
+        where the model's logits are not numbers."""
         ...

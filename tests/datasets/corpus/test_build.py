@@ -22,8 +22,9 @@ from paths import SHARED
 from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
-from ticlm.datasets.corpus.pack import TAIL, _random, _shuffled
+from ticlm.datasets.corpus.pack import TAIL, _shuffled
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.row_makers import random_numbers
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
 from ticlm.datasets.io.documents import Input
@@ -180,7 +181,7 @@ def test_rows_of_one_document_are_spread_over_the_shards(monkeypatch: pytest.Mon
 
 def test_the_order_of_rows_survives_any_release_of_numpy() -> None:
     # SplitMix64's published first numbers for the seed 1234567 (rosettacode.org, "Pseudo-random numbers/Splitmix64")
-    assert _random(3, 1234567).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert random_numbers(3, 1234567).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 def test_the_tokenizer_sees_the_first_periods_train_text_alone(texts: Path, loop: None, tmp_path: Path) -> None:

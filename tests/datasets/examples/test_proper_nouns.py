@@ -194,7 +194,7 @@ def test_a_pipeline_is_known_by_what_it_holds_and_not_by_where_it_lies(tmp_path:
 @pytest.mark.ray
 def test_from_texts_to_the_perplexity_of_their_nouns(ray_local: None, tmp_path: Path, pipeline: Path) -> None:
     from ticlm.methods.objectives import Causal
-    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.checkpoint import load_checkpoint
     from ticlm.platform.tasks.documents import NounPerplexity
 
     lines = [{"text": text, "timestamp": "2023-01-05"} for text, _ in NEW[:20]]
@@ -211,7 +211,7 @@ def test_from_texts_to_the_perplexity_of_their_nouns(ray_local: None, tmp_path: 
     expected = dict(zip(by_text, Tagger(ProperNouns(pipeline=str(pipeline)))(list(by_text))))
     assert {e.text: e.nouns for e in data.read(PERIOD, "all")} == {e["text"]: expected[e["text"]] for e in lines}
     task = NounPerplexity(name="nouns", examples="wiki@1")
-    checkpoint = Checkpoint(speaker(tmp_path / "model", window=200), Causal())
+    checkpoint = load_checkpoint(speaker(tmp_path / "model", window=200), Causal())
     found = measured(task, checkpoint, data)["nll", ""]
     assert found.n > 20 and found.stderr is not None and found.stderr > 0
     plain = kept(tmp_path / "plain", *(Example(str(i), e["text"]) for i, e in enumerate(lines)))

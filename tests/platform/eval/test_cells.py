@@ -206,11 +206,11 @@ def test_only_the_named_checkpoints_and_periods_are_scored(toy_root: Path, toy_s
 def test_blocks_of_rows_do_not_change_a_cell(toy_root: Path, toy_study: MakeStudy) -> None:
     made = run(toy_study(methods=[PLAIN], periods={"initial": "202301", "last": "202301"}), toy_root)
     assert made.corpus is not None
-    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.checkpoint import load_checkpoint
     from ticlm.platform.tasks.packed_rows import Perplexity
 
     folder = toy_root / published(Store(toy_root), next(iter(made.ids.values())))
-    answerer = Checkpoint(folder, made.study.objective)
+    answerer = load_checkpoint(folder, made.study.objective)
     values = [next(iter(Perplexity().measure(answerer, made.corpus, "202302", rows))).value for rows in (1, 5, 100)]
     assert max(values) - min(values) < 1e-5
 

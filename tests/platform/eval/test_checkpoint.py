@@ -12,9 +12,10 @@ import torch
 from speakers import END, KINDS, TEXTS, byte_level, fast, said_directly, speaker
 from transformers import LlamaForCausalLM
 
-from ticlm.methods.objectives import Causal
+from ticlm.methods.objectives import Causal, Seq2Seq
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.eval.causal import CausalCheckpoint
+from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut
 
 LONG = " ".join(TEXTS)
@@ -26,21 +27,21 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def checkpoint(folder: Path) -> Checkpoint:
-    return Checkpoint(folder, Causal())
+def checkpoint(folder: Path) -> CausalCheckpoint:
+    return load_checkpoint(folder, Causal())
 
 
-def ids(checkpoint: Checkpoint, text: str) -> list[int]:
+def ids(checkpoint: CausalCheckpoint, text: str) -> list[int]:
     return list(checkpoint.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def scored(checkpoint: Checkpoint, *pairs: tuple[str, str]) -> list[Continuation]:
+def scored(checkpoint: CausalCheckpoint, *pairs: tuple[str, str]) -> list[Continuation]:
     found = checkpoint.score(pairs)
     assert all(isinstance(one, Continuation) for one in found), found
     return [one for one in found if isinstance(one, Continuation)]
 
 
-def test_short_texts_read_as_by_transformers_alone(folder: Path, checkpoint: Checkpoint) -> None:
+def test_short_texts_read_as_by_transformers_alone(folder: Path, checkpoint: CausalCheckpoint) -> None:
     texts = ["Paris", "", "Zoë was there too", "Köln or Łódź"]
     for text, reading in zip(texts, checkpoint.read(texts, Cut()), strict=True):
         tokens = ids(checkpoint, text)[:24]
@@ -50,7 +51,7 @@ def test_short_texts_read_as_by_transformers_alone(folder: Path, checkpoint: Che
         )
 
 
-def test_long_texts_are_read_in_windows(folder: Path, checkpoint: Checkpoint) -> None:
+def test_long_texts_are_read_in_windows(folder: Path, checkpoint: CausalCheckpoint) -> None:
     tokens = ids(checkpoint, LONG)
     (reading,) = checkpoint.read([LONG], Cut())
     assert len(reading.losses) == len(tokens) > 4 * checkpoint.window
@@ -64,14 +65,14 @@ def test_long_texts_are_read_in_windows(folder: Path, checkpoint: Checkpoint) ->
     assert checkpoint.roll([LONG, ""]) == [(pytest.approx(whole, abs=1e-3), len(tokens)), (0.0, 0)]
 
 
-def test_company_changes_nothing(checkpoint: Checkpoint) -> None:
+def test_company_changes_nothing(checkpoint: CausalCheckpoint) -> None:
     alone = [checkpoint.read([text], Cut())[0] for text in TEXTS]
     for one, other in zip(alone, checkpoint.read([*TEXTS], Cut()), strict=True):
         np.testing.assert_allclose(one.losses, other.losses, atol=1e-4)
         assert one.bytes == other.bytes
 
 
-def test_only_a_part_is_read(folder: Path, checkpoint: Checkpoint) -> None:
+def test_only_a_part_is_read(folder: Path, checkpoint: CausalCheckpoint) -> None:
     text = "Emmanuel Macron visited Paris"
     tokens = ids(checkpoint, text)
     (part,) = checkpoint.read([text], Cut(first=7, last=5, scores_first=False))
@@ -81,7 +82,7 @@ def test_only_a_part_is_read(folder: Path, checkpoint: Checkpoint) -> None:
     assert len(single.losses) == 0 and single.bytes == 0
 
 
-def test_continuations_score_as_by_transformers_alone(folder: Path, checkpoint: Checkpoint) -> None:
+def test_continuations_score_as_by_transformers_alone(folder: Path, checkpoint: CausalCheckpoint) -> None:
     pairs = [
         ("Paris was", " there"),
         ("Paris was", " the mayor of"),
@@ -95,7 +96,7 @@ def test_continuations_score_as_by_transformers_alone(folder: Path, checkpoint: 
         assert found.logprob == pytest.approx(said_directly(folder, before, after), abs=1e-4)
 
 
-def test_a_context_that_does_not_fit_loses_its_beginning(folder: Path, checkpoint: Checkpoint) -> None:
+def test_a_context_that_does_not_fit_loses_its_beginning(folder: Path, checkpoint: CausalCheckpoint) -> None:
     (found,) = scored(checkpoint, (LONG, " Paris was there"))
     whole = ids(checkpoint, LONG + " Paris was there")
     assert found.cut
@@ -103,16 +104,16 @@ def test_a_context_that_does_not_fit_loses_its_beginning(folder: Path, checkpoin
     assert found.logprob == pytest.approx(said_directly(folder, kept, whole[-found.tokens :]), abs=1e-4)
 
 
-def test_what_is_longer_than_the_window_has_no_number(checkpoint: Checkpoint) -> None:
+def test_what_is_longer_than_the_window_has_no_number(checkpoint: CausalCheckpoint) -> None:
     beginnings = [("a", " " + LONG[:length]) for length in range(len(LONG))]
-    tokens = [len(after) for _, after in checkpoint._encoder.pairs(beginnings)]
+    tokens = [len(after) for _, after in checkpoint.encoder.pairs(beginnings)]
     longest = beginnings[tokens.index(checkpoint.window)]
     fits, too_long, nothing = checkpoint.score([longest, ("a", LONG), ("a", "")])
     assert isinstance(fits, Continuation) and fits.tokens == checkpoint.window
     assert (too_long, nothing) == (TOO_LONG, NO_TOKEN)
 
 
-def test_choices_of_one_context_score_as_alone(checkpoint: Checkpoint) -> None:
+def test_choices_of_one_context_score_as_alone(checkpoint: CausalCheckpoint) -> None:
     choices = [" France", " the firm in Köln", " Paris", " a", " the mayor of Ålesund was there"]
     pairs = [(context, choice) for context in ("Paris is the capital of", LONG, "") for choice in choices]
     for pair, together in zip(pairs, scored(checkpoint, *pairs), strict=True):
@@ -132,7 +133,7 @@ def said_alone(folder: Path, prompt: list[int], tokens: int, end: int) -> list[i
     return said
 
 
-def test_what_it_says_is_the_likeliest_token_after_token(folder: Path, checkpoint: Checkpoint) -> None:
+def test_what_it_says_is_the_likeliest_token_after_token(folder: Path, checkpoint: CausalCheckpoint) -> None:
     prompts = ["Paris", "The mayor of Ålesund", "", LONG]
     for prompt, text in zip(prompts, checkpoint.generate(prompts, 6), strict=True):
         tokens = ids(checkpoint, prompt)[-(checkpoint.window - 6) :] or [checkpoint.before_texts]
@@ -140,7 +141,7 @@ def test_what_it_says_is_the_likeliest_token_after_token(folder: Path, checkpoin
         assert text == checkpoint.tokenizer.decode(said, skip_special_tokens=True)
 
 
-def test_what_it_says_greedily_is_called_greedy(checkpoint: Checkpoint) -> None:
+def test_what_it_says_greedily_is_called_greedy(checkpoint: CausalCheckpoint) -> None:
     prompts = [LONG[:end] for end in range(3, 60)]
     said = checkpoint.generate(prompts, 1)
     pairs = [(prompt, text) for prompt, text in zip(prompts, said, strict=True) if text is not None]
@@ -152,7 +153,7 @@ def test_what_it_says_greedily_is_called_greedy(checkpoint: Checkpoint) -> None:
     assert not all(one.greedy for one in scored(checkpoint, *((prompt, " Emmanuel") for prompt, _ in certain)))
 
 
-def test_it_stops_where_it_is_told_to(checkpoint: Checkpoint) -> None:
+def test_it_stops_where_it_is_told_to(checkpoint: CausalCheckpoint) -> None:
     (said,) = checkpoint.generate(["Paris"], 12)
     assert said is not None
     stop = said[len(said) // 2]
@@ -160,30 +161,30 @@ def test_it_stops_where_it_is_told_to(checkpoint: Checkpoint) -> None:
 
 
 def test_how_a_folder_would_sample_is_not_asked(tmp_path: Path) -> None:
-    plain = Checkpoint(speaker(tmp_path), Causal()).generate(["Paris"], 8)
+    plain = load_checkpoint(speaker(tmp_path), Causal()).generate(["Paris"], 8)
     wishes = {"do_sample": True, "temperature": 5.0, "repetition_penalty": 9.0, "num_beams": 3, "eos_token_id": 5}
     (tmp_path / "generation_config.json").write_text(json.dumps(wishes))
-    assert Checkpoint(tmp_path, Causal()).generate(["Paris"], 8) == plain
+    assert load_checkpoint(tmp_path, Causal()).generate(["Paris"], 8) == plain
 
 
-def test_no_room_for_a_prompt(checkpoint: Checkpoint) -> None:
+def test_no_room_for_a_prompt(checkpoint: CausalCheckpoint) -> None:
     with pytest.raises(InputError, match=r"24 tokens leave no room for a prompt in the window of .*, 24 tokens"):
         checkpoint.generate(["Paris"], 24)
 
 
-def test_a_stride_beyond_the_window_is_refused(checkpoint: Checkpoint) -> None:
+def test_a_stride_beyond_the_window_is_refused(checkpoint: CausalCheckpoint) -> None:
     with pytest.raises(InputError, match=r"stride must be at most the window of .*, 24, got 25"):
         checkpoint.read(["Paris"], Cut(stride=25))
 
 
 def test_a_model_without_numbers_says_nothing(tmp_path: Path) -> None:
-    broken = Checkpoint(speaker(tmp_path), Causal())
+    broken = load_checkpoint(speaker(tmp_path), Causal())
     assert None not in broken.generate(["Paris", "In Köln"], 3)
     broken.module.lm_head.weight.data[0, 0] = float("nan")
     assert broken.generate(["Paris", "In Köln"], 3) == [None, None]
 
 
-def test_nothing_asked_nothing_said(checkpoint: Checkpoint) -> None:
+def test_nothing_asked_nothing_said(checkpoint: CausalCheckpoint) -> None:
     assert [checkpoint.read([], Cut()), checkpoint.score([]), checkpoint.generate([], 3)] == [[], [], []]
 
 
@@ -192,7 +193,7 @@ def test_a_token_for_the_beginning_of_texts_stands_before_them(tmp_path: Path) -
     made = fast(byte_level())
     made.bos_token = "a"
     made.save_pretrained(tmp_path)
-    checkpoint = Checkpoint(tmp_path, Causal())
+    checkpoint = load_checkpoint(tmp_path, Causal())
     begin = made.convert_tokens_to_ids("a")
     assert begin not in (None, made.eos_token_id)
     ((logprob, _),) = checkpoint.roll(["Paris"])
@@ -229,25 +230,17 @@ def test_folders_that_cannot_read_are_told_in_one_line(tmp_path: Path, broken: A
     speaker(tmp_path)
     message = broken(tmp_path)
     with pytest.raises(InputError, match=message) as error:
-        Checkpoint(tmp_path, Causal()).read(["Paris"], Cut())
+        load_checkpoint(tmp_path, Causal()).read(["Paris"], Cut())
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
-def test_an_encoder_decoder_reads_no_texts(tmp_path: Path) -> None:
-    from transformers import T5Config, T5ForConditionalGeneration
-
-    from ticlm.methods.objectives import Seq2Seq
-
-    fast(byte_level()).save_pretrained(tmp_path)
-    config = T5Config(vocab_size=400, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=1, decoder_start_token_id=0)
-    T5ForConditionalGeneration(config).save_pretrained(tmp_path)
-    (tmp_path / "objective.json").write_text('{"name": "Seq2Seq", "encoder_decoder": true}')
-    with pytest.raises(InputError, match="is an encoder-decoder; tasks on text need a causal language model"):
-        Checkpoint(tmp_path, Seq2Seq()).read(["Paris"], Cut())
+def test_an_objective_of_another_architecture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"objective: seq2seq, but .* is no encoder-decoder"):
+        load_checkpoint(speaker(tmp_path), Seq2Seq())
 
 
 @pytest.mark.slow
-def test_the_numbers_of_lm_evaluation_harness(folder: Path, checkpoint: Checkpoint) -> None:
+def test_the_numbers_of_lm_evaluation_harness(folder: Path, checkpoint: CausalCheckpoint) -> None:
     harness = pytest.importorskip("lm_eval.models.huggingface")
     from lm_eval.api.instance import Instance
 
@@ -270,7 +263,7 @@ def test_the_numbers_of_lm_evaluation_harness(folder: Path, checkpoint: Checkpoi
     assert rival.tokenizer.eos_token == END
 
 
-def test_the_same_choice_twice_is_equally_likely(checkpoint: Checkpoint) -> None:
+def test_the_same_choice_twice_is_equally_likely(checkpoint: CausalCheckpoint) -> None:
     pairs = [(f"The {i} answers are", " the same") for i in range(20)]
     found = checkpoint.score([pair for pair in pairs for _ in range(2)])
     assert found[::2] == found[1::2]

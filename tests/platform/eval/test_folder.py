@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import speakers
 import torch
-from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
+from transformers import BertConfig, BertForMaskedLM, T5Config, T5EncoderModel
 
 from ticlm.platform.cli import main
 from ticlm.platform.core.corpus import Corpus
@@ -133,7 +133,7 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, name: str) -> No
 def test_a_configuration_that_is_a_list_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[]")
     with pytest.raises(InputError, match="not the configuration of a model"):
-        model_folder.check_causal(str(tmp_path))
+        model_folder.objective(str(tmp_path))
 
 
 def test_a_round_is_known_by_its_id_and_its_place_and_shares_the_cells_of_studies(
@@ -179,16 +179,16 @@ def test_rows_that_are_longer_than_the_window_are_refused(trained: tuple[Path, p
         asked(root, copied, ON_TOY)
 
 
-def test_what_is_no_causal_model_is_refused_in_one_line(tmp_path: Path, speaker: Path) -> None:
+def test_what_is_no_language_model_is_refused_in_one_line(tmp_path: Path, speaker: Path) -> None:
     write_notes(tmp_path, {"202301": speakers.TEXTS[:1]})
     (tmp_path / "empty").mkdir()
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged/config.json").write_text("{")
     small = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     BertForMaskedLM(BertConfig(vocab_size=9, **small)).save_pretrained(tmp_path / "masked")
-    T5ForConditionalGeneration(
-        T5Config(vocab_size=9, d_model=8, d_ff=8, d_kv=8, num_layers=1, num_heads=1)
-    ).save_pretrained(tmp_path / "t5")
+    T5EncoderModel(T5Config(vocab_size=9, d_model=8, d_ff=8, d_kv=8, num_layers=1, num_heads=1)).save_pretrained(
+        tmp_path / "encoder"
+    )
     bare = speakers.speaker(tmp_path / "bare")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (bare / name).unlink()
@@ -198,7 +198,7 @@ def test_what_is_no_causal_model_is_refused_in_one_line(tmp_path: Path, speaker:
         str(tmp_path / "empty"): "no config.json there, so no model folder",
         str(tmp_path / "damaged"): "config.json: not JSON",
         str(tmp_path / "masked"): "is a BertForMaskedLM, not a causal language model",
-        str(tmp_path / "t5"): "is an encoder-decoder",
+        str(tmp_path / "encoder"): "is a T5EncoderModel, not a",
         str(bare): "has no tokenizer",
         str(hollow): "no model could be loaded",
         "0123": "0123: 0 rounds start with it in .*, and it is no model folder",

@@ -16,7 +16,8 @@ from speakers import KINDS, TEXTS, said_directly, speaker
 from ticlm.methods.objectives import Causal
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
-from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.eval.causal import CausalCheckpoint
+from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity, ReadingTask, overlapping
 
 VISIT, OTHER = "Emmanuel Macron visited Paris.", "Oslo"
@@ -115,8 +116,8 @@ def test_a_model_that_gives_no_numbers_has_no_mean(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def checkpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    return Checkpoint(speaker(tmp_path_factory.mktemp("model"), KINDS[request.param](), window=160), Causal())
+def checkpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CausalCheckpoint:
+    return load_checkpoint(speaker(tmp_path_factory.mktemp("model"), KINDS[request.param](), window=160), Causal())
 
 
 def nouns_of(text: str) -> tuple[tuple[int, int], ...]:
@@ -124,7 +125,7 @@ def nouns_of(text: str) -> tuple[tuple[int, int], ...]:
     return tuple((text.index(name), text.index(name) + len(name)) for name in names if name in text)
 
 
-def test_real_tokens_are_scored_as_by_transformers_alone(tmp_path: Path, checkpoint: Checkpoint) -> None:
+def test_real_tokens_are_scored_as_by_transformers_alone(tmp_path: Path, checkpoint: CausalCheckpoint) -> None:
     examples = [Example(str(i), text, nouns=nouns_of(text)) for i, text in enumerate(TEXTS)]
     data = kept(tmp_path, *examples)
     whole, losses, tokens = 0.0, 0.0, 0
@@ -145,7 +146,9 @@ def test_real_tokens_are_scored_as_by_transformers_alone(tmp_path: Path, checkpo
 
 
 @pytest.mark.parametrize("task", [document(stride=40), noun(stride=40, last_tokens=31, first_token=False)])
-def test_how_many_are_read_at_once_changes_nothing(tmp_path: Path, checkpoint: Checkpoint, task: ReadingTask) -> None:
+def test_how_many_are_read_at_once_changes_nothing(
+    tmp_path: Path, checkpoint: CausalCheckpoint, task: ReadingTask
+) -> None:
     examples = [Example(str(i), text, nouns=nouns_of(text), source=str(i % 2)) for i, text in enumerate(TEXTS * 2)]
     data = kept(tmp_path, *examples, Example("long", " ".join(TEXTS), nouns=((0, 3),)))
     first, *others = (measured(task, checkpoint, data, rows) for rows in (100, 1, 3))
@@ -156,7 +159,7 @@ def test_how_many_are_read_at_once_changes_nothing(tmp_path: Path, checkpoint: C
             assert other[place].stderr == pytest.approx(one.stderr, abs=1e-4)
 
 
-def test_parts_of_texts_as_released(tmp_path: Path, checkpoint: Checkpoint) -> None:
+def test_parts_of_texts_as_released(tmp_path: Path, checkpoint: CausalCheckpoint) -> None:
     data = kept(tmp_path, Example("1", TEXTS[0]))
     ids = checkpoint.tokenizer(TEXTS[0], add_special_tokens=False)["input_ids"]
     expected = -said_directly(checkpoint.folder, ids[2:3], ids[3:12]) / 9
@@ -164,7 +167,7 @@ def test_parts_of_texts_as_released(tmp_path: Path, checkpoint: Checkpoint) -> N
     assert measured(task, checkpoint, data)["nll", ""].value == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_smaller_stride_shows_more_of_a_long_text(tmp_path: Path, checkpoint: Checkpoint) -> None:
+def test_a_smaller_stride_shows_more_of_a_long_text(tmp_path: Path, checkpoint: CausalCheckpoint) -> None:
     data = kept(tmp_path, Example("1", " ".join(TEXTS * 3)))
     disjoint, slid = (measured(document(stride=stride), checkpoint, data)["nll", ""] for stride in (None, 8))
     assert disjoint.n == slid.n and disjoint.value != pytest.approx(slid.value, abs=1e-6)

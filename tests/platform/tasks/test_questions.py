@@ -17,7 +17,8 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import parse
-from ticlm.platform.eval.checkpoint import Checkpoint
+from ticlm.platform.eval.causal import CausalCheckpoint
+from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask, normalised
@@ -214,8 +215,8 @@ def test_normalising_again_changes_nothing_but_articles(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    return Checkpoint(speaker(tmp_path_factory.mktemp("model"), byte_level(), window=40), Causal())
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> CausalCheckpoint:
+    return load_checkpoint(speaker(tmp_path_factory.mktemp("model"), byte_level(), window=40), Causal())
 
 
 REAL = (
@@ -228,7 +229,7 @@ REAL = (
 )
 
 
-def direct(checkpoint: Checkpoint, question: str, text: str) -> float:
+def direct(checkpoint: CausalCheckpoint, question: str, text: str) -> float:
     def ids(of: str) -> list[int]:
         return list(checkpoint.tokenizer(of, add_special_tokens=False)["input_ids"])
 
@@ -238,7 +239,9 @@ def direct(checkpoint: Checkpoint, question: str, text: str) -> float:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 100])
-def test_real_tokens_are_scored_as_by_transformers_alone(tmp_path: Path, checkpoint: Checkpoint, rows: int) -> None:
+def test_real_tokens_are_scored_as_by_transformers_alone(
+    tmp_path: Path, checkpoint: CausalCheckpoint, rows: int
+) -> None:
     data = kept(tmp_path, *REAL)
     found = measured(answer(), checkpoint, data, rows)
     losses = [-direct(checkpoint, e.text, e.answer or "") for e in REAL[:3]]
@@ -249,7 +252,7 @@ def test_real_tokens_are_scored_as_by_transformers_alone(tmp_path: Path, checkpo
     assert measured(choice(), checkpoint, data, rows)["accuracy", ""].value == pytest.approx(sum(right) / 3)
 
 
-def test_what_a_real_model_says_is_right(tmp_path: Path, checkpoint: Checkpoint) -> None:
+def test_what_a_real_model_says_is_right(tmp_path: Path, checkpoint: CausalCheckpoint) -> None:
     questions = [e.text for e in REAL[:3]]
     said = checkpoint.generate(questions, 8, "\n")
     asked = [Example(str(i), q, answer=one or "nothing") for i, (q, one) in enumerate(zip(questions, said))]

@@ -328,7 +328,7 @@ def test_the_harness_gets_the_same_numbers_from_its_own_model(tmp_path: Path) ->
     from lm_eval.models.huggingface import HFLM
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.checkpoint import load_checkpoint
     from ticlm.platform.tasks.static.harness_model import HarnessModel
 
     folder = speakers.speaker(tmp_path)
@@ -339,7 +339,7 @@ def test_the_harness_gets_the_same_numbers_from_its_own_model(tmp_path: Path) ->
         device="cpu",
         logits_cache=False,  # with it, one text cut in two places gets the number of the first place for both
     )
-    ours = HarnessModel(Checkpoint(folder, Causal()))
+    ours = HarnessModel(load_checkpoint(folder, Causal()))
     words = [text.split(" ") for text in speakers.TEXTS]
     pairs = [(" ".join(w[:i]), " " + " ".join(w[i : i + 2])) for w in words for i in range(1, len(w))]
     pairs += [("Paris is ", "here"), ("", "Paris")]

@@ -1,0 +1,217 @@
+"""Row makers: how a stream of tokenised documents becomes the rows of a corpus.
+
+A stream is the tokens of many documents, one after another, with the end of text after each one and nowhere else. The
+recipe's `rows` names the maker; the objective of a study reads the columns that it writes (`core/row_columns.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from ticlm.platform.core.corpus import TokenizerInfo
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
+
+PAD = "<pad>"
+"""The padding token of a tokenizer that is trained for rows with padding; its id is 0, as in T5."""
+BLOCK = 1 << 20
+"""Most tokens of a column, padding included, that are made at once."""
+
+
+class RowCount(NamedTuple):
+    """How many rows a stream makes, the tokens in them without padding, and the tokens of text that are in no row."""
+
+    rows: int
+    tokens: int
+    left: int
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """A stream of `tokens` tokens with their ends of text. `blocks` reads it from its beginning, in blocks [n] that end
+    anywhere; `key` seeds whatever a maker draws at random, and is another one for every stream."""
+
+    tokens: int
+    blocks: Callable[[], Iterator[Tokens]]
+    end_of_text: int
+    key: int
+
+
+class RowMaker(Protocol):
+    """Makes rows from a stream. What it makes follows from the stream and its key alone, so that the same documents
+    give the same bytes however the work is cut.
+
+    T5's span corruption fits this as one more class: its `special_tokens` add the sentinels `<extra_id_0>` … to those
+    of `PrefixLM`, its `columns` are `inputs` and `targets`, its `rows` draw the spans of each piece with `key`. Nothing
+    else changes: `objective: {kind: seq2seq}` trains on what it writes.
+    """
+
+    left_out: ClassVar[str]
+    """The reason under which a period counts the tokens that are in no row."""
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """Tokens that stand in no text, which a tokenizer trained for the corpus gets before the end of text."""
+        ...
+
+    def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
+        """Return the columns of rows for a study of this `length`; `pad` is the tokenizer's padding token, if any.
+
+        Raises InputError if the tokenizer lacks a token that the rows need.
+        """
+        ...
+
+    def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
+        """Count the rows that `rows` makes of the stream."""
+        ...
+
+    def rows(self, stream: TokenStream, columns: tuple[Column, ...]) -> Iterator[dict[str, Tokens]]:
+        """Yield the stream's rows in order, in blocks of arrays [rows, length], one for each column."""
+        ...
+
+
+class PackedTokens(Settings):
+    """Rows of `length` + 1 tokens cut from the stream without regard to documents, and without padding, for a causal
+    model. The last tokens of a stream, too few for a row, are left out."""
+
+    kind: Literal["packed"] = "packed"
+    left_out: ClassVar[str] = "tokens of tails"
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        return ()
+
+    def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
+        return (Column(name=TOKENS, length=length + 1, dtype=dtype_for(tokenizer.vocab_size)),)
+
+    def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
+        (column,) = columns
+        rows, left = divmod(stream.tokens, column.length)
+        return RowCount(rows, rows * column.length, left)
+
+    def rows(self, stream: TokenStream, columns: tuple[Column, ...]) -> Iterator[dict[str, Tokens]]:
+        (column,) = columns
+        rest = np.empty(0, column.dtype)
+        for block in stream.blocks():
+            joined = np.concatenate([rest, block])
+            whole = len(joined) // column.length
+            yield {column.name: joined[: whole * column.length].reshape(whole, column.length)}
+            rest = joined[whole * column.length :]
+
+
+class PrefixLM(Settings):
+    """Rows for an encoder–decoder, as in T5's prefix language modelling (Raffel et al., 2020, section 3.3.1).
+
+    A document is cut into pieces of `length` tokens, the last one shorter. Each piece of n tokens is split at a random
+    place: the first 1 to n − 1 tokens, every number equally likely, are `inputs`, the others `targets`. Both end with
+    the end of text and are filled up with padding to `length` tokens. A piece of one token cannot be split and is left
+    out.
+    """
+
+    kind: Literal["prefix-lm"] = "prefix-lm"
+    left_out: ClassVar[str] = "tokens of pieces too short to split"
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        return (PAD,)
+
+    def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
+        if pad is None or pad == tokenizer.end_of_text:
+            what = "no padding token (pad_token)" if pad is None else "one token for padding and the end of text"
+            raise InputError(f"rows: {self.kind} needs padding that is in no text, and {tokenizer.name} has {what}")
+        if length < 2:
+            raise InputError(f"length must be at least 2 for rows: {self.kind}, got {length}")
+        dtype = dtype_for(tokenizer.vocab_size)
+        return tuple(Column(name=name, length=length, dtype=dtype, pad=pad) for name in (INPUTS, TARGETS))
+
+    def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
+        rows = text = left = 0
+        for _, _, sizes in _pieces(stream, columns[0].length):
+            split = sizes > 1
+            rows += int(split.sum())
+            text += int(sizes[split].sum())
+            left += int(sizes[~split].sum())
+        return RowCount(rows, text + 2 * rows, left)  # an end of text after inputs and targets each
+
+    def rows(self, stream: TokenStream, columns: tuple[Column, ...]) -> Iterator[dict[str, Tokens]]:
+        length, pad = columns[0].length, columns[0].pad
+        assert pad is not None
+        first = 0
+        for tokens, starts, sizes in _pieces(stream, length):
+            drawn = random_numbers(len(sizes), stream.key, first)
+            first += len(sizes)
+            split = sizes > 1
+            starts, sizes, drawn = starts[split], sizes[split], drawn[split]
+            prefix = 1 + (drawn % (sizes - 1).astype(np.uint64)).astype(np.int64)
+            at_once = max(1, BLOCK // length)
+            for low in range(0, len(starts), at_once):
+                some = slice(low, low + at_once)
+                begin, middle, rest = starts[some], prefix[some], (sizes - prefix)[some]
+                yield {
+                    INPUTS: _filled(tokens, begin, middle, length, stream.end_of_text, pad),
+                    TARGETS: _filled(tokens, begin + middle, rest, length, stream.end_of_text, pad),
+                }
+
+
+def _pieces(stream: TokenStream, size: int) -> Iterator[tuple[Tokens, NDArray[np.int64], NDArray[np.int64]]]:
+    """Cut every document into pieces of at most `size` tokens; yields (tokens [n], starts, sizes) of whole documents,
+    where piece i is tokens[starts[i] : starts[i] + sizes[i]]. Empty documents have no piece."""
+    rest: list[Tokens] = []
+    for block in stream.blocks():
+        ends = np.flatnonzero(block == stream.end_of_text)
+        if not len(ends):
+            rest.append(block)
+            continue
+        tokens = np.concatenate([*rest, block[: ends[-1] + 1]])
+        rest = [block[ends[-1] + 1 :]]
+        ends = np.flatnonzero(tokens == stream.end_of_text)
+        begins = np.concatenate([[0], ends[:-1] + 1])
+        lengths = ends - begins
+        counts = -(-lengths // size)
+        number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # of a piece in its document
+        starts = np.repeat(begins, counts) + number * size
+        yield tokens, starts, np.minimum(size, np.repeat(ends, counts) - starts)
+
+
+def _filled(
+    tokens: Tokens,
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    length: int,
+    end_of_text: int,
+    pad: int,
+) -> Tokens:
+    """Rows [n, length]: `sizes[i]` tokens from `starts[i]` on, the end of text, and padding."""
+    at = np.arange(length)
+    rows: Tokens = tokens[np.minimum(starts[:, None] + at, len(tokens) - 1)]
+    rows[at >= sizes[:, None]] = pad
+    rows[np.arange(len(rows)), sizes] = end_of_text
+    return rows
+
+
+def random_numbers(total: int, key: int, first: int = 0) -> NDArray[np.uint64]:
+    """Return the numbers `first` … `first + total` − 1 of a random sequence: SplitMix64 (Steele et al., 2014), which no
+    release of NumPy changes."""
+    z: Any = np.uint64(key) + np.arange(first + 1, first + total + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
+
+
+def _named(value: object) -> object:
+    """Read `rows: packed` as `rows: {kind: packed}`."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+AnyRowMaker = Annotated[
+    Annotated[PackedTokens | PrefixLM, Field(discriminator="kind")],
+    BeforeValidator(_named),
+]

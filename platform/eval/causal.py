@@ -1,0 +1,106 @@
+"""A causal language model as an answerer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.row_columns import TOKENS
+from ticlm.platform.eval.loaded_model import LoadedModel
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, TokenLosses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class CausalCheckpoint(LoadedModel):
+    """A causal model reads a text from left to right; end-of-text stands before the first token of a text, and is also
+    what an empty context or prompt becomes."""
+
+    @cached_property
+    def before_texts(self) -> int:
+        """The token before the first one of a text: end-of-text, unless the tokenizer has one for a beginning."""
+        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
+        known = [token for token in tokens if token is not None]
+        if not known:
+            raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token), nor a bos_token")
+        return int(known[0])
+
+    @property
+    def window(self) -> int:
+        """The longest input in tokens."""
+        return int(getattr(self.module.config, "max_position_embeddings", None) or 2048)
+
+    def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Score packed rows, all tokens but the first given those before it; see `Answerer.rows`."""
+        if not isinstance(self.objective, Causal):
+            return super().rows(rows)
+        import torch
+
+        from ticlm.platform.eval.likelihood import row_losses
+
+        tokens = torch.from_numpy(self.columns(rows)[TOKENS])
+        losses = row_losses(self.module, tokens)
+        return losses.numpy(), torch.full_like(losses, tokens.shape[1] - 1).numpy()
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
+        """Score every token of texts, the first one after end-of-text; windows as in `likelihood.windows`."""
+        from ticlm.platform.eval.likelihood import token_losses
+        from ticlm.platform.eval.tokenization import excerpt
+
+        if cut.stride is not None and cut.stride > self.window:
+            raise InputError(f"stride must be at most the window of {self.folder}, {self.window}, got {cut.stride}")
+        end = self.before_texts
+        parts = [excerpt(text, one, cut) for text, one in zip(texts, self.encoder.encode(texts), strict=True)]
+        before = [end if part.before is None else part.before for part in parts]
+        losses = token_losses(self.module, [part.ids for part in parts], self.window, before, stride=cut.stride)
+        return [TokenLosses(values, part.offsets, part.bytes) for values, part in zip(losses, parts, strict=True)]
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+        """Score continuations behind their contexts; the continuations of one context are read together."""
+        import numpy as np
+
+        from ticlm.platform.eval.shared_context import Branches, branch_scores
+
+        found: list[Continuation | str] = [NO_TOKEN] * len(pairs)
+        places: dict[bytes, list[int]] = {}
+        branches: dict[bytes, Branches] = {}
+        cut: dict[int, bool] = {}
+        first: dict[tuple[str, str], int] = {}
+        for i, (before, after) in enumerate(self.encoder.pairs(pairs)):
+            if first.setdefault(pairs[i], i) != i:  # the same twice would differ by rounding, and break a tie
+                continue
+            if not len(after) or len(after) > self.window:
+                found[i] = TOO_LONG if len(after) else NO_TOKEN
+                continue
+            context = before if len(before) else np.array([self.before_texts], np.int64)
+            kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
+            cut[i] = len(kept) < len(context)
+            key = kept.tobytes()  # what has the same context is read with it
+            branches.setdefault(key, Branches(kept, [])).continuations.append(after)
+            places.setdefault(key, []).append(i)
+        scores = branch_scores(self.module, list(branches.values()))
+        for mine, several in zip(places.values(), scores, strict=True):
+            for i, one in zip(mine, several, strict=True):
+                found[i] = one.continuation(cut[i])
+        return [found[first[pair]] for pair in pairs]
+
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
+        """Continue each prompt greedily. Raises InputError if `tokens` leave no room for a prompt in the window."""
+        import numpy as np
+
+        from ticlm.platform.eval.decoding import continued
+
+        room = self.window - tokens
+        if room < 1:
+            raise InputError(
+                f"{tokens} tokens leave no room for a prompt in the window of {self.folder}, {self.window} tokens"
+            )
+        ids = [one.ids[-room:] for one in self.encoder.encode(prompts)]
+        started = [one if len(one) else np.array([self.before_texts], np.int64) for one in ids]
+        said = continued(self.module, started, tokens, self.tokenizer.eos_token_id, self.stops(stop))
+        return self.decoded(said, stop)

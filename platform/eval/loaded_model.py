@@ -1,0 +1,102 @@
+"""A published model folder in memory: its module, its tokenizer, and the loss of its corpus's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticlm.methods.objectives import AnyObjective
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.tasks.answerer import Cut, TokenLosses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ticlm.platform.eval.tokenization import TextEncoder
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
+
+
+class LoadedModel:
+    """What answerers of all architectures share. `module` is in evaluation mode, in float32, on its device."""
+
+    def __init__(self, folder: Path, objective: AnyObjective, module: Any) -> None:
+        self.folder, self.objective, self.module = folder, objective, module
+        self.device = next(module.parameters()).device
+
+    @property
+    def window(self) -> int:
+        """The longest input in tokens."""
+        raise NotImplementedError
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
+        raise NotImplementedError
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The folder's tokenizer. Raises InputError if there is none, or if it cannot be loaded."""
+        from transformers import AutoTokenizer
+
+        if not any((self.folder / name).exists() for name in TOKENIZER_FILES):
+            raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
+        try:
+            return AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+        except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file
+            raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from None
+
+    @cached_property
+    def encoder(self) -> TextEncoder:
+        """The tokenizer as texts are encoded with it: without special tokens."""
+        from ticlm.platform.eval.tokenization import TextEncoder
+
+        embeddings = self.module.get_input_embeddings()
+        vocabulary = getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size
+        return TextEncoder(self.tokenizer, int(vocabulary), str(self.folder))
+
+    def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
+        """Score whole documents. Returns (ln P, tokens) for each; every token is scored once, as `read` does."""
+        import numpy as np
+
+        readings = self.read(texts, Cut())
+        return [(-float(one.losses.sum(dtype=np.float64)), len(one.losses)) for one in readings]
+
+    def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Score rows of a corpus under any objective, all at once; see `Answerer.rows`."""
+        import torch
+
+        tensors = {name: torch.from_numpy(values).to(self.device) for name, values in self.columns(rows).items()}
+        with torch.inference_mode():
+            arguments, labels, weights = self.objective(tensors)
+            logits = self.module(**arguments).logits.float()
+            nll = torch.logsumexp(logits, -1) - logits.gather(-1, labels[..., None]).squeeze(-1)
+            weights = torch.ones_like(nll) if weights is None else weights
+        return (nll * weights).sum(1).double().cpu().numpy(), weights.sum(1).double().cpu().numpy()
+
+    def columns(self, rows: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.int64]]:
+        """Return the columns that the objective needs. Raises InputError if one is missing."""
+        needed = self.objective.columns
+        if not needed.keys() <= rows.keys():
+            raise InputError(
+                f"{self.folder} reads rows with columns {', '.join(needed)}; those of the task have {', '.join(rows)}"
+            )
+        return {name: rows[name].astype("int64") for name in needed}
+
+    def decoded(self, said: Sequence[list[int] | None], stop: str) -> list[str | None]:
+        """Return generated tokens as text, each up to the first `stop`."""
+        plainly = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        texts = [None if one is None else str(self.tokenizer.decode(one, **plainly)) for one in said]
+        return [text.split(stop)[0] if stop and text else text for text in texts]
+
+    def stops(self, stop: str) -> frozenset[int]:
+        """Return the tokens that have `stop` in them; none for an empty one."""
+        if stop and stop not in self._stops:
+            pieces = self.tokenizer.batch_decode([[token] for token in range(len(self.tokenizer))])
+            self._stops[stop] = frozenset(token for token, piece in enumerate(pieces) if stop in piece)
+        return self._stops.get(stop, frozenset())
+
+    @cached_property
+    def _stops(self) -> dict[str, frozenset[int]]:
+        return {}

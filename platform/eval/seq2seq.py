@@ -1,0 +1,165 @@
+"""An encoder–decoder as an answerer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ticlm.methods.objectives import Seq2Seq
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.row_columns import INPUTS, TARGETS
+from ticlm.platform.eval.loaded_model import LoadedModel
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, TokenLosses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WINDOW = 512
+"""Tokens that the encoder and the decoder each read at most, where neither the model nor its tokenizer says so: what T5
+was trained with. Its relative positions set no limit of their own."""
+UNLIMITED = 1_000_000
+"""A tokenizer that names a longer window than this names none."""
+
+
+class Seq2SeqCheckpoint(LoadedModel):
+    """An encoder–decoder: the encoder reads a context, the decoder predicts what follows it.
+
+    The context ends as a text does that the tokenizer encodes by itself: with the tokenizer's special tokens around it
+    (T5: `</s>` behind it), or, if it adds none, with the end of text. An empty context is these tokens alone. The
+    decoder begins with the model's `decoder_start_token_id`, or with the objective's `pad` if the model names none.
+
+    The likelihood of a text (`read`, `roll`) is that of a prefix language model: the decoder predicts the text window
+    by window, each token given those before it in its window, while the encoder reads the text before the window, as
+    much as fits. So every token is scored once, and the losses add up to −ln P of the text by the chain rule. Before
+    the first window stands an empty context, on which no prefix language model and no span-corruption model was
+    trained: a small `stride` leaves only few tokens to it. A model that was trained on span corruption alone gives
+    valid but high losses.
+    """
+
+    @cached_property
+    def window(self) -> int:
+        """The most tokens that the encoder reads, and the most that the decoder predicts: the model's
+        `max_position_embeddings` or `n_positions`, else the tokenizer's `model_max_length`, else 512."""
+        config = self.module.config
+        for name in ("max_position_embeddings", "n_positions"):
+            if getattr(config, name, None):
+                return int(getattr(config, name))
+        longest = getattr(self.tokenizer, "model_max_length", None)
+        return int(longest) if longest and longest < UNLIMITED else WINDOW
+
+    @cached_property
+    def start(self) -> int:
+        """The token that the decoder begins with. Raises InputError if neither the model nor the objective has one."""
+        config, generation = self.module.config, getattr(self.module, "generation_config", None)
+        named = [getattr(one, "decoder_start_token_id", None) for one in (config, generation)]
+        token = next((token for token in (*named, getattr(self.objective, "pad", None)) if token is not None), None)
+        if token is None:
+            raise InputError(f"{self.folder}/config.json: no decoder_start_token_id, with which the decoder begins")
+        return int(token)
+
+    def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Score the `targets` of rows given their `inputs`; see `Answerer.rows`. Padding does not count."""
+        if not isinstance(self.objective, Seq2Seq):
+            return super().rows(rows)
+        import numpy as np
+
+        from ticlm.platform.eval.encoder_decoder import Pair, pair_scores
+
+        columns, pad = self.columns(rows), self.objective.pad
+        pairs = [
+            Pair(_trimmed(inputs, pad), _trimmed(targets, pad), _trimmed(inputs, pad) != pad)
+            for inputs, targets in zip(columns[INPUTS], columns[TARGETS], strict=True)
+        ]
+        weighted = [pair.labels != pad for pair in pairs]
+        scores = pair_scores(self.module, pad, pairs)
+        sums = [one.losses[mine].sum(dtype=np.float64) for one, mine in zip(scores, weighted, strict=True)]
+        return np.array(sums, np.float64), np.array([mine.sum() for mine in weighted], np.float64)
+
+    def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
+        """Score every token of texts, as a prefix language model does (see the class). With `cut.stride` the decoder
+        predicts only so many tokens at a time. Raises InputError if that is more than the window."""
+        import numpy as np
+
+        from ticlm.platform.eval.encoder_decoder import Pair, pair_scores
+        from ticlm.platform.eval.tokenization import excerpt
+
+        step = cut.stride or self.window
+        if step > self.window:
+            raise InputError(f"stride must be at most the window of {self.folder}, {self.window}, got {cut.stride}")
+        parts = [excerpt(text, one, cut) for text, one in zip(texts, self.encoder.encode(texts), strict=True)]
+        pairs, ends = list[Pair](), list[int]()
+        for part in parts:
+            before = [] if part.before is None else [part.before]
+            whole = np.concatenate([np.array(before, np.int64), part.ids])
+            for start in range(len(before), len(whole), step):
+                pairs.append(Pair(self._context(whole[:start]), whole[start : start + step]))
+            ends.append(len(pairs))
+        losses = [one.losses for one in pair_scores(self.module, self.start, pairs)]
+        empty = np.zeros(0, np.float32)
+        joined = [np.concatenate([empty, *losses[start:end]]) for start, end in zip([0, *ends], ends)]
+        return [TokenLosses(values, part.offsets, part.bytes) for values, part in zip(joined, parts, strict=True)]
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+        """Score continuations: the encoder reads the context, the decoder predicts the continuation, which is cut into
+        tokens by itself. The end of text behind a continuation is not scored."""
+        from ticlm.platform.eval.encoder_decoder import Pair, pair_scores
+
+        unique = list(dict.fromkeys(pairs))  # the same twice would differ by rounding, and break a tie
+        before, after = (self.encoder.encode([pair[side] for pair in unique]) for side in (0, 1))
+        found: dict[tuple[str, str], Continuation | str] = {}
+        asked: dict[tuple[str, str], Pair] = {}
+        for pair, context, continuation in zip(unique, before, after, strict=True):
+            if 0 < len(continuation.ids) <= self.window:
+                asked[pair] = Pair(self._context(context.ids), continuation.ids)
+            else:
+                found[pair] = TOO_LONG if len(continuation.ids) else NO_TOKEN
+        whole = {pair: len(context.ids) <= self._room for pair, context in zip(unique, before)}
+        scores = pair_scores(self.module, self.start, list(asked.values()))
+        found |= {pair: one.continuation(not whole[pair]) for pair, one in zip(asked, scores, strict=True)}
+        return [found[pair] for pair in pairs]
+
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
+        """Let the encoder read each prompt and the decoder write greedily. Raises InputError if `tokens` are more than
+        the decoder's window."""
+        from ticlm.platform.eval.decoding import written
+
+        if tokens > self.window:
+            raise InputError(f"{tokens} tokens are more than {self.folder} can write at once, {self.window}")
+        contexts = [self._context(one.ids) for one in self.encoder.encode(prompts)]
+        said = written(self.module, contexts, self.start, tokens, self.tokenizer.eos_token_id, self.stops(stop))
+        return self.decoded(said, stop)
+
+    def context(self, text: str) -> list[int]:
+        """Return what the encoder reads of a text, cut to its window on the left."""
+        return [int(token) for token in self._context(self.encoder.encode([text])[0].ids)]
+
+    @cached_property
+    def around(self) -> tuple[list[int], list[int]]:
+        """The special tokens before and behind a context."""
+        before, behind = self.encoder.special_tokens()
+        if before or behind:
+            return before, behind
+        if self.tokenizer.eos_token_id is None:
+            raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token)")
+        return [], [int(self.tokenizer.eos_token_id)]
+
+    @property
+    def _room(self) -> int:
+        """Tokens of text that fit the encoder's window beside the special ones."""
+        return max(0, self.window - sum(map(len, self.around)))
+
+    def _context(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What the encoder reads of a context: its last tokens, as many as fit, with the special tokens around them."""
+        import numpy as np
+
+        before, behind = self.around
+        kept = ids[max(0, len(ids) - self._room) :]
+        return np.concatenate([np.array(before, np.int64), kept, np.array(behind, np.int64)])
+
+
+def _trimmed(row: NDArray[np.int64], pad: int) -> NDArray[np.int64]:
+    """A row without the padding at its end; a row of padding alone stays whole."""
+    kept = (row != pad).nonzero()[0]
+    return row[: kept[-1] + 1] if len(kept) else row
