@@ -1,16 +1,15 @@
 """The report as one HTML file: tables in plain HTML, charts by inline JavaScript, and no request to anywhere.
 
-Twelve matrices of 114 × 114 stay a small page that answers at once: they travel as 16-bit steps (payload.py) and are
-drawn on canvas, one pixel a cell before scaling.
+Twelve matrices of 114 × 114 stay a small page that answers at once: they travel as 16-bit steps (view_data.py), and
+each is drawn as one image of one pixel a cell. The charts are the same as in the files of figures.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,26 +18,17 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.missing import missing
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power, ratio
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.report import palette
-from ticlm.platform.report.page_data import payload
+from ticlm.platform.report.figures import CHARTS, asset
 from ticlm.platform.report.page_tables import Block, blocks, parts_table, tables
 from ticlm.platform.report.table_rows import Line, dated, heading, legend, lines, scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = (
-    "data.js",
-    "heatmap.js",
-    "chart.js",
-    "time.js",
-    "bars.js",
-    "whiskers.js",
-    "text.js",
-    "page.js",
-)
+SCRIPTS = (*CHARTS, "pointer.js", "page.js")
 
 
 def render(
@@ -46,26 +36,31 @@ def render(
     seen: Sequence[Sequence[View]],
     summary: pd.DataFrame,
     preset: Preset,
+    data: Mapping[str, Any],
     made: str | None = None,
-    apart: pd.DataFrame | None = None,
 ) -> str:
-    """The page of these studies; `seen` are the views of each, `made` is shown as it is, `apart` are the differences
-    between methods (differences.py)."""
+    """Return the page of these studies as HTML.
+
+    `seen` holds the views of each study, `data` the numbers of the charts (page_data.payload), and `made`, such as a
+    date, is shown as it is.
+    """
     from jinja2 import Environment, StrictUndefined
 
     every, rows = scores(summary), dated(summary)
+    shown = [study for study in data["studies"] if study["views"]]
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
     drawn = [study for study, of in zip(results, seen) if of]
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    ).from_string(_asset("page.html"))
+    ).from_string(_read("page.html"))
     return template.render(
         title=", ".join(study.name for study in results),
         lead=_lead(results),
-        style=_asset("page.css"),
-        script="\n".join(_asset(name) for name in SCRIPTS),
-        data=_json(payload(results, seen, summary, preset, apart)),
+        themes=palette.THEMES,
+        style=_read("page.css"),
+        script="\n".join(_read(name) for name in SCRIPTS),
+        data=_json({**data, "studies": shown}),
         has_views=bool(drawn),
         relative=bool(rows["relative"].all()),
         headings=HEADINGS,
@@ -75,14 +70,14 @@ def render(
         directions=_directions(rows),
         standouts=[group for score in main[:1] for group in _standouts(lines(summary, [score]), score)],
         color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
-        ratio=lambda value: f"{value:.2f}×" if np.isfinite(value) else "–",
+        ratio=ratio,
         count=count,
         power=power,
         legend=legend(summary),
         conventions=_conventions(preset, rows) if every else "",
         has_rates=any(len(study.rates) for study in drawn),
         has_examples=any(study.examples for study in drawn),
-        has_differences=apart is not None and bool(apart["difference"].notna().any()),
+        has_differences=any(view["differences"] for study in shown for view in study["views"]),
         has_text=any(study.text for study in drawn),
         contaminations=[
             f"{one.study.name}, {one.name}: {one.describe()}" for views in seen for one in contamination(views)
@@ -93,8 +88,8 @@ def render(
     )
 
 
-def _asset(name: str) -> str:
-    return files("ticlm").joinpath("platform", "report", "web", name).read_text(encoding="utf-8")
+def _read(name: str) -> str:
+    return asset(name).read_text(encoding="utf-8")
 
 
 def _json(data: object) -> str:
@@ -135,11 +130,11 @@ def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object
             if known:
                 value, line = (max if highest else min)(known, key=lambda pair: pair[0].exact)
                 tiles.append({"what": what, "value": value.text, "who": line.label})
-        ratio = competing[0].oracle_ratio
-        if np.isfinite(ratio):
+        cheaper = competing[0].oracle_ratio
+        if np.isfinite(cheaper):
             wins = sum(value.beats for line in competing for value in line.values[:3])
             who = f"{wins} of {3 * len(competing)} values beat it"
-            tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": f"{ratio:.2f}×", "who": who})
+            tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": ratio(cheaper), "who": who})
         told.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
     return [group for group in told if group["tiles"]]
 

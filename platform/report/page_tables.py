@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.numbers import TableColumn, count, signed
+from ticlm.platform.analysis.numbers import TableColumn, count, percent
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report.table_rows import Line, lines
 
@@ -105,9 +105,9 @@ def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple
         for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
             last = max(mine["trained"], key=lambda label: order.get(label, -1))
             found = mine.loc[mine["trained"] == last, "value"].astype(float)
-            deviation = signed(100 * float(found.std(ddof=1)), 1) if len(found) > 1 else ""
+            deviation = percent(float(found.std(ddof=1))) if len(found) > 1 else ""
             place = (str(task), str(source), str(metric))
-            values.setdefault(place, {})[study.name, str(method)] = (signed(100 * float(found.mean()), 1), deviation)
+            values.setdefault(place, {})[study.name, str(method)] = (percent(float(found.mean())), deviation)
     return tuple(
         StaticColumn(task, source or CORE.get(metric, metric), found)
         for (task, source, metric), found in values.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
 from ticlm.platform.analysis.results import TaskMetric
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
     what = quantity(metric)
     return TableValue(
         exact=row[mean],
-        text=signed(what.scale * row[mean], what.digits),
-        std=signed(what.scale * std, what.digits) if math.isfinite(std) else "",
+        text=what.text(row[mean]),
+        std=what.text(std) if math.isfinite(std) else "",
         mark="★" * row[f"{mean}_highlight"] + "†" * (missing > 0),
         best=row[f"{mean}_best"],
         cells=row[f"{mean}_cells"],
@@ -164,6 +164,6 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
 
 
 def _core(row: Mapping[str, Any]) -> TableValue:
-    value, std = 100 * row["core"], 100 * row["core_std"]
-    deviation = signed(std, 1) if math.isfinite(std) else ""
-    return TableValue(value, signed(value, 1), deviation, "", row["core_best"], int(math.isfinite(value)), 0)
+    value, std = row["core"], row["core_std"]
+    deviation = percent(std) if math.isfinite(std) else ""
+    return TableValue(100 * value, percent(value), deviation, "", row["core_best"], int(math.isfinite(value)), 0)

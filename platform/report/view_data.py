@@ -16,7 +16,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn
 from ticlm.platform.report.scales import limit, spread
 from ticlm.platform.report.table_rows import lines
 
@@ -99,7 +99,7 @@ def _means(view: View, summary: pd.DataFrame, what: Quantity) -> list[str]:
     }
     return [
         " · ".join(
-            f"{name}\u00a0{signed(what.scale * value.exact, what.digits)}"
+            f"{name}\u00a0{what.text(value.exact)}"
             for name, value in zip(HEADINGS.values(), found[m.method.name].values)
         )
         for m in view.methods

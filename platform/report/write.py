@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.summary import COSTS, MEANS, Row, summarize
@@ -51,7 +49,7 @@ def _table(
     from rich.table import Table
     from rich.text import Text
 
-    from ticlm.platform.analysis.numbers import HEADINGS, count, power
+    from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
     from ticlm.platform.report.table_rows import lines
 
     out = Table(box=HORIZONTALS)
@@ -71,7 +69,7 @@ def _table(
             out.add_section()
         block = line.block
         paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
-        paid.append(f"{line.oracle_ratio:.2f}×" if np.isfinite(line.oracle_ratio) else "–")
+        paid.append(ratio(line.oracle_ratio))
         out.add_row(
             Text(line.label),
             count(line.nominal),
@@ -103,8 +101,9 @@ def write(
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
-    from ticlm.platform.report.figures.draw import draw
+    from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
+    from ticlm.platform.report.page_data import payload
 
     preset = preset or named()
     summary = summarize(results, preset)
@@ -112,7 +111,8 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     page, numbers = folder / "index.html", folder / "summary.csv"
     apart = differences(results, preset)
-    page.write_text(render(results, seen, summary, preset, made, apart), encoding="utf-8")
+    data = payload(results, seen, summary, preset, apart)
+    page.write_text(render(results, seen, summary, preset, data, made), encoding="utf-8")
     files = [page, numbers]
     summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
     if len(apart):
@@ -120,7 +120,7 @@ def write(
         apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
     else:  # of a report that stood there before
         (folder / "differences.csv").unlink(missing_ok=True)
-    return sorted([*files, *draw(results, seen, folder / "figures")])
+    return sorted([*files, *draw(data, folder / "figures")])
 
 
 def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
