@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 CHARTS = ("numbers.js", "svg.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
 """Scripts that need no browser, in their order."""
+UNCOVERED = re.compile(r"[^\n\x20-\u017f\u0370-\u045f\u2010-\u2265\u25a0-\u25cf]")
+"""A character that the font of web/ lacks: Chinese, for one. The fonts of the machine are read for it alone, since that
+takes time and makes pictures differ from machine to machine."""
 ZOOM = 2
 """Pixels of a PNG per unit of its SVG."""
 
@@ -39,8 +42,8 @@ def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
             while folder / f"{name}.svg" in written:
                 name += "-"
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
-            # system fonts serve scripts other than Latin, Greek and Cyrillic
-            png.write_bytes(svg_to_bytes(svg_string=svg, zoom=ZOOM, font_files=[str(font)], font_family="DejaVu Sans"))
+            fonts = {"font_files": [str(font)], "skip_system_fonts": not UNCOVERED.search(svg)}
+            png.write_bytes(svg_to_bytes(svg_string=svg, zoom=ZOOM, **fonts))
             text.write_text(svg, encoding="utf-8")
             written += [png, text]
     return written

@@ -93,7 +93,7 @@ def _read(name: str) -> str:
 
 
 def _json(data: object) -> str:
-    """JSON that may stand inside a <script>: no value can close it."""
+    """Return JSON for the inside of a <script>; no value can close the element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -117,10 +117,11 @@ def _plural(things: Sequence[object], noun: str) -> str:
 
 
 def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object]]:
-    """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was.
+    """Return for each block the best continual run by each mean, and how much cheaper than the Oracle series a run was.
 
-    Where some of a block's runs have regret and others raw values, or another metric, each kind has its own best."""
-    told: list[dict[str, object]] = []
+    Runs with regret and runs with raw values, or with another metric, do not compete: each kind has its own best.
+    """
+    groups: list[dict[str, object]] = []
     for block, competing in _competing(rows):
         highest, tiles = competing[0].values[0].higher_is_better, []
         for place, what in enumerate(
@@ -135,12 +136,12 @@ def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object
             wins = sum(value.beats for line in competing for value in line.values[:3])
             who = f"{wins} of {3 * len(competing)} values beat it"
             tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": ratio(cheaper), "who": who})
-        told.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
-    return [group for group in told if group["tiles"]]
+        groups.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
+    return [group for group in groups if group["tiles"]]
 
 
 def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
-    """Continual runs of each block whose values are of one kind."""
+    """Yield the continual runs of each block whose values are of one kind."""
     for block in blocks([line for line in rows if not line.is_oracle]):
         of: dict[object, list[Line]] = {}
         for line in block.lines:
@@ -149,20 +150,22 @@ def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
 
 
 def _conventions(preset: Preset, summary: pd.DataFrame) -> str:
-    """How means are taken; which task goes by which convention, where they differ."""
+    """Say how means are taken, and which convention each task follows if they differ."""
     return f"{heading(summary)}: flat means over cells; {'. '.join(preset.describe(list(summary['task'])))}."
 
 
 def _directions(summary: pd.DataFrame) -> dict[str, str]:
-    """For each task which way its columns are better, and what they are counted in where that is not nats; both where
-    some studies report regret and others raw values."""
-    found: dict[str, dict[str, None]] = {}
+    """Return for each task an arrow to the better side, and the unit unless it is nats.
+
+    A task has both ways if some studies report regret and others raw values.
+    """
+    ways: dict[str, dict[str, None]] = {}
     for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
         what = quantity(TaskMetric(name, higher))
         counted = what.difference if relative else what.unit or what.name
         arrow = "↑" if higher and not relative else "↓"
-        found.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None
-    return {task: " or ".join(ways) for task, ways in found.items()}
+        ways.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None
+    return {task: " or ".join(arrows) for task, arrows in ways.items()}
 
 
 def _outside(results: Sequence[StudyResult]) -> list[str]:
@@ -176,11 +179,11 @@ def _provenance(results: Sequence[StudyResult], made: str | None) -> list[str]:
         program = f"ticlm {version('ticlm')}"
     except PackageNotFoundError:  # run from a source tree that was not installed
         program = "ticlm"
-    said = [f"Made by {program}" + (f", {made}" if made else "")]
+    lines = [f"Made by {program}" + (f", {made}" if made else "")]
     for study in results:
         of = "no reference, raw values"
         if study.reference:
             method, seed, trained = study.reference
             of = f"relative to {method} trained to {trained} (seed {seed})"
-        said.append(f"{study.name}: {of}, {len(study.cells)} cells")
-    return said
+        lines.append(f"{study.name}: {of}, {len(study.cells)} cells")
+    return lines

@@ -57,7 +57,7 @@ def examples_payload(counted: CountedExamples) -> dict[str, Any]:
 
 def _study(study: StudyResult, views: Sequence[View], labels: Mapping[tuple[str, str], str]) -> dict[str, object]:
     methods = [
-        {"label": labels[study.name, m.name], "color": color, "oracle": m.is_oracle}
+        {"label": labels.get((study.name, m.name), m.name), "color": color, "oracle": m.is_oracle}
         for m, color in zip(study.methods, palette.colors(study.methods))
     ]
     return {

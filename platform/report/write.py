@@ -1,4 +1,4 @@
-"""What a study found: the table of the paper (TiC-LM, Table 2), its figures, and one page that needs nothing else."""
+"""Reports of studies: the table of the paper (TiC-LM, Table 2), one page that needs nothing else, and figures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from ticlm.platform.report.table_rows import TableValue
 
 TASKS_WIDE = 2
-"""Tasks in one table of the terminal."""
+"""Most tasks in one table of the terminal."""
 
 
 def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
-    """The summary for a terminal, TASKS_WIDE tasks to a table; with `sources`, the columns of every source of text too.
-    What runs cost stands beside the last. Tasks without periods, other than CORE, stand in a table of their own where
-    the `results` have nothing else."""
+    """Return the summary as tables for a terminal, with at most TASKS_WIDE tasks in each.
+
+    `sources` adds the columns of every source of text. The last table shows what the runs cost. Tasks without periods,
+    other than CORE, are shown only if the `results` have no other tasks.
+    """
     from rich.console import Group
 
     from ticlm.platform.report.page_tables import static_columns
@@ -82,7 +84,7 @@ def _table(
 
 
 def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
-    """A line for every task that was scored on a held-out split and on its cleaned copy (platform/contamination.py)."""
+    """Return a line for every task that was scored on a held-out split and on its cleaned copy."""
     from ticlm.platform.analysis.contamination import contamination
     from ticlm.platform.analysis.matrix import views
 
@@ -94,10 +96,9 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 def write(
     results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
 ) -> list[Path]:
-    """Write index.html, summary.csv, differences.csv (where there are any) and figures/*.png, *.svg to `folder`; the
-    files written, sorted.
+    """Write index.html, summary.csv, differences.csv (if there are any) and figures/*.png and *.svg to `folder`.
 
-    The same results give the same bytes; `made` (say, a date) is shown on the page where it is given.
+    Returns the files written, sorted. The same results give the same bytes. `made`, such as a date, is shown on the page.
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
@@ -118,13 +119,16 @@ def write(
     if len(apart):
         files.append(folder / "differences.csv")
         apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
-    else:  # of a report that stood there before
+    else:  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
     return sorted([*files, *draw(data, folder / "figures")])
 
 
 def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
-    """The summary, differences between methods, tasks without periods, and what is missing; null is no number."""
+    """Return the summary, the differences between methods, the tasks without periods and what is missing, as JSON.
+
+    A value that is no number is null.
+    """
     import json
 
     from ticlm.platform.analysis.missing import missing
@@ -133,9 +137,9 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    told = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
+    lists = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
     whole = {name: _records(frame) for name, frame in frames.items()}
-    return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps({**whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def _records(frame: pd.DataFrame) -> list[Row]:
@@ -144,6 +148,6 @@ def _records(frame: pd.DataFrame) -> list[Row]:
 
 
 def _cell(value: TableValue) -> str:
-    """A mean above its deviation, digits in line whether marked or not."""
+    """Return a mean above its deviation; a space takes the place of a mark, so that digits align."""
     std = f"\n({value.std})" if value.std else ""
     return f"{value.text}{value.mark or ' '}{std}"

@@ -81,12 +81,14 @@ function drawHeatmaps() {
 }
 
 function drawMaps() {
-  document.querySelectorAll("#heatmaps .map").forEach((box, i) => drawMap(box, i));
+  const boxes = [...document.querySelectorAll("#heatmaps .map")];
+  const widths = boxes.map(inside); // all before the first is drawn, so that the page is laid out once
+  boxes.forEach((box, i) => drawMap(box, i, widths[i]));
   if ($("large").open) drawLarge();
 }
 
-function drawMap(box, index, options = {}) {
-  const chart = heatmap(study(), view(), index, Math.max(120, inside(box)), { limit: state.limit, ...options });
+function drawMap(box, index, width, options = {}) {
+  const chart = heatmap(study(), view(), index, Math.max(120, width), { limit: state.limit, ...options });
   showHeatmap(box, chart, study().checkpoints.length, view().evaluated.length);
 }
 
@@ -99,7 +101,10 @@ function enlarge(index) {
   drawLarge();
 }
 
-const drawLarge = () => drawMap($("large").querySelector(".map"), Number($("large").dataset.index), { large: true, room: innerHeight * 0.92 - 90, id: "large" });
+function drawLarge() {
+  const box = $("large").querySelector(".map");
+  drawMap(box, Number($("large").dataset.index), inside(box), { large: true, room: innerHeight * 0.92 - 90, id: "large" });
+}
 
 function drawTime() {
   const options = valuesOf(view());
