@@ -1,5 +1,5 @@
-"""The tables of the page: a few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do), and
-the tasks without periods."""
+"""The tables of the page: a few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do),
+and the tasks without periods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Block:
 
 @dataclass(frozen=True)
 class PageTable:
-    """One table. `costs` says whether it shows what the runs cost; `static` are its columns of tasks without periods."""
+    """One table. `costs`: whether it shows what the runs cost; `static`: its columns of tasks without periods."""
 
     name: str
     scores: tuple[TableColumn, ...]

@@ -71,7 +71,7 @@ def scores(summary: pd.DataFrame) -> list[TableColumn]:
 
 
 def dated(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of tasks with periods. A study without such tasks has rows with an empty task, which are dropped."""
+    """Return the rows of tasks with periods; a study without such tasks has rows with an empty task."""
     return summary[summary["task"] != ""]
 
 

@@ -153,7 +153,7 @@ def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
 
 
 def _lag(view: View, method: MethodView) -> dict[str, object]:
-    """Return the best checkpoint for each evaluated period, and how many months later it was trained (TiC-LM, Figure 5)."""
+    """Return the best checkpoint for each evaluated period, and its distance in months (TiC-LM, Figure 5)."""
     best = peaks(view, method)
     return {
         "told": describe(best),

@@ -98,7 +98,8 @@ def write(
 ) -> list[Path]:
     """Write index.html, summary.csv, differences.csv (if there are any) and figures/*.png and *.svg to `folder`.
 
-    Returns the files written, sorted. The same results give the same bytes. `made`, such as a date, is shown on the page.
+    `made`, such as a date, is shown on the page. Returns the files written, sorted. The same results give the same
+    bytes.
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
