@@ -42,8 +42,8 @@ def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
             while folder / f"{name}.svg" in written:
                 name += "-"
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
-            fonts = {"font_files": [str(font)], "skip_system_fonts": not UNCOVERED.search(svg)}
-            png.write_bytes(svg_to_bytes(svg_string=svg, zoom=ZOOM, **fonts))
+            known = not UNCOVERED.search(svg)
+            png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
             text.write_text(svg, encoding="utf-8")
             written += [png, text]
     return written
