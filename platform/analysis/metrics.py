@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.results import TaskMetric
 
 NAMES = {"nll": "log-perplexity", "bits-per-byte": "bits per byte"}
@@ -34,6 +35,10 @@ class Quantity:
     def titled(self) -> str:
         """Name with its unit, as the title of an axis."""
         return f"{self.name}, {self.unit}" if self.unit else self.name
+
+    def text(self, value: float) -> str:
+        """Return a value or a difference of values as it is shown, without its unit."""
+        return signed(self.scale * value, self.digits)
 
 
 def quantity(metric: TaskMetric) -> Quantity:

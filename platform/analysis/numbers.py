@@ -38,3 +38,13 @@ def signed(value: float, digits: int = 3, plus: bool = False) -> str:
     if not math.isfinite(value):
         return "–"
     return ("+" if plus and value > 0 else "") + f"{value:.{digits}f}".replace("-", "−")
+
+
+def percent(value: float) -> str:
+    """Return a share in percent without its unit: 46.0; a dash if it is not a finite number."""
+    return signed(100 * value, 1)
+
+
+def ratio(value: float) -> str:
+    """Return how many times as much: 5.18×; a dash if it is not a finite number."""
+    return f"{value:.2f}×" if math.isfinite(value) else "–"

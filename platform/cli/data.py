@@ -44,7 +44,7 @@ def data_show(
     from ticlm.platform.cli.console import console
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.store import Store
-    from ticlm.platform.report.figures import examples
+    from ticlm.platform.report.figures import draw_examples
     from ticlm.platform.study import data as corpora
 
     found = corpora.either(name, Store(absolute(root)))
@@ -56,7 +56,7 @@ def data_show(
     if figures is not None:
         if isinstance(found, Corpus):
             raise InputError("--figures draws sets of examples; what a corpus holds is drawn by ticlm report")
-        drawn = examples.draw(found, figures)
+        drawn = draw_examples(found, figures)
         console().print(f"{len(drawn)} files in {figures}", soft_wrap=True)
 
 

@@ -1,16 +1,15 @@
 """The report as one HTML file: tables in plain HTML, charts by inline JavaScript, and no request to anywhere.
 
-Twelve matrices of 114 × 114 stay a small page that answers at once: they travel as 16-bit steps (payload.py) and are
-drawn on canvas, one pixel a cell before scaling.
+Twelve matrices of 114 × 114 stay a small page that answers at once: they travel as 16-bit steps (view_data.py), and
+each is drawn as one image of one pixel a cell. The charts are the same as in the files of figures.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,26 +18,17 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.missing import missing
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power, ratio
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.report import palette
-from ticlm.platform.report.page_data import payload
+from ticlm.platform.report.figures import CHARTS, asset
 from ticlm.platform.report.page_tables import Block, blocks, parts_table, tables
 from ticlm.platform.report.table_rows import Line, dated, heading, legend, lines, scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = (
-    "data.js",
-    "heatmap.js",
-    "chart.js",
-    "time.js",
-    "bars.js",
-    "whiskers.js",
-    "text.js",
-    "page.js",
-)
+SCRIPTS = (*CHARTS, "pointer.js", "page.js")
 
 
 def render(
@@ -46,26 +36,31 @@ def render(
     seen: Sequence[Sequence[View]],
     summary: pd.DataFrame,
     preset: Preset,
+    data: Mapping[str, Any],
     made: str | None = None,
-    apart: pd.DataFrame | None = None,
 ) -> str:
-    """The page of these studies; `seen` are the views of each, `made` is shown as it is, `apart` are the differences
-    between methods (differences.py)."""
+    """Return the page of these studies as HTML.
+
+    `seen` holds the views of each study, `data` the numbers of the charts (page_data.payload), and `made`, such as a
+    date, is shown as it is.
+    """
     from jinja2 import Environment, StrictUndefined
 
     every, rows = scores(summary), dated(summary)
+    shown = [study for study in data["studies"] if study["views"]]
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
     drawn = [study for study, of in zip(results, seen) if of]
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    ).from_string(_asset("page.html"))
+    ).from_string(_read("page.html"))
     return template.render(
         title=", ".join(study.name for study in results),
         lead=_lead(results),
-        style=_asset("page.css"),
-        script="\n".join(_asset(name) for name in SCRIPTS),
-        data=_json(payload(results, seen, summary, preset, apart)),
+        themes=palette.THEMES,
+        style=_read("page.css"),
+        script="\n".join(_read(name) for name in SCRIPTS),
+        data=_json({**data, "studies": shown}),
         has_views=bool(drawn),
         relative=bool(rows["relative"].all()),
         headings=HEADINGS,
@@ -75,14 +70,14 @@ def render(
         directions=_directions(rows),
         standouts=[group for score in main[:1] for group in _standouts(lines(summary, [score]), score)],
         color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
-        ratio=lambda value: f"{value:.2f}×" if np.isfinite(value) else "–",
+        ratio=ratio,
         count=count,
         power=power,
         legend=legend(summary),
         conventions=_conventions(preset, rows) if every else "",
         has_rates=any(len(study.rates) for study in drawn),
         has_examples=any(study.examples for study in drawn),
-        has_differences=apart is not None and bool(apart["difference"].notna().any()),
+        has_differences=any(view["differences"] for study in shown for view in study["views"]),
         has_text=any(study.text for study in drawn),
         contaminations=[
             f"{one.study.name}, {one.name}: {one.describe()}" for views in seen for one in contamination(views)
@@ -93,12 +88,12 @@ def render(
     )
 
 
-def _asset(name: str) -> str:
-    return files("ticlm").joinpath("platform", "report", "web", name).read_text(encoding="utf-8")
+def _read(name: str) -> str:
+    return asset(name).read_text(encoding="utf-8")
 
 
 def _json(data: object) -> str:
-    """JSON that may stand inside a <script>: no value can close it."""
+    """Return JSON for the inside of a <script>; no value can close the element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -122,10 +117,11 @@ def _plural(things: Sequence[object], noun: str) -> str:
 
 
 def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object]]:
-    """For each block, the best continual run of each kind, and how much cheaper than the Oracle series a run was.
+    """Return for each block the best continual run by each mean, and how much cheaper than the Oracle series a run was.
 
-    Where some of a block's runs have regret and others raw values, or another metric, each kind has its own best."""
-    told: list[dict[str, object]] = []
+    Runs with regret and runs with raw values, or with another metric, do not compete: each kind has its own best.
+    """
+    groups: list[dict[str, object]] = []
     for block, competing in _competing(rows):
         highest, tiles = competing[0].values[0].higher_is_better, []
         for place, what in enumerate(
@@ -135,17 +131,17 @@ def _standouts(rows: Sequence[Line], main: TableColumn) -> list[dict[str, object
             if known:
                 value, line = (max if highest else min)(known, key=lambda pair: pair[0].exact)
                 tiles.append({"what": what, "value": value.text, "who": line.label})
-        ratio = competing[0].oracle_ratio
-        if np.isfinite(ratio):
+        cheaper = competing[0].oracle_ratio
+        if np.isfinite(cheaper):
             wins = sum(value.beats for line in competing for value in line.values[:3])
             who = f"{wins} of {3 * len(competing)} values beat it"
-            tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": f"{ratio:.2f}×", "who": who})
-        told.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
-    return [group for group in told if group["tiles"]]
+            tiles.append({"what": "Tokens, Oracle series ÷ one run", "value": ratio(cheaper), "who": who})
+        groups.append({"name": f"{block.name} · {main.name}", "tiles": tiles})
+    return [group for group in groups if group["tiles"]]
 
 
 def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
-    """Continual runs of each block whose values are of one kind."""
+    """Yield the continual runs of each block whose values are of one kind."""
     for block in blocks([line for line in rows if not line.is_oracle]):
         of: dict[object, list[Line]] = {}
         for line in block.lines:
@@ -154,20 +150,22 @@ def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
 
 
 def _conventions(preset: Preset, summary: pd.DataFrame) -> str:
-    """How means are taken; which task goes by which convention, where they differ."""
+    """Say how means are taken, and which convention each task follows if they differ."""
     return f"{heading(summary)}: flat means over cells; {'. '.join(preset.describe(list(summary['task'])))}."
 
 
 def _directions(summary: pd.DataFrame) -> dict[str, str]:
-    """For each task which way its columns are better, and what they are counted in where that is not nats; both where
-    some studies report regret and others raw values."""
-    found: dict[str, dict[str, None]] = {}
+    """Return for each task an arrow to the better side, and the unit unless it is nats.
+
+    A task has both ways if some studies report regret and others raw values.
+    """
+    ways: dict[str, dict[str, None]] = {}
     for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
         what = quantity(TaskMetric(name, higher))
         counted = what.difference if relative else what.unit or what.name
         arrow = "↑" if higher and not relative else "↓"
-        found.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None
-    return {task: " or ".join(ways) for task, ways in found.items()}
+        ways.setdefault(task, {})[arrow if what.is_log else f"{arrow} {counted}"] = None
+    return {task: " or ".join(arrows) for task, arrows in ways.items()}
 
 
 def _outside(results: Sequence[StudyResult]) -> list[str]:
@@ -181,11 +179,11 @@ def _provenance(results: Sequence[StudyResult], made: str | None) -> list[str]:
         program = f"ticlm {version('ticlm')}"
     except PackageNotFoundError:  # run from a source tree that was not installed
         program = "ticlm"
-    said = [f"Made by {program}" + (f", {made}" if made else "")]
+    lines = [f"Made by {program}" + (f", {made}" if made else "")]
     for study in results:
         of = "no reference, raw values"
         if study.reference:
             method, seed, trained = study.reference
             of = f"relative to {method} trained to {trained} (seed {seed})"
-        said.append(f"{study.name}: {of}, {len(study.cells)} cells")
-    return said
+        lines.append(f"{study.name}: {of}, {len(study.cells)} cells")
+    return lines

@@ -1,8 +1,8 @@
-"""The numbers behind the page's charts, as JSON."""
+"""The numbers behind the charts of a report, as JSON: the page and the figures beside it are drawn from them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +14,21 @@ from ticlm.platform.analysis.matrix import View, period
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 from ticlm.platform.report import palette
-from ticlm.platform.report.figures.text import subsets_of
 from ticlm.platform.report.scales import thin
-from ticlm.platform.report.table_rows import lines, scores
+from ticlm.platform.report.table_rows import lines
 from ticlm.platform.report.view_data import KINDS, rounded, view_payload
 
 if TYPE_CHECKING:
     import pandas as pd
 
 POINTS = 3000
-"""Points of a scatter plot at most; a browser draws each as an element of its own."""
-RAMPS = ("diverging", "diverging_dark", "sequential", "sequential_dark")
+"""Most points of one scatter plot; a browser draws each as an element of its own."""
+NO_RUNS: Mapping[str, object] = {"views": [], "rates": [], "text": None, "contamination": [], "examples": []}
+CONSTANTS: Mapping[str, object] = {
+    "kinds": KINDS,
+    "themes": palette.THEMES,
+    "palette": {"lines": palette.SEQUENTIAL[1:], "apart": palette.APART},
+}
 
 
 def payload(
@@ -32,25 +36,28 @@ def payload(
     seen: Sequence[Sequence[View]],
     summary: pd.DataFrame,
     preset: Preset,
-    apart: pd.DataFrame | None = None,
-) -> dict[str, object]:
-    """Everything the page draws; `apart` are the differences between methods, where they are to be shown."""
-    labels = {(line.study, line.method): line.label for line in lines(summary, scores(summary))}
-    ramps: dict[str, object] = {name: getattr(palette, name.upper()) for name in RAMPS}
-    return {
-        "kinds": KINDS,
-        "palette": ramps | {"lines": palette.SEQUENTIAL[1:], "apart": palette.APART},
-        "studies": [
-            _study(study, views, labels) | {"views": [view_payload(view, summary, preset, apart) for view in views]}
-            for study, views in zip(results, seen)
-            if views
-        ],
-    }
+    differences: pd.DataFrame | None = None,
+) -> dict[str, Any]:
+    """Return the numbers of all charts of these studies; `seen` holds the views of each study.
+
+    `differences` are those between methods (analysis/paired_bootstrap.py); None leaves their chart out.
+    """
+    labels = {(line.study, line.method): line.label for line in lines(summary)}
+    studies = [
+        _study(study, views, labels) | {"views": [view_payload(view, summary, preset, differences) for view in views]}
+        for study, views in zip(results, seen)
+    ]
+    return {**CONSTANTS, "studies": studies}
 
 
-def _study(study: StudyResult, views: Sequence[View], labels: dict[tuple[str, str], str]) -> dict[str, object]:
+def examples_payload(counted: CountedExamples) -> dict[str, Any]:
+    """Return the numbers of the charts of one set of examples, for figures alone."""
+    return {**CONSTANTS, "studies": [{**NO_RUNS, "name": "", "examples": [_examples(counted)]}]}
+
+
+def _study(study: StudyResult, views: Sequence[View], labels: Mapping[tuple[str, str], str]) -> dict[str, object]:
     methods = [
-        {"label": labels[study.name, m.name], "color": color, "oracle": m.is_oracle}
+        {"label": labels.get((study.name, m.name), m.name), "color": color, "oracle": m.is_oracle}
         for m, color in zip(study.methods, palette.colors(study.methods))
     ]
     return {
@@ -60,36 +67,38 @@ def _study(study: StudyResult, views: Sequence[View], labels: dict[tuple[str, st
         "methods": methods,
         "rates": _rates(study),
         "text": _text(study) if study.text else None,
-        "contamination": [_contamination(found) for found in contamination(views)],
-        "examples": [_examples(found) for found in study.examples],
+        "contamination": [_contamination(comparison) for comparison in contamination(views)],
+        "examples": [_examples(counted) for counted in study.examples],
     }
 
 
 def _rates(study: StudyResult) -> list[dict[str, object]]:
-    """Learning rates of each method's first seed, thinned out; methods with the same ones share a line."""
-    found: dict[bytes, dict[str, Any]] = {}
+    """Return the learning rates of each method's first seed, thinned out; methods with the same rates share a line."""
+    by_rates: dict[bytes, dict[str, Any]] = {}
     for place, method in enumerate(study.methods):
-        mine = study.rates[(study.rates["method"] == method.name) & (study.rates["seed"] == min(method.seeds))]
-        if method.is_oracle or not len(mine):
+        own = study.rates[(study.rates["method"] == method.name) & (study.rates["seed"] == min(method.seeds))]
+        if method.is_oracle or not len(own):
             continue
-        rates, steps = mine["rate"].to_numpy(float), mine["step"].to_numpy(float)
+        rates, steps = own["rate"].to_numpy(float), own["step"].to_numpy(float)
         same = rates.tobytes() + steps.tobytes()
-        if same not in found:
+        if same not in by_rates:
             at = thin(rates)
             line = {"steps": [int(steps[i]) for i in at], "rates": [rounded(rates[i]) for i in at]}
-            found[same] = line | {"methods": [], "periods": [mine["period"].iloc[i] for i in at]}
-        found[same]["methods"].append(place)
-    return [line | {"color": palette.APART[i % len(palette.APART)]} for i, line in enumerate(found.values())]
+            by_rates[same] = line | {"methods": [], "periods": [own["period"].iloc[i] for i in at]}
+        by_rates[same]["methods"].append(place)
+    return [line | {"color": palette.APART[i % len(palette.APART)]} for i, line in enumerate(by_rates.values())]
 
 
 def _text(study: StudyResult) -> dict[str, object]:
+    """Return the train tokens of each period, and the share that each counted subset has of them."""
+    names = dict.fromkeys(name for text in study.text for name in text.shares)
     subsets = [
         {
             "name": name,
             "color": palette.APART[(place + 1) % len(palette.APART)],
             "shares": [rounded(text.shares.get(name, np.nan)) for text in study.text],
         }
-        for place, name in enumerate(subsets_of(study))
+        for place, name in enumerate(names)
     ]
     return {
         "labels": [text.label for text in study.text],
@@ -99,31 +108,32 @@ def _text(study: StudyResult) -> dict[str, object]:
     }
 
 
-def _contamination(found: Contamination) -> dict[str, object]:
-    """The comparison in words and its points, or as many of them, evenly chosen, as are drawn."""
-    points = found.points
+def _contamination(comparison: Contamination) -> dict[str, object]:
+    """Return the comparison in words and its points, evenly thinned to POINTS where there are more."""
+    points = comparison.points
     if len(points) > POINTS:
         points = points.iloc[np.linspace(0, len(points) - 1, POINTS).round().astype(int)]
     series = []
-    for place, method in enumerate(found.study.methods):
-        mine = points[points["method"] == method.name]
-        if len(mine):
-            values = {name: [rounded(value) for value in mine[f"regret_{name}"]] for name in ("before", "after")}
-            periods = {name: mine[name].tolist() for name in ("trained", "evaluated")}
+    for place, method in enumerate(comparison.study.methods):
+        own = points[points["method"] == method.name]
+        if len(own):
+            values = {name: [rounded(value) for value in own[f"regret_{name}"]] for name in ("before", "after")}
+            periods = {name: own[name].tolist() for name in ("trained", "evaluated")}
             series.append({"method": place, **periods, **values})
     return {
-        "name": found.name,
-        "what": found.what,
-        "splits": [found.split, found.study.splits[found.after.task]],
-        "told": found.describe(),
-        "whole": len(found.points),
+        "name": comparison.name,
+        "tasks": [comparison.before.task, comparison.after.task, comparison.before.source],
+        "what": comparison.what,
+        "splits": [comparison.split, comparison.study.splits[comparison.after.task]],
+        "told": comparison.describe(),
+        "whole": len(comparison.points),
         "series": series,
     }
 
 
-def _examples(found: CountedExamples) -> dict[str, object]:
-    """Everything that was counted of a set, as the parts of bars by period and as bars by class."""
-    return {"id": found.id, "tallies": [_tally(tally) for tally in tallies(found) if tally.total.any()]}
+def _examples(counted: CountedExamples) -> dict[str, object]:
+    """Return everything that was counted of a set, as the parts of bars by period and as bars by class."""
+    return {"id": counted.id, "tallies": [_tally(tally) for tally in tallies(counted) if tally.total.any()]}
 
 
 def _tally(tally: CountTable) -> dict[str, object]:

@@ -1,5 +1,5 @@
-"""The tables of the page: few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do), and
-the tasks without periods."""
+"""The tables of the page: a few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do),
+and the tasks without periods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.numbers import TableColumn, count, signed
+from ticlm.platform.analysis.numbers import TableColumn, count, percent
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report.table_rows import Line, lines
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDE = 3
-"""Evaluations in one table, at three columns each."""
+"""Most evaluations in one table; each has three columns."""
 OWN, OTHERS = "On the periods of the study", "On periods of their own"
 CORE = {"core": "CORE", "core-centered": "CORE, centred"}
 
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that compete."""
+    """Lines that compete with one another."""
 
     name: str
     lines: tuple[Line, ...]
@@ -31,7 +31,7 @@ class Block:
 
 @dataclass(frozen=True)
 class PageTable:
-    """One table; `costs`: whether what the runs cost stands in it, `static`: columns of tasks without periods."""
+    """One table. `costs`: whether it shows what the runs cost; `static`: its columns of tasks without periods."""
 
     name: str
     scores: tuple[TableColumn, ...]
@@ -46,49 +46,50 @@ class PageTable:
 
 @dataclass(frozen=True)
 class StaticColumn:
-    """Values of one task without periods, or of a part of one, at the last checkpoint it was scored on."""
+    """The values of a task without periods, or of a part of it, at the last checkpoint that was scored on it."""
 
     task: str
     name: str
     values: Mapping[tuple[str, str], tuple[str, str]]
-    """(study, method) -> mean over seeds in percent, and its deviation (empty for one seed)."""
+    """(study, method) -> the mean over seeds in percent, and its standard deviation (empty for one seed)."""
 
     def of(self, line: Line) -> tuple[str, str]:
+        """Return the mean and the deviation of a line, as they are shown."""
         return self.values.get((line.study, line.method), ("–", ""))
 
 
 def tables(
     results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[TableColumn], only_scores: bool = False
 ) -> list[PageTable]:
-    """`columns` in tables: evaluations on (most of) the studies' periods, then those with a calendar of their own.
+    """Split `columns` into tables: first evaluations on (most of) the studies' periods, then those with other periods.
 
-    Costs stand in the first. Unless `only_scores`, tasks without periods stand in the last, or in one of their own
-    where that lacks a study that has them.
+    The first table shows costs. Unless `only_scores`, the last one shows the tasks without periods, or a table of their
+    own does if the last one lacks a study that has such tasks.
     """
     apart = {task for study in results for task in study.evaluated_by_task if _is_apart(study, task)}
     own = [score for score in columns if score.task not in apart]
     groups = [*_parts(OWN, own), *_parts(OTHERS, [s for s in columns if s.task in apart])]
-    found = [
+    scored = [
         PageTable(name, chosen, blocks(lines(summary, chosen)), costs=place == 0 and not only_scores)
         for place, (name, chosen) in enumerate(groups)
     ]
     static = () if only_scores else static_columns(results)
     if not static:
-        return found
+        return scored
     wanted = {study for column in static for study, _ in column.values}
-    if found and wanted <= {line.study for block in found[-1].blocks for line in block.lines}:
-        return [*found[:-1], replace(found[-1], static=static)]
-    return [*found, _static(summary, static)]
+    if scored and wanted <= {line.study for block in scored[-1].blocks for line in block.lines}:
+        return [*scored[:-1], replace(scored[-1], static=static)]
+    return [*scored, _static(summary, static)]
 
 
 def parts_table(results: Sequence[StudyResult], summary: pd.DataFrame) -> PageTable | None:
-    """The parts of tasks without periods one by one, for the studies that have any."""
+    """Return a table of the parts of tasks without periods; None if no study has such tasks."""
     columns = static_columns(results, parts=True)
     return _static(summary, columns) if columns else None
 
 
 def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
-    """Lines by the block they compete in, named by size and budget."""
+    """Group lines by the block in which they compete; a block is named by model size and budget."""
     found: dict[int, list[Line]] = {}
     for line in rows:
         found.setdefault(line.block, []).append(line)
@@ -96,7 +97,7 @@ def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
 
 
 def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple[StaticColumn, ...]:
-    """A column for each task without periods (its mean over its parts), or for the accuracy in each of its `parts`."""
+    """Return a column for each task without periods: its mean over its parts, or with `parts` the accuracy in each."""
     values: dict[tuple[str, str, str], dict[tuple[str, str], tuple[str, str]]] = {}
     for study in results:
         rows = study.static
@@ -105,9 +106,9 @@ def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple
         for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
             last = max(mine["trained"], key=lambda label: order.get(label, -1))
             found = mine.loc[mine["trained"] == last, "value"].astype(float)
-            deviation = signed(100 * float(found.std(ddof=1)), 1) if len(found) > 1 else ""
+            deviation = percent(float(found.std(ddof=1))) if len(found) > 1 else ""
             place = (str(task), str(source), str(metric))
-            values.setdefault(place, {})[study.name, str(method)] = (signed(100 * float(found.mean()), 1), deviation)
+            values.setdefault(place, {})[study.name, str(method)] = (percent(float(found.mean())), deviation)
     return tuple(
         StaticColumn(task, source or CORE.get(metric, metric), found)
         for (task, source, metric), found in values.items()
@@ -121,13 +122,13 @@ def _static(summary: pd.DataFrame, columns: tuple[StaticColumn, ...]) -> PageTab
 
 
 def _is_apart(study: StudyResult, task: str) -> bool:
-    """Whether a task has another calendar than its study, not just a few periods more or less."""
-    mine, whole = set(study.evaluated_by_task[task]), set(study.evaluated)
-    return 2 * len(mine & whole) <= len(mine | whole)
+    """Return whether a task has another calendar than its study, not just a few periods more or less."""
+    own, whole = set(study.evaluated_by_task[task]), set(study.evaluated)
+    return 2 * len(own & whole) <= len(own | whole)
 
 
 def _parts(name: str, columns: Sequence[TableColumn]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
-    """At most WIDE columns at a time, about as many in each; the first part has the name."""
+    """Split columns into parts of at most WIDE, of about the same size; only the first part has the name."""
     if columns:
         number = math.ceil(len(columns) / WIDE)
         size = math.ceil(len(columns) / number)

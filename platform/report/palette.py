@@ -1,4 +1,4 @@
-"""The colours of a report, the same in its page and in its figures."""
+"""The colours of a report: of its methods, of its colour scales, and of a light and a dark ground."""
 
 from __future__ import annotations
 
@@ -14,43 +14,53 @@ GREY = "#80858d"
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
 
-NEAREST = "#8a2be2"
-"""The line of the evaluation nearest in time to each checkpoint, purple as in Figure 4 of TiC-LM."""
-
-DIVERGING = ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e")
-"""Below zero, zero, above zero, on a light ground."""
-DIVERGING_DARK = ("#a9d8fb", "#4f9fdc", "#28527c", "#22262d", "#7d3a31", "#dd6350", "#ffb39f")
 SEQUENTIAL = ("#f4f6e6", "#b9ddb9", "#62b3a9", "#2f7f9e", "#2b4b84", "#241b4b")
-SEQUENTIAL_DARK = tuple(reversed(SEQUENTIAL))
+THEMES: dict[str, dict[str, object]] = {
+    "light": {
+        "dark": False,
+        "card": "#ffffff",
+        "ink": "#1c1e22",
+        "soft": "#62666e",
+        "line": "#e3e0d9",
+        "near": "#8a2be2",
+        "missing": "#eceae5",
+        "hatch": "#8b9099",
+        "diverging": ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e"),
+        "sequential": SEQUENTIAL,
+    },
+    "dark": {
+        "dark": True,
+        "card": "#1b1f25",
+        "ink": "#e9e6e0",
+        "soft": "#a0a5ad",
+        "line": "#30353d",
+        "near": "#cf9bff",
+        "missing": "#262b32",
+        "hatch": "#7b818b",
+        "diverging": ("#a9d8fb", "#4f9fdc", "#28527c", "#22262d", "#7d3a31", "#dd6350", "#ffb39f"),
+        "sequential": SEQUENTIAL[::-1],
+    },
+}
+"""The colours of a chart's ground (`card`), text (`ink`, `soft`), grid lines, the line of the evaluation nearest in
+time (purple as in Figure 4 of TiC-LM), missing cells with their hatching, and the stops of the two colour scales.
+`diverging` goes from below zero over zero to above zero."""
 
 
 def colors(methods: Sequence[MethodResult]) -> list[str]:
-    """A colour for each method: one hue per group, a shade of it per method; Oracles are grey."""
+    """Return one colour for each method: a hue for each group, and a shade of it for each method; Oracles are grey."""
     groups = list(dict.fromkeys(m.group for m in methods if not m.is_oracle))
     spare = [group for group in groups if group not in HUES]
     hues = HUES | {group: MORE_HUES[i % len(MORE_HUES)] for i, group in enumerate(spare)}
     sizes = {group: sum(m.group == group and not m.is_oracle for m in methods) for group in groups}
     used = dict.fromkeys(groups, 0)
-    found = []
+    chosen = []
     for method in methods:
         if method.is_oracle:
-            found.append(GREY)
+            chosen.append(GREY)
             continue
-        found.append(_shade(hues[method.group], used[method.group], sizes[method.group]))
+        chosen.append(_shade(hues[method.group], used[method.group], sizes[method.group]))
         used[method.group] += 1
-    return found
-
-
-def blend(stops: Sequence[str], at: float) -> str:
-    """The colour at `at` (0 to 1) on a scale of evenly spaced stops."""
-    place = at * (len(stops) - 1)
-    low = min(int(place), len(stops) - 2)
-    pairs = zip(_channels(stops[low]), _channels(stops[low + 1]))
-    return "#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in pairs)
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+    return chosen
 
 
 def _shade(hue: float, index: int, count: int) -> str:

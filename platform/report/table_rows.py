@@ -1,4 +1,4 @@
-"""Lines of the report's table, as a terminal and the page show them."""
+"""The lines of a report's table, as the terminal and the page show them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
 from ticlm.platform.analysis.results import TaskMetric
 
 if TYPE_CHECKING:
@@ -17,32 +17,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableValue:
-    """A mean as it is shown. `mark`: ★ it keeps up with the Oracle series as the task's convention has it (see the
-    legend), † cells are missing. `beats`: it is better than that series, whatever the convention."""
+    """A mean as a table shows it."""
 
     exact: float
     text: str
     std: str
     mark: str
+    """★: as good as the Oracle series by the convention of the task (see `legend`). †: cells are missing."""
     best: bool
     cells: int
     missing: int
     beats: bool = False
+    """Whether it is better than the Oracle series, whatever the convention."""
     metric: TaskMetric | None = None
     is_regret: bool = False
 
     @property
     def higher_is_better(self) -> bool:
-        """Regret is better where it is less, whatever it is of."""
+        """Whether a higher value is better; regret is always better when it is lower."""
         return self.metric is not None and self.metric.higher_is_better and not self.is_regret
 
     @property
     def comparable(self) -> bool:
+        """Whether it is a number without missing cells."""
         return math.isfinite(self.exact) and not self.missing
 
 
 @dataclass(frozen=True)
 class Line:
+    """One method of one study; lines with the same `block` compete."""
+
     block: int
     study: str
     method: str
@@ -51,72 +55,74 @@ class Line:
     is_oracle: bool
     seeds: int
     nominal: float
-    """Tokens of the budget, or what an Oracle series took in all."""
+    """The budget in tokens; for an Oracle series, the tokens of all its models."""
     parameters: int
     values: tuple[TableValue, ...]
     costs: Mapping[str, float]
     oracle_ratio: float
     core: TableValue
-    """In percent; the last column of Table 3."""
+    """The mean of CORE in percent, as in the last column of Table 3 of TiC-LM."""
 
 
 def scores(summary: pd.DataFrame) -> list[TableColumn]:
+    """Return every task and source of the summary, in its order."""
     rows = dated(summary)
     return list(dict.fromkeys(TableColumn(*pair) for pair in zip(rows["task"], rows["source"])))
 
 
 def dated(summary: pd.DataFrame) -> pd.DataFrame:
-    """The rows about tasks with periods; studies that have no other tasks have rows without a task."""
+    """Return the rows of tasks with periods; a study without such tasks has rows with an empty task."""
     return summary[summary["task"] != ""]
 
 
 def lines(summary: pd.DataFrame, columns: Sequence[TableColumn] | None = None) -> list[Line]:
-    """One line per method of each study that has any of `columns`, its values in their order; of every study, without
-    values, where no columns are given."""
+    """Return one line for each method of each study that has any of `columns`; its values are in their order.
+
+    Without `columns`, returns a line without values for each method of every study.
+    """
     by_line: dict[tuple[str, str], dict[TableColumn, dict[str, Any]]] = {}
     for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
         score = TableColumn(record["task"], record["source"])
         by_line.setdefault((record["study"], record["method"]), {})[score] = record
     shared = len({method for _, method in by_line}) < len(by_line)
     if columns is None:
-        return [_line(found, (), shared) for found in by_line.values()]
-    return [_line(found, columns, shared) for found in by_line.values() if not found.keys().isdisjoint(columns)]
+        return [_line(records, (), shared) for records in by_line.values()]
+    return [_line(records, columns, shared) for records in by_line.values() if not records.keys().isdisjoint(columns)]
 
 
 def heading(summary: pd.DataFrame) -> str:
-    """What the values of the table are."""
+    """Return a title that names the metrics, and whether values are regret or raw."""
     summary = dated(summary)
     if not len(summary):
         return "Tasks without periods, percent"
     metric = ", ".join(dict.fromkeys(summary["metric"])).replace("nll", "log-perplexity")
     what = {(True,): "relative to the reference (regret)", (False,): "raw"}
-    said = what.get(
-        tuple(dict.fromkeys(summary["relative"])), "relative to the reference where a study has one, else raw"
-    )
-    return f"{metric[0].upper()}{metric[1:]}, {said}"
+    mixed = "relative to the reference where a study has one, else raw"
+    kind = what.get(tuple(dict.fromkeys(summary["relative"])), mixed)
+    return f"{metric[0].upper()}{metric[1:]}, {kind}"
 
 
 def legend(summary: pd.DataFrame) -> list[str]:
-    """What the marks of the table mean, one line for each kind that occurs in it."""
-    said = [_direction(dated(summary))]
+    """Explain the marks of a table, one sentence for each kind of mark that occurs."""
+    sentences = [_direction(dated(summary))]
     if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
         spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
-        said.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
+        sentences.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
     if summary["seeds"].max() > 1:
-        said.append("In brackets: standard deviation over seeds.")
+        sentences.append("In brackets: standard deviation over seeds.")
     marked, beats = (
         summary[[f"{mean}_{what}" for mean in HEADINGS]].to_numpy(bool) for what in ("highlight", "beats_oracle")
     )
     if marked.any():
         within = " or within one standard deviation of it" if (marked & ~beats).any() else ""
-        said.append(f"★ better than the Oracle series{within}.")
+        sentences.append(f"★ better than the Oracle series{within}.")
     if summary["missing"].max() > 0:
-        said.append("† cells are missing: a mean over the others, not compared.")
-    return said
+        sentences.append("† cells are missing: a mean over the others, not compared.")
+    return sentences
 
 
 def _direction(summary: pd.DataFrame) -> str:
-    """Regret is better where it is less, whatever it is of; raw values go by their metric."""
+    """Say which way is better: lower for regret of any metric; for raw values as their metric has it."""
     upwards = summary[summary["higher_is_better"] & ~summary["relative"]]
     if len(summary) and not len(upwards):
         return "Lower is better."
@@ -124,8 +130,8 @@ def _direction(summary: pd.DataFrame) -> str:
     return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
 
 
-def _line(found: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[TableColumn], shared: bool) -> Line:
-    row = next(iter(found.values()))
+def _line(by_column: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[TableColumn], shared: bool) -> Line:
+    row = next(iter(by_column.values()))
     return Line(
         block=row["block"],
         study=row["study"],
@@ -136,7 +142,7 @@ def _line(found: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[Tabl
         seeds=row["seeds"],
         nominal=row["tokens"] if row["is_oracle"] else row["target_tokens"],
         parameters=row["parameters"],
-        values=tuple(_value(found.get(score), mean) for score in columns for mean in HEADINGS),
+        values=tuple(_value(by_column.get(score), mean) for score in columns for mean in HEADINGS),
         costs={name: row[name] for name in ("tokens", "flops", "executed_tokens", "executed_flops")},
         oracle_ratio=row["oracle_ratio"],
         core=_core(row),
@@ -151,8 +157,8 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
     what = quantity(metric)
     return TableValue(
         exact=row[mean],
-        text=signed(what.scale * row[mean], what.digits),
-        std=signed(what.scale * std, what.digits) if math.isfinite(std) else "",
+        text=what.text(row[mean]),
+        std=what.text(std) if math.isfinite(std) else "",
         mark="★" * row[f"{mean}_highlight"] + "†" * (missing > 0),
         best=row[f"{mean}_best"],
         cells=row[f"{mean}_cells"],
@@ -164,6 +170,6 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
 
 
 def _core(row: Mapping[str, Any]) -> TableValue:
-    value, std = 100 * row["core"], 100 * row["core_std"]
-    deviation = signed(std, 1) if math.isfinite(std) else ""
-    return TableValue(value, signed(value, 1), deviation, "", row["core_best"], int(math.isfinite(value)), 0)
+    value, std = row["core"], row["core_std"]
+    deviation = percent(std) if math.isfinite(std) else ""
+    return TableValue(100 * value, percent(value), deviation, "", row["core_best"], int(math.isfinite(value)), 0)

@@ -1,7 +1,7 @@
-"""The numbers behind one evaluation's charts on the page, as JSON.
+"""The numbers behind the charts of one evaluation, as JSON.
 
-Matrices are 16-bit steps above the lowest value of their view, in base64: 2.7 bytes a cell, each off by at most
-1/131068 of the view's range. All values are as they are shown, shares in percent.
+A matrix travels as 16-bit steps above the lowest value of its view, in base64: 2.7 bytes a cell, each wrong by at most
+1/131068 of the view's range. All values are in the units in which they are shown, so shares are in percent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
-from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn
 from ticlm.platform.report.scales import limit, spread
 from ticlm.platform.report.table_rows import lines
 
@@ -27,9 +27,11 @@ MISSING = 65535
 KINDS = {"forward": 0, "backward": 1, "in_distribution": 2, "uncounted": 3}
 
 
-def view_payload(view: View, summary: pd.DataFrame, preset: Preset, apart: pd.DataFrame | None) -> dict[str, Any]:
-    """Everything the page draws about one task and source; `summary` has its means, `apart` the differences between
-    methods (differences.py)."""
+def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences: pd.DataFrame | None) -> dict[str, Any]:
+    """Return the numbers of the charts of one task and source.
+
+    `summary` holds its means, `differences` those between methods (analysis/paired_bootstrap.py).
+    """
     what = quantity(view.metric)
     matrices = [what.scale * method.mean for method in view.methods]
     reference = None if view.reference is None else what.scale * view.reference
@@ -57,12 +59,12 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, apart: pd.Da
         "carried": [_carried(method) for method in view.methods],
         "curves": [_curve(view, method, what) for method in view.methods],
         "lags": [_lag(view, method) for method in view.methods],
-        "differences": None if apart is None else _differences(view, summary, apart, what),
+        "differences": None if differences is None else _differences(view, summary, differences, what),
     }
 
 
 def rounded(value: float, digits: int = 6) -> float | None:
-    """Six digits are all a chart shows; JSON has no NaN."""
+    """Round to the digits that a chart can show; returns None for NaN, which JSON lacks."""
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
@@ -92,40 +94,41 @@ def _encode(values: Array, low: float, step: float) -> str:
 
 
 def _means(view: View, summary: pd.DataFrame, what: Quantity) -> list[str]:
-    """The three means of each method in one line."""
-    mine = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task)]
-    found = {
-        line.method: line for line in lines(mine[mine["source"] == view.source], [TableColumn(view.task, view.source)])
-    }
+    """Return the three means of each method, as one line of text for each."""
+    rows = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task)]
+    own = lines(rows[rows["source"] == view.source], [TableColumn(view.task, view.source)])
+    values = {line.method: line.values for line in own}
     return [
         " · ".join(
-            f"{name}\u00a0{signed(what.scale * value.exact, what.digits)}"
-            for name, value in zip(HEADINGS.values(), found[m.method.name].values)
+            f"{name}\u00a0{what.text(value.exact)}" for name, value in zip(HEADINGS.values(), values[m.method.name])
         )
         for m in view.methods
     ]
 
 
-def _differences(view: View, summary: pd.DataFrame, apart: pd.DataFrame, what: Quantity) -> dict[str, object] | None:
-    """By mean, [method A, method B, A − B, low, high] with methods by position; and the best of them, the one that the
-    others are shown against first."""
-    mine = apart[(apart["study"] == view.study.name) & (apart["task"] == view.task) & (apart["source"] == view.source)]
-    mine = mine[mine["difference"].notna()]
-    if not len(mine):
+def _differences(view: View, summary: pd.DataFrame, every: pd.DataFrame, what: Quantity) -> dict[str, object] | None:
+    """Return the differences by mean, each as [method A, method B, A − B, low, high] with methods by their positions.
+
+    `best` is the method that the others are shown against first, `up` whether a positive difference is an improvement.
+    Returns None if no difference is known.
+    """
+    own = every[(every["study"] == view.study.name) & (every["task"] == view.task) & (every["source"] == view.source)]
+    own = own[own["difference"].notna()]
+    if not len(own):
         return None
     place = {method.method.name: i for i, method in enumerate(view.methods)}
-    found: dict[str, object] = {}
-    for mean, rows in mine.groupby("mean", sort=False):
+    by_mean: dict[str, object] = {}
+    for mean, rows in own.groupby("mean", sort=False):
         values = what.scale * rows[["difference", "low", "high"]].to_numpy(float)
         pairs = zip(rows["method_a"].map(place), rows["method_b"].map(place), values)
-        found[str(mean)] = [[int(a), int(b), *(rounded(value, 4) for value in ends)] for a, b, ends in pairs]
-    return found | {"best": _best(view, summary, place), "up": view.reference is None and what.higher_is_better}
+        by_mean[str(mean)] = [[int(a), int(b), *(rounded(value, 4) for value in ends)] for a, b, ends in pairs]
+    return by_mean | {"best": _best(view, summary, place), "up": view.reference is None and what.higher_is_better}
 
 
 def _best(view: View, summary: pd.DataFrame, place: dict[str, int]) -> int:
-    """The continual method whose three means are best in sum, the first where none is known."""
-    mine = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task) & ~summary["is_oracle"]]
-    total = mine[mine["source"] == view.source].set_index("method")[list(HEADINGS)].sum(axis=1, skipna=False).dropna()
+    """Return the position of the continual method with the best sum of its three means; 0 if no mean is known."""
+    rows = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task) & ~summary["is_oracle"]]
+    total = rows[rows["source"] == view.source].set_index("method")[list(HEADINGS)].sum(axis=1, skipna=False).dropna()
     if not len(total):
         return 0
     up = view.reference is None and view.metric.higher_is_better
@@ -139,7 +142,7 @@ def _carried(method: MethodView) -> list[str | None] | None:
 
 
 def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
-    """Figure 1 of TiC-LM: what each model had cost in all, and its mean over all evaluated periods."""
+    """Return what each model had cost in all, and its mean over all evaluated periods (TiC-LM, Figure 1)."""
     overall, missing = method.overall
     costs = {
         name: [rounded(v) for v in cost_of(view.study, method.method, method.labels, name)]
@@ -150,11 +153,11 @@ def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
 
 
 def _lag(view: View, method: MethodView) -> dict[str, object]:
-    """Figure 5 of TiC-LM."""
-    found = peaks(view, method)
+    """Return the best checkpoint for each evaluated period, and its distance in months (TiC-LM, Figure 5)."""
+    best = peaks(view, method)
     return {
-        "told": describe(found),
-        "best": [None if peak is None else peak.label for peak in found],
-        "months": [None if peak is None else rounded(peak.lag) for peak in found],
-        "edge": [peak is not None and peak.at_edge for peak in found],
+        "told": describe(best),
+        "best": [None if peak is None else peak.label for peak in best],
+        "months": [None if peak is None else rounded(peak.lag) for peak in best],
+        "edge": [peak is not None and peak.at_edge for peak in best],
     }

@@ -1,12 +1,10 @@
-"""What a study found: the table of the paper (TiC-LM, Table 2), its figures, and one page that needs nothing else."""
+"""Reports of studies: the table of the paper (TiC-LM, Table 2), one page that needs nothing else, and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.results import StudyResult, tidy
@@ -22,13 +20,15 @@ if TYPE_CHECKING:
     from ticlm.platform.report.table_rows import TableValue
 
 TASKS_WIDE = 2
-"""Tasks in one table of the terminal."""
+"""Most tasks in one table of the terminal."""
 
 
 def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
-    """The summary for a terminal, TASKS_WIDE tasks to a table; with `sources`, the columns of every source of text too.
-    What runs cost stands beside the last. Tasks without periods, other than CORE, stand in a table of their own where
-    the `results` have nothing else."""
+    """Return the summary as tables for a terminal, with at most TASKS_WIDE tasks in each.
+
+    `sources` adds the columns of every source of text. The last table shows what the runs cost. Tasks without periods,
+    other than CORE, are shown only if the `results` have no other tasks.
+    """
     from rich.console import Group
 
     from ticlm.platform.report.page_tables import static_columns
@@ -51,7 +51,7 @@ def _table(
     from rich.table import Table
     from rich.text import Text
 
-    from ticlm.platform.analysis.numbers import HEADINGS, count, power
+    from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
     from ticlm.platform.report.table_rows import lines
 
     out = Table(box=HORIZONTALS)
@@ -71,7 +71,7 @@ def _table(
             out.add_section()
         block = line.block
         paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
-        paid.append(f"{line.oracle_ratio:.2f}×" if np.isfinite(line.oracle_ratio) else "–")
+        paid.append(ratio(line.oracle_ratio))
         out.add_row(
             Text(line.label),
             count(line.nominal),
@@ -84,7 +84,7 @@ def _table(
 
 
 def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
-    """A line for every task that was scored on a held-out split and on its cleaned copy (platform/contamination.py)."""
+    """Return a line for every task that was scored on a held-out split and on its cleaned copy."""
     from ticlm.platform.analysis.contamination import contamination
     from ticlm.platform.analysis.matrix import views
 
@@ -101,12 +101,14 @@ def write(
     They are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and figures/*.png
     and *.svg.
 
-    The same results give the same bytes; `made` (say, a date) is shown on the page where it is given.
+    `made`, such as a date, is shown on the page. Returns the files written, sorted. The same results give the same
+    bytes.
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
-    from ticlm.platform.report.figures.draw import draw
+    from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
+    from ticlm.platform.report.page_data import payload
 
     preset = preset or named()
     summary = summarize(results, preset)
@@ -114,20 +116,24 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     page, numbers = folder / "index.html", folder / "summary.csv"
     apart = differences(results, preset)
-    page.write_text(render(results, seen, summary, preset, made, apart), encoding="utf-8")
+    data = payload(results, seen, summary, preset, apart)
+    page.write_text(render(results, seen, summary, preset, data, made), encoding="utf-8")
     files = [page, numbers, folder / "results.csv"]
     summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
     tidy(results).to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
     if len(apart):
         files.append(folder / "differences.csv")
         apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
-    else:  # of a report that stood there before
+    else:  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
-    return sorted([*files, *draw(results, seen, folder / "figures")])
+    return sorted([*files, *draw(data, folder / "figures")])
 
 
 def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
-    """The summary, differences between methods, tasks without periods, and what is missing; null is no number."""
+    """Return the summary, the differences between methods, the tasks without periods and what is missing, as JSON.
+
+    A value that is no number is null.
+    """
     import json
 
     from ticlm.platform.analysis.missing import missing
@@ -136,9 +142,9 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    told = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
+    lists = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
     whole = {name: _records(frame) for name, frame in frames.items()}
-    return json.dumps({**whole, "static": static, **told}, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps({**whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def _records(frame: pd.DataFrame) -> list[Row]:
@@ -147,6 +153,6 @@ def _records(frame: pd.DataFrame) -> list[Row]:
 
 
 def _cell(value: TableValue) -> str:
-    """A mean above its deviation, digits in line whether marked or not."""
+    """Return a mean above its deviation; a space takes the place of a mark, so that digits align."""
     std = f"\n({value.std})" if value.std else ""
     return f"{value.text}{value.mark or ' '}{std}"

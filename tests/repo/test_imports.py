@@ -74,7 +74,7 @@ LIGHT_TO_IMPORT = tuple(
         *("platform.tuning.search", "platform.tuning.selection", "platform.tuning.outcome", "platform.cli.main"),
     )
 )
-HEAVY = ("torch", "ray", "transformers", "datasets", "spacy", "matplotlib")
+HEAVY = ("torch", "ray", "transformers", "datasets", "spacy", "quickjs")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.report.page import render
+from ticlm.platform.report.page_data import payload
 
 FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"
@@ -180,5 +181,6 @@ PRESET = Preset()
 
 def page(*results: StudyResult, preset: Preset = PRESET, apart: bool = False) -> str:
     """The page of these studies, with the differences between methods where `apart` is set."""
-    found = differences(results, preset) if apart else None
-    return render(results, [views(one) for one in results], summarize(results, preset), preset, apart=found)
+    seen, summary = [views(study) for study in results], summarize(results, preset)
+    data = payload(results, seen, summary, preset, differences(results, preset) if apart else None)
+    return render(results, seen, summary, preset, data)

@@ -1,82 +1,71 @@
-// Bars: how much a set of examples has of what, by period and in all.
+// Bars for labels, and differences with their intervals.
 
-/** A class as it is, or as a period where it is one. */
-const classText = (label) => (/^[\d-]+$/.test(label) ? pretty(label) : label);
-
-/** A bar for each label, its parts from the bottom up; `parts` is [{name, color, values}]. */
-function drawBars(box, { labels, parts: all, name, log = false }, gone = new Set()) {
-  const parts = all.filter((part) => !gone.has(part.name));
-  const width = Math.max(280, box.clientWidth - 26);
-  const turned = labels.some((label) => classText(label).length > 3);
-  const deep = turned ? 14 + 6 * Math.min(16, Math.max(...labels.map((label) => classText(label).length))) : 26;
-  const frame = { left: 50, right: 6, top: 22, bottom: deep };
+/** A bar for each label, its parts from the bottom up; `series` is [{name, color, values}]. */
+function barChart({ labels, series: all, name, log = false, hidden }, width) {
+  const parts = all.filter((part) => !hidden?.has(part.name));
+  const turned = labels.some((one) => classText(one).length > 3);
+  const deep = turned ? 14 + 6 * Math.min(16, Math.max(...labels.map((one) => classText(one).length))) : 26;
   const height = Math.round(Math.min(320, Math.max(200, width * 0.45))) + deep;
+  const frame = { left: 50, right: width - 6, top: 22, bottom: height - deep };
   const whole = labels.map((_, i) => parts.reduce((sum, part) => sum + part.values[i], 0));
   const points = whole.filter((y) => y > 0 || !log).map((y) => ({ y }));
-  const y = axis(log ? [...points, { y: Math.min(...points.map((point) => point.y)) / 2 }] : points, "y", height - frame.bottom, frame.top, { log, zero: !log, margin: 0.03 });
-  const step = (width - frame.left - frame.right) / labels.length;
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name });
-  const bottom = height - frame.bottom;
-  for (const value of rounds(y.low, y.high, 5, log).filter((v) => log || v >= 0)) {
-    svg.append(shape("line", { class: "gridline", x1: frame.left, x2: width - frame.right, y1: y.place(value), y2: y.place(value) }));
-    svg.append(shape("text", { x: frame.left - 8, y: y.place(value) + 4, "text-anchor": "end" }, count(value)));
-  }
-  const below = labels.map(() => 0);
+  const y = axis(log ? [...points, { y: Math.min(...points.map((point) => point.y)) / 2 }] : points, "y", frame.bottom, frame.top, { log, zero: !log, margin: 0.03 });
+  const step = (frame.right - frame.left) / labels.length;
+  const body = rounds(y.low, y.high, 5, log).filter((v) => log || v >= 0).map((value) =>
+    line(frame.left, y.place(value), frame.right, y.place(value)) + label(count(value), { x: frame.left - 8, y: y.place(value) + 4, "text-anchor": "end" }));
+  const under = labels.map(() => 0);
   for (const part of parts) {
-    const group = shape("g", { class: "bar", style: `--color: ${part.color}` });
-    part.values.forEach((value, i) => {
-      if (!value) return;
-      const [from, to] = [log ? bottom : y.place(below[i]), y.place(below[i] + value)];
-      below[i] += value;
-      group.append(shape("rect", { x: frame.left + (i + 0.08) * step, width: Math.max(0.84 * step, 0.5), y: to, height: Math.max(from - to, 0.5) }));
+    const rects = part.values.map((value, i) => {
+      if (!value) return "";
+      const [from, to] = [log ? frame.bottom : y.place(under[i]), y.place(under[i] + value)];
+      under[i] += value;
+      return shape("rect", { x: frame.left + (i + 0.08) * step, width: Math.max(0.84 * step, 0.5), y: to, height: Math.max(from - to, 0.5) });
     });
-    svg.append(group);
+    body.push(shape("g", { fill: tone(part.color, 0.18) }, ...rects));
   }
   for (const i of ticks(labels, Math.floor((width - frame.left) / 13))) {
-    const at = frame.left + (i + 0.5) * step;
     const text = classText(labels[i]);
-    const place = turned ? { transform: `translate(${at + 4} ${bottom + 8}) rotate(-90)`, "text-anchor": "end", style: "font-size: 10px" } : { x: at, y: bottom + 17, "text-anchor": "middle" };
-    svg.append(shape("text", place, text.length > 16 ? `${text.slice(0, 15)}…` : text));
+    body.push(below(text.length > 16 ? `${text.slice(0, 15)}…` : text, frame.left + (i + 0.5) * step, frame.bottom, turned));
   }
-  svg.append(shape("text", { x: 2, y: 10 }, name));
-  svg.onpointermove = svg.onpointerdown = (event) => {
-    const area = svg.getBoundingClientRect();
-    const i = Math.floor((((event.clientX - area.left) * width) / area.width - frame.left) / step);
-    if (!(i in labels)) return tip(0, 0, null);
-    const said = parts.length > 1 ? parts.filter((part) => part.values[i]).map((part) => `${part.name}: ${part.values[i].toLocaleString("en")}`).reverse() : [];
-    tip(event.clientX, event.clientY, [classText(labels[i]), whole[i].toLocaleString("en"), ...said]);
+  const at = (px, py) => {
+    const i = Math.floor((px - frame.left) / step);
+    if (!(i in labels)) return null;
+    const each = parts.length > 1 ? parts.filter((part) => part.values[i]).map((part) => `${part.name}: ${thousands(part.values[i])}`).reverse() : [];
+    return { x: px, y: py, lines: [classText(labels[i]), thousands(whole[i]), ...each] };
   };
-  svg.onpointerleave = () => tip(0, 0, null);
-  const key = all.length < 2 ? [] : [element("div", { className: "legend" }, ...all.map((part) => {
-    const square = element("i", { className: "square" });
-    square.style.setProperty("--color", part.color);
-    const button = element("button", { type: "button" }, square, part.name);
-    button.setAttribute("aria-pressed", !gone.has(part.name));
-    button.onclick = () => (gone.delete(part.name) || gone.add(part.name), drawBars(box, { labels, parts: all, name, log }, gone));
-    return button;
-  }))];
-  box.replaceChildren(svg, ...key);
+  return { width, height, name, body: body.join("") + label(name, { x: 2, y: 10 }), at };
 }
 
-function drawExamples() {
-  if (!$("examples")) return;
-  const sets = study().examples;
-  $("examples").hidden = !sets.length;
-  if (!sets.length) return;
-  settings.set = Math.min(settings.set ?? 0, sets.length - 1);
-  fill($("examples-set"), sets.map((one) => one.id), settings.set, (i) => ((settings.set = i), drawExamples()));
-  const boxes = [];
-  $("tallies").replaceChildren(...sets[settings.set].tallies.flatMap(({ name, periods, log, parts, total }) => {
-    const drawn = [];
-    if (parts) drawn.push([`${name}, by period`, { labels: periods, parts: parts.classes.map((kind, k) => ({ name: kind, color: report.palette.apart[k % report.palette.apart.length], values: parts.counts[k] })) }]);
-    if (total) {
-      drawn.push([`${name}, ${periods.length > 1 ? "all periods" : pretty(periods[0])}`, { labels: total.classes, log, parts: [{ name, color: report.palette.apart[0], values: total.counts }] }]);
-    }
-    return drawn.map(([title, bars]) => {
-      const box = element("div", { className: "chart" });
-      boxes.push([box, { ...bars, name: title + (bars.log ? " (log scale)" : "") }]);
-      return box;
-    });
-  }));
-  boxes.forEach(([box, bars]) => drawBars(box, bars)); // a chart asks for the width of its box, so that has to be in the page
+/** Differences from the method `base` with their intervals: `rows` are [method, difference, low, high]. */
+function whiskers({ study, view, rows, base, title }, width) {
+  const order = new Map(rows.map(([i], k) => [i, k]));
+  const shown = study.methods.flatMap((method, i) => (order.has(i) ? [[method, ...rows[order.get(i)].slice(1)]] : []));
+  const step = 34;
+  const height = 50 + Math.max(shown.length, 1) * step;
+  const frame = { left: 10, right: width - 12, top: 24, bottom: height - 26 };
+  const ends = shown.flatMap(([, ...values]) => values).filter(Number.isFinite);
+  const x = axis([0, ...ends].map((value) => ({ x: value })), "x", frame.left, frame.right, { margin: 0.06 });
+  const values = rounds(x.low, x.high, width / 80);
+  const body = values.map((value) => {
+    const at = [x.place(value), frame.top - 6, x.place(value), frame.bottom + 4];
+    return (value === 0 ? dashed(...at) : line(...at)) + label(plus(value, digitsOf(values)), { x: x.place(value), y: height - 8, "text-anchor": "middle" });
+  });
+  const against = study.methods[base].label;
+  shown.forEach(([method, difference, low, high], k) => {
+    const y = frame.top + (k + 0.8) * step;
+    const interval = Number.isFinite(low) ? shape("path", { d: `M${x.place(low).toFixed(1)} ${y}H${x.place(high).toFixed(1)}`, "stroke-width": 1.8 }) : "";
+    const point = shape("circle", { cx: x.place(difference), cy: y, r: 3.8 });
+    const ink = tone(method.color);
+    body.push(onTop(method.label, { x: frame.left, y: y - 9 }), shape("g", { stroke: ink, fill: ink, opacity: low > 0 || high < 0 ? null : 0.45 }, interval, point));
+  });
+  body.push(label(`${title} against ${against}`, { x: frame.left, y: 12 }));
+  const at = (px, py) => {
+    const row = shown[Math.floor((py - frame.top) / step - 0.2)];
+    if (!row) return null;
+    const [method, difference, low, high] = row;
+    const say = (value) => differenceText(view, value, view.metric.digits + 1);
+    const interval = Number.isFinite(low) ? `95 % interval ${say(low)} to ${say(high)}` : "too few periods for an interval";
+    return { x: px, y: py, lines: [`${method.label} − ${against}, ${title}`, say(difference), interval] };
+  };
+  return { width, height, name: `${title}: differences from ${against}`, body: body.join(""), at };
 }

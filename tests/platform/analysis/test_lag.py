@@ -2,19 +2,17 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 from calendars import CHECKPOINTS, NUMPY, PYTORCH
 from hypothesis import given
 from hypothesis import strategies as st
-from reports import TASKS, tic_lm
+from reports import tic_lm
 
 from ticlm.platform.analysis.lag import Peak, apart, describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Period, span
-from ticlm.platform.report.figures.lag import lag_figure
 
 
 def of(label: str) -> Period:
@@ -143,17 +141,6 @@ def test_a_period_that_nobody_was_scored_on_has_no_best_model() -> None:
 def test_the_median_is_told_in_months_with_what_bounds_it() -> None:
     seen = view("codedocs-numpy@1")
     assert describe(peaks(seen, seen.methods[0])) == "median +13 months; 4 of 16 at the first or last model"
-
-
-def test_the_figure_of_lags_has_a_line_for_each_method_and_hollow_ends() -> None:
-    seen = view("codedocs-numpy@1", 3)
-    (axes,) = lag_figure(seen).axes
-    lines = [np.asarray(line.get_ydata(), float) for line in axes.lines]
-    lines = [lags for lags in lines if len(lags) == len(TASKS["codedocs-numpy@1"][0])]
-    assert len(lines) == 4  # three methods, and the Oracle
-    assert lines[0][-1] == pytest.approx(-1)  # 202407 before 202408
-    shown = [text.get_text() for text in axes.get_xticklabels()]
-    assert shown[0] == "201706" and shown[-1] == "202406"  # 202408 has no room
 
 
 def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:

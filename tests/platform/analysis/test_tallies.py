@@ -1,10 +1,7 @@
-"""What was counted of sets of examples, as charts can hold it, and the figures made of it."""
+"""What was counted of sets of examples, as charts can hold it."""
 
 from collections.abc import Callable
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.tallies import CountedExamples, CountTable, counted, tallies
@@ -12,7 +9,7 @@ from ticlm.platform.core.accounting import Lineage
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store
-from ticlm.platform.report.figures.examples import draw, example_figures
+from ticlm.platform.report.figures import draw_examples
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -69,23 +66,6 @@ def test_the_rarest_classes_become_one_and_nothing_is_lost() -> None:
     assert tally.at_most(30) is tally
 
 
-def test_every_count_becomes_a_figure_with_the_panels_it_needs() -> None:
-    both = {"answers": {"1": 5, "2": 3}}
-    labels = ("201301", "201302")
-    found = CountedExamples("toy@1", labels, {x: {"all": 5} for x in labels}, {x: both | {"no": {}} for x in labels})
-    figures = dict(example_figures(found))
-    assert list(figures) == ["examples-toy-1-examples", "examples-toy-1-answers"]  # what is empty is not drawn
-    assert [len(figure.axes) for figure in figures.values()] == [1, 2]
-    over_time, distribution = figures["examples-toy-1-answers"].axes
-    assert heights(over_time) == [(0, 5), (0, 5), (5, 3), (5, 3)]
-    assert heights(distribution) == [(0, 10), (0, 6)]
-
-
-def heights(axes: Axes) -> list[tuple[float, float]]:
-    """Where each bar starts, and how high it is."""
-    return [(bar.get_y(), bar.get_height()) for bar in axes.patches if isinstance(bar, Rectangle)]
-
-
 def built(root: Path) -> Examples:
     """A set of two periods on disk."""
     store = Store(root / "examples/toy@1")
@@ -104,12 +84,12 @@ def test_a_built_set_counts_itself_and_is_drawn_twice_the_same(tmp_path: Path) -
     assert (found.id, found.periods) == ("toy@1", ("201301", "201302"))
     assert found.rows == {"201301": {"all": 3}, "201302": {"all": 4}}
     assert found.statistics["201302"] == {"pages": {"changed": 5, "new": 1}}
-    first, second = draw(examples, tmp_path / "a"), draw(examples, tmp_path / "b")
+    first, second = draw_examples(examples, tmp_path / "a"), draw_examples(examples, tmp_path / "b")
     assert [path.name for path in first] == [
         f"examples-toy-1-{name}.{kind}" for name in ("examples", "pages") for kind in ("png", "svg")
     ]
     assert all(one.read_bytes() == other.read_bytes() for one, other in zip(first, second))
-    assert "new" in first[3].read_text() and "201302" in first[3].read_text()
+    assert "new" in first[3].read_text() and "2013-02" in first[3].read_text()
 
 
 def test_a_study_carries_the_counts_of_the_sets_that_its_tasks_read(

@@ -353,7 +353,7 @@ def test_help_loads_nothing_heavy() -> None:
         "sys.argv = ['ticlm', '--help']\n"
         "from ticlm.platform.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'torch', 'ray', 'transformers', 'pandas', 'numpy', 'pyarrow', 'matplotlib', 'fsspec', 'pydantic'}\n"
+        "heavy = {'torch', 'ray', 'transformers', 'pandas', 'numpy', 'pyarrow', 'quickjs', 'fsspec', 'pydantic'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     began = time.process_time()

@@ -31,6 +31,9 @@ OUTSIDE = """[...document.querySelectorAll(".chart svg")].flatMap((svg) => {
 })"""
 """Labels that reach beyond their chart."""
 
+CELLS = "document.querySelectorAll('#heatmaps image')[1]"
+"""The cells of the second method's heat map."""
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
@@ -59,7 +62,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
 def test_every_evaluation_can_be_read_in_a_browser(browser: Browser, whole: Path, width: int, dark: bool) -> None:
     browser.open(whole, width, dark=dark)
-    assert browser.requests == [whole.as_uri()]
+    assert {url for url in browser.requests if not url.startswith("data:")} == {whole.as_uri()}
     assert browser.run("document.documentElement.dataset.theme === undefined && dark()") == dark
     names = browser.run("study().views.map((view) => view.name)")
     for i, name in enumerate(names):
@@ -67,14 +70,17 @@ def test_every_evaluation_can_be_read_in_a_browser(browser: Browser, whole: Path
         browser.run("document.querySelectorAll('#time-lines button')[1].click()")
         assert browser.run("document.documentElement.scrollWidth") <= width, name
         assert browser.run(OVERLAPPING) == [] and browser.run(OUTSIDE) == [], name
-        assert browser.run("document.querySelectorAll('#heatmaps canvas').length") == 6
+        assert browser.run("document.querySelectorAll('#heatmaps svg').length") == 6
         assert browser.run("document.querySelectorAll('#lag-told li').length") == 6
         assert browser.run("document.querySelectorAll('#whiskers svg').length") == 3
         browser.run("document.querySelectorAll('#time-lines button')[0].click()")
         assert browser.run(OVERLAPPING) == [], name
     for i in range(2):
         choose(browser, "examples-set", i)
-        assert browser.run(OVERLAPPING) == [] and browser.run("document.querySelectorAll('#tallies rect').length") > 10
+        assert (
+            browser.run(OVERLAPPING) == []
+            and browser.run("document.querySelectorAll('#tallies .chart > svg rect').length") > 10
+        )
     browser.run("document.getElementById('theme').click(); enlarge(0)")
     assert browser.run("document.documentElement.scrollWidth") <= width
     assert browser.complaints == []
@@ -89,12 +95,12 @@ def test_a_cell_under_the_mouse_tells_its_numbers(browser: Browser, whole: Path,
     for name, row, column in (("codedocs-numpy@1", 2, 9), ("wiki-qa@1", 11, 0)):
         seen = next(one for one in views(result) if one.name == name)
         choose(browser, "view", browser.run("study().views.map((view) => view.name)").index(name))
-        browser.run("maps[1].canvas.scrollIntoView({block: 'center'})")
-        box = "(({ x, y, width, height }) => [x, y, width, height])(maps[1].canvas.getBoundingClientRect())"
-        left, top, width, height = browser.run(box)
-        x, y = browser.run(f"maps[1].corner({row} + 0.5, {column} + 0.5)")
-        assert 0 < x < width and 0 < y < height
-        browser.point(left + x, top + y)
+        browser.run(f"{CELLS}.scrollIntoView({{block: 'center'}})")
+        left, top, right, bottom = browser.run(
+            f"(({{ left, top, right, bottom }}) => [left, top, right, bottom])({CELLS}.getBoundingClientRect())"
+        )
+        x = left + (column + 0.5) / len(seen.evaluated) * (right - left)
+        browser.point(x, top + (row + 0.5) / len(CHECKPOINTS) * (bottom - top))
         first, own, place = browser.run("document.getElementById('tip').innerText").replace("−", "-").split("\n")
         value = seen.methods[1].mean[row, column]
         regret = seen.relative(seen.methods[1].mean)[row, column]
@@ -109,9 +115,41 @@ def test_a_cell_under_the_mouse_tells_its_numbers(browser: Browser, whole: Path,
 
 @pytest.mark.slow
 @needs_chromium
+def test_arrow_keys_walk_through_a_heat_map_and_its_words_are_announced(browser: Browser, whole: Path) -> None:
+    browser.open(whole, 1280)
+    assert browser.run("document.querySelector('#tip').getAttribute('aria-live')") == "polite"
+    browser.run("document.querySelector('#heatmaps svg').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+    words = "document.getElementById('tip').innerText"
+    assert browser.run(words).endswith("trained to 2015-01, evaluated on 2015-01: in-distribution, nearest in time")
+    assert browser.run("document.querySelectorAll('#heatmaps svg g:last-child rect').length") == 2  # its frame
+    browser.run("document.activeElement.blur()")
+    assert browser.run("document.getElementById('tip').hidden")
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_contrast_and_theme_change_the_colours_of_the_cells(browser: Browser, whole: Path) -> None:
+    browser.open(whole, 1280)
+    after = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"
+    seen = [browser.run(f"{CELLS}.getAttribute('href')")]
+    slide = "document.querySelector('#scale input')"
+    for action in (
+        f"{slide}.value = 90; {slide}.dispatchEvent(new Event('input'))",
+        "document.getElementById('theme').click()",
+    ):
+        browser.run(f"{action}; {after}")
+        seen.append(browser.run(f"{CELLS}.getAttribute('href')"))
+    assert len(set(seen)) == 3 and browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
 def test_parts_of_bars_can_be_hidden_and_the_rest_fills_the_chart(browser: Browser, whole: Path) -> None:
     browser.open(whole, 1280)
-    bars = "[...document.querySelectorAll('#tallies svg')][1].querySelectorAll('rect')"
+    bars = "[...document.querySelectorAll('#tallies .chart > svg')][1].querySelectorAll('rect')"
     assert browser.run(f"{bars}.length") == 3 * 16
     before = browser.run(f"+{bars}[20].getAttribute('height')")  # new pages, beside many changed ones
     browser.run("document.querySelectorAll('#tallies .legend')[1].querySelector('button').click()")

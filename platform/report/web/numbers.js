@@ -1,14 +1,31 @@
-// The numbers of the report, and how they are written.
+// The numbers of the report and how they are written. Nothing here needs a browser.
 
-const report = JSON.parse(document.getElementById("data").textContent);
 const MISSING = 65535;
-const state = { study: 0, view: 0, limit: null };
-const study = () => report.studies[state.study];
-const view = () => study().views[state.view];
+const SIX_BITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const VALUES = Object.fromEntries(Array.from(SIX_BITS, (c, i) => [c, i]));
+
+function toBase64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 3) {
+    const bits = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2];
+    for (let k = 0; k < 4; k++) text += i + k > bytes.length ? "=" : SIX_BITS[(bits >> (18 - 6 * k)) & 63];
+  }
+  return text;
+}
+
+function fromBase64(text) {
+  const digits = text.replace(/=+$/, "");
+  const bytes = new Uint8Array(Math.floor((digits.length * 3) / 4));
+  for (let i = 0, at = 0; i < digits.length; i += 4, at += 3) {
+    const bits = [0, 1, 2, 3].reduce((all, k) => (all << 6) | (VALUES[digits[i + k]] ?? 0), 0);
+    bytes.set([bits >> 16, (bits >> 8) & 255, bits & 255].slice(0, bytes.length - at), at);
+  }
+  return bytes;
+}
 
 /** A matrix of 16-bit steps above the view's lowest value, as numbers; NaN where a cell is missing. */
 function decode(view, text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const bytes = fromBase64(text);
   const steps = new DataView(bytes.buffer);
   return Float64Array.from({ length: bytes.length / 2 }, (_, i) => {
     const step = steps.getUint16(2 * i, true);
@@ -24,7 +41,7 @@ function numbers(view) {
     const reference = view.reference && decode(view, view.reference);
     const sign = view.metric.higher ? -1 : 1; // of regret, less is better whatever the metric
     const shown = reference ? values.map((m) => m.map((v, i) => sign * (v - reference[i % columns]))) : values;
-    const kinds = Uint8Array.from(atob(view.kinds), (c) => c.charCodeAt(0));
+    const kinds = fromBase64(view.kinds);
     return { values, shown, reference, kinds, columns };
   })();
   return view.numbers;
@@ -32,6 +49,8 @@ function numbers(view) {
 
 const signed = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : "missing");
 const plus = (value, digits = 3) => (value > 0 ? "+" : "") + signed(value, digits);
+const share = (value) => (Number.isFinite(value) ? `${+(100 * value).toPrecision(3)} %` : "missing");
+const thousands = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
 function count(value) {
   for (const [power, suffix] of [[12, "T"], [9, "B"], [6, "M"], [3, "K"]])
@@ -40,17 +59,26 @@ function count(value) {
 }
 
 const scientific = (value) => (value ? value.toExponential(2).replace(/\.?0*e\+?/, "e") : "0");
+const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** 201305 as 2013-05, 201305-201412 as 2013-05…2014-12, anything else as it is. */
 function pretty(label) {
   return label.split("-").map((part) => part.replace(/^(\d{4})(\d\d)(\d\d)?$/, (_, y, m, d) => [y, m, d].filter(Boolean).join("-"))).join("…");
 }
 
+/** A class as it is, or as a period where it is one. */
+const classText = (label) => (/^[\d-]+$/.test(label) ? pretty(label) : label);
+
 /** Labels for an axis: the year alone where that tells them apart. */
 function axisLabels(labels, chosen) {
   const years = chosen.map((i) => labels[i].slice(0, 4));
   const plain = labels.every((label) => /^\d{6,8}$/.test(label)) && new Set(years).size === years.length;
   return chosen.map((i, k) => (plain ? `’${years[k].slice(2)}` : pretty(labels[i])));
+}
+
+/** Names for points, as in the paper: the year of its newest checkpoint; labels that carry no year as they are. */
+function yearLabels(labels) {
+  return labels.map((label, i) => (!/^\d{6}$/.test(label) ? pretty(label) : label.slice(0, 4) === labels[i + 1]?.slice(0, 4) ? "" : `’${label.slice(2, 4)}`));
 }
 
 /**
@@ -79,33 +107,3 @@ function differenceText(view, value, digits = view.metric.digits) {
 }
 
 const better = (view) => `${view.metric.higher ? "higher" : "lower"} is better`;
-
-let printing = false;
-function dark() {
-  const theme = document.documentElement.dataset.theme;
-  return !printing && (theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
-}
-
-function color(name) {
-  return { near: dark() ? "#cf9bff" : "#8a2be2", ink: dark() ? "#e9e6e0" : "#1c1e22", soft: dark() ? "#a0a5ad" : "#62666e", card: dark() ? "#1b1f25" : "#ffffff" }[name];
-}
-
-function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) key in node ? (node[key] = value) : node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
-
-/** The one tooltip: bold first line, plain others; beside the point, inside the window. */
-function tip(x, y, lines) {
-  const box = document.getElementById("tip");
-  box.hidden = !lines;
-  if (!lines) return;
-  const [first, ...rest] = lines;
-  box.replaceChildren(element("b", {}, first), ...rest.flatMap((line) => [element("br"), line]));
-  (document.querySelector("dialog[open]") ?? document.body).append(box);
-  const { width, height } = box.getBoundingClientRect();
-  box.style.left = `${Math.max(6, Math.min(x + 14, innerWidth - width - 6))}px`;
-  box.style.top = `${y + height + 24 > innerHeight ? Math.max(6, y - height - 12) : y + 16}px`;
-}

@@ -1,0 +1,119 @@
+// The figures beside the page: the charts of the page, side by side, with what stands around them on the page.
+
+const WIDE = 900;
+
+/** Every figure of the report as [parts of its name, SVG text]. */
+function figures() {
+  return report.studies.flatMap((study) => [
+    ...study.views.flatMap((view) => viewFigures(study, view)),
+    ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart(study, true)])]] : []),
+    ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
+    ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
+    ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
+  ]);
+}
+
+function viewFigures(study, view) {
+  const found = [["matrices", matrices(study, view)], ["cost", lineSheet(view.name, [costChart([study], view.name, "tokens", true)])], ["over-time", overTime(study, view)]];
+  if (hasLags(study, view)) {
+    const spec = lagChart(study, view);
+    spec.series = spec.series.map((one, i) => ({ ...one, name: `${one.name}: ${view.lags[i].told}` }));
+    found.push(["lag", lineSheet(view.name, [spec])]);
+  }
+  return found.map(([kind, svg]) => [[kind, study.name, view.name], svg]);
+}
+
+function matrices(study, view) {
+  const across = Math.min(4, study.methods.length);
+  const panels = study.methods.map((method, i) => {
+    const chart = heatmap(study, view, i, 320, { room: 640 });
+    return { title: method.label, note: view.means[i], chart };
+  });
+  return sheet(view.name, panels, across, [scale(view)]);
+}
+
+/** A panel for each method, on one axis of values. */
+function overTime(study, view) {
+  const { values } = numbers(view);
+  const known = values.flatMap((matrix) => Array.from(matrix).filter(Number.isFinite));
+  const span = known.length ? known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [];
+  const panels = study.methods.map((method, i) => {
+    const spec = timeChart(study, view, i, "value");
+    spec.y.span = span;
+    return { title: method.label, chart: lineChart(spec, 440) };
+  });
+  return sheet(`${view.name}, a line for each checkpoint`, panels, Math.min(3, panels.length), [key(timeChart(study, view, 0, "value").series, 440 * Math.min(3, panels.length))]);
+}
+
+const barPanel = (spec) => ({ chart: withKey(barChart(spec, 560), spec.series.length > 1 ? key(spec.series, 560, "bars") : null) });
+
+/** Line charts side by side, each with its key. */
+function lineSheet(heading, specs, width = specs.length > 1 ? 600 : WIDE) {
+  return sheet(heading, specs.map((spec) => ({ chart: withKey(lineChart(spec, width), spec.series.length > 1 ? key(spec.series, width, spec.scatter && "scatter") : null) })));
+}
+
+const moved = (x, y, body) => shape("g", { transform: `translate(${+x.toFixed(2)} ${+y.toFixed(2)})` }, body);
+const withKey = (chart, key) => (key ? { ...chart, body: chart.body + moved(0, chart.height + 10, key.body), height: chart.height + 10 + key.height } : chart);
+
+/** The names of series beside samples of them, in lines of at most `width`. */
+function key(series, width, kind) {
+  const body = [];
+  let [x, y] = [0, 0];
+  for (const one of series) {
+    const long = 44 + widthOf(one.name, 11);
+    if (x && x + long > width) [x, y] = [0, y + 18];
+    body.push(moved(x, y, sample(one, kind)), label(one.name, { x: x + 31, y: y + 9, "font-size": 11 }));
+    x += long;
+  }
+  return { body: body.join(""), height: y + 14 };
+}
+
+/** The colour scale of a view's matrices, and what else is drawn on them. */
+function scale(view) {
+  const [low, high] = bounds(view);
+  const { what, ends } = scaleText(view, low, high);
+  const gradient = stops(view).map((color, i, all) => shape("stop", { offset: i / (all.length - 1), "stop-color": color }));
+  const size = (text) => widthOf(text, 12);
+  const from = size(what) + 16 + size(ends[0]);
+  const bar = shape("defs", {}, shape("linearGradient", { id: "scale" }, ...gradient)) + shape("rect", { x: from + 8, width: 200, height: 14, fill: "url(#scale)" });
+  const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(ends[1], { x: from + 216, y: 12 })];
+  const own = { x: 2, y: 30, width: 14, height: 11, fill: "none", stroke: theme.ink, "stroke-width": 1.4 };
+  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label("nearest in time · hatched: missing · rows: trained, columns: evaluated", { x: 180, y: 40 });
+  return { body: bar + texts.join("") + keys, height: 48 };
+}
+
+/** Panels {chart, title?, note?}, `across` in a row, below a heading of one or several lines and above what is `under` them. */
+function sheet(heading, panels, across = panels.length, under = []) {
+  const [edge, gap] = [16, 22];
+  const wide = Math.max(...panels.map(({ chart }) => chart.width));
+  const width = 2 * edge + across * (wide + gap) - gap;
+  const titles = heading ? wrapped(heading, width - 2 * edge) : [];
+  const body = titles.map((text, i) => label(text, { x: edge, y: 26 + 19 * i, "font-size": i ? 11.5 : 15, fill: i ? theme.soft : theme.ink }));
+  let top = edge + 19 * titles.length + (titles.length ? 8 : 0);
+  for (let first = 0; first < panels.length; first += across) {
+    const row = panels.slice(first, first + across);
+    const heads = (row.some((panel) => panel.title) ? 18 : 0) + (row.some((panel) => panel.note) ? 16 : 0);
+    row.forEach(({ chart, title, note }, i) => {
+      const x = edge + i * (wide + gap);
+      if (title) body.push(label(title, { x, y: top + 12, fill: theme.ink, "font-size": 13 }));
+      if (note) body.push(label(note, { x, y: top + 27, "font-size": 10.5 }));
+      body.push(moved(x, top + heads + 4, chart.body));
+    });
+    top += heads + 4 + Math.max(...row.map(({ chart }) => chart.height)) + gap;
+  }
+  for (const part of under) {
+    body.push(moved(edge, top - 6, part.body));
+    top += part.height + 6;
+  }
+  const [all, height] = [Math.ceil(width), Math.ceil(top)];
+  const ground = shape("rect", { width: all, height, fill: theme.card });
+  return svgOf({ width: all, height, name: titles[0] ?? panels[0].chart.name, body: ground + body.join("") }, { width: all, height, "font-family": "DejaVu Sans, Verdana, system-ui, sans-serif" });
+}
+
+/** Lines of text of at most `width`, beginning anew at line breaks. */
+function wrapped(text, width) {
+  return text.split("\n").flatMap((part) => part.split(" ").reduce((lines, word) => {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    return lines.length && widthOf(longer, 11) <= width ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, []));
+}

@@ -1,0 +1,54 @@
+// SVG as text, which a browser shows and a file holds. A chart is {width, height, name, body, at}: `body` is its markup,
+// `at(x, y)` what lies there: {lines: the words of the tooltip, x, y, cursor: markup, series: its position}, or null.
+
+let theme = report.themes.light;
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+
+/** An element; `children` are markup, attributes that are null or undefined are left out. */
+function shape(name, attributes, ...children) {
+  let text = `<${name}`;
+  for (const [key, value] of Object.entries(attributes))
+    if (value != null) text += ` ${key}="${typeof value === "number" ? +value.toFixed(2) : escaped(value)}"`;
+  return `${text}>${children.join("")}</${name}>`;
+}
+
+const label = (text, attributes) => shape("text", { fill: theme.soft, "font-size": 12, ...attributes }, escaped(text));
+
+/** Text that is to be read on top of lines. */
+const onTop = (text, attributes) => label(text, { fill: theme.ink, "font-size": 10.5, "paint-order": "stroke", stroke: theme.card, "stroke-width": 3, "stroke-linejoin": "round", ...attributes });
+
+const line = (x1, y1, x2, y2, attributes = { stroke: theme.line }) => shape("line", { x1, y1, x2, y2, ...attributes });
+const dashed = (x1, y1, x2, y2) => line(x1, y1, x2, y2, { stroke: theme.soft, "stroke-dasharray": "4 4" });
+
+/** An estimate of how wide a text is, on the wide side. */
+const widthOf = (text, size) => 0.62 * size * text.length;
+
+/** A label under an axis: upright where it is short, else turned. */
+const below = (text, x, y, turned) =>
+  turned ? label(text, { transform: `translate(${(x + 4).toFixed(2)} ${(y + 8).toFixed(2)}) rotate(-90)`, "text-anchor": "end", "font-size": 10 }) : label(text, { x, y: y + 18, "text-anchor": "middle" });
+
+const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+const hex = (parts) => `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+const mix = (one, other, share) => hex(channels(one).map((part, i) => part + (channels(other)[i] - part) * share));
+
+/** A colour as the theme has it: lighter on a dark ground. */
+const tone = (color, share = 0.28) => (theme.dark ? mix(color, "#ffffff", share) : color);
+
+/** `count` colours along evenly spaced stops. */
+function ramp(stops, count) {
+  return Array.from({ length: count }, (_, i) => {
+    const place = (i / Math.max(count - 1, 1)) * (stops.length - 1);
+    const low = Math.min(Math.floor(place), stops.length - 2);
+    return mix(stops[low], stops[low + 1], place - low);
+  });
+}
+
+/** The sample of a series in a legend, 26 × 10: a line, a point of a scatter plot, or a part of a bar. */
+function sample({ color, dash }, kind) {
+  if (kind === "bars") return shape("rect", { x: 13, width: 11, height: 10, rx: 2, fill: tone(color, 0.18) });
+  return kind === "scatter" ? shape("circle", { cx: 13, cy: 5, r: 4, fill: tone(color) }) : shape("path", { d: "M0 5L26 5", stroke: tone(color), "stroke-width": 1.8, "stroke-dasharray": dash });
+}
+
+const svgOf = ({ width, height, name, body }, attributes = {}) =>
+  shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${+width.toFixed(2)} ${+height.toFixed(2)}`, role: "img", "aria-label": name, ...attributes }, body);

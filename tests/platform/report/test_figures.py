@@ -1,0 +1,154 @@
+"""The figures beside the page, read back from their SVG: the numbers of a study lie where they are drawn."""
+
+import base64
+import dataclasses
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from calendars import CHECKPOINTS
+from numpy.typing import NDArray
+from reports import PRESET, TASKS, tic_lm
+
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.analysis.tallies import CountedExamples
+from ticlm.platform.report.figures import draw, slug
+from ticlm.platform.report.page_data import examples_payload, payload
+from ticlm.platform.report.palette import SEQUENTIAL, THEMES
+
+SVG = "{http://www.w3.org/2000/svg}"
+Figure = ElementTree.Element
+
+
+@pytest.fixture
+def figures(tmp_path: Path) -> Callable[..., dict[str, Figure]]:
+    """Draws a study; its figures by name, each parsed."""
+
+    def drawn(result: StudyResult) -> dict[str, Figure]:
+        data = payload([result], [views(result)], summarize([result]), PRESET)
+        return parsed(draw(data, tmp_path))
+
+    return drawn
+
+
+def parsed(files: list[Path]) -> dict[str, Figure]:
+    assert {path.with_suffix(".png") for path in files} == {path for path in files if path.suffix == ".png"}
+    return {path.stem: ElementTree.parse(path).getroot() for path in files if path.suffix == ".svg"}
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.text or "" for text in figure.iter(f"{SVG}text")]
+
+
+def cells(figure: Figure) -> list[NDArray[np.uint8]]:
+    """The colours of each heat map: uint8[trained, evaluated, 3]."""
+    images = []
+    for image in figure.iter(f"{SVG}image"):
+        png = base64.b64decode(image.attrib["href"].removeprefix("data:image/png;base64,"))
+        chunks, at = {}, 8
+        while at < len(png):
+            size, kind = int.from_bytes(png[at : at + 4]), png[at + 4 : at + 8]
+            body = png[at + 8 : at + 8 + size]
+            assert zlib.crc32(kind + body) == int.from_bytes(png[at + 8 + size : at + 12 + size])
+            chunks[kind], at = body, at + 12 + size
+        width = int.from_bytes(chunks[b"IHDR"][:4])
+        rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(-1, width + 1)
+        assert not rows[:, 0].any()  # no row is filtered
+        images.append(np.frombuffer(chunks[b"PLTE"], np.uint8).reshape(-1, 3)[rows[:, 1:]])
+    return images
+
+
+def rgb(color: object) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(str(color)[1:]))
+
+
+def test_a_cell_of_a_heat_map_has_the_color_of_its_regret(figures: Callable[..., dict[str, Figure]]) -> None:
+    result = tic_lm(1, ["wiki-diff@1"])
+    figure = figures(result)["matrices-tic-lm-3b-wiki-diff-1"]
+    first, oracle = cells(figure)
+    assert first.shape == (len(CHECKPOINTS), len(TASKS["wiki-diff@1"][0]), 3)
+    stops = THEMES["light"]["diverging"]
+    assert isinstance(stops, tuple)
+    assert {tuple(cell) for cell in oracle[-1]} == {rgb(stops[3])}  # the reference itself: no regret
+    (seen,) = views(result)
+    regret = seen.relative(seen.methods[0].mean)
+    assert tuple(first[np.unravel_index(regret.argmax(), regret.shape)]) == rgb(stops[-1])
+    red = first[regret > 0].astype(int)
+    assert (red[:, 0] >= red[:, 2]).all() and "regret (nats), lower is better" in texts(figure)
+
+
+def test_a_missing_cell_is_transparent_over_a_hatching(figures: Callable[..., dict[str, Figure]]) -> None:
+    whole = tic_lm(1, ["wiki-diff@1"])
+    gone = (whole.cells["trained"] == "201602") & (whole.cells["method"] == "cyclic-cosine")
+    figure = figures(dataclasses.replace(whole, cells=whole.cells[~gone]))["matrices-tic-lm-3b-wiki-diff-1"]
+    assert len(list(figure.iter(f"{SVG}pattern"))) == 1
+    image = next(figure.iter(f"{SVG}image")).attrib["href"]
+    assert b"tRNS" + bytes([255] * 255) + b"\x00" in base64.b64decode(image.split(",")[1])
+
+
+def test_the_lag_has_a_line_for_each_method_and_hollow_ends(figures: Callable[..., dict[str, Figure]]) -> None:
+    figure = figures(tic_lm(3, ["codedocs-numpy@1"]))["lag-tic-lm-3b-codedocs-numpy-1"]
+    groups = [group for group in figure.iter(f"{SVG}g") if group.get("class") == "series"]
+    circles = [list(group.iter(f"{SVG}circle")) for group in groups]
+    assert [len(points) for points in circles] == [len(TASKS["codedocs-numpy@1"][0])] * 4  # three methods, the Oracle
+    assert circles[0][-1].get("fill") == THEMES["light"]["card"]  # the last model is the best on the last period
+    heights = [float(point.attrib["cy"]) for point in circles[0]]
+    assert heights[-1] == max(heights)  # 202407 before 202408: the only lag below zero
+    assert "cyclic-cosine: median +13 months; 4 of 16 at the first or last model" in texts(figure)
+    assert "2017-06" in texts(figure) and "2024-08" not in texts(figure)  # 202408 has no room beside 202406
+
+
+def test_every_method_has_a_panel_over_time_on_one_scale(figures: Callable[..., dict[str, Figure]]) -> None:
+    figure = figures(tic_lm(2, ["wiki-diff@1"]))["over-time-tic-lm-3b-wiki-diff-1"]
+    shown = texts(figure)
+    assert all(shown.count(name) == 1 for name in ("cyclic-cosine", "cyclic-cosine+ar", "oracle"))
+    levels = [text for text in shown if re.fullmatch(r"\d\.\d", text)]
+    assert levels == levels[: len(levels) // 3] * 3
+    first = next(group for group in figure.iter(f"{SVG}g") if group.get("class") == "series")
+    assert first.get("stroke") == SEQUENTIAL[1]
+
+
+def test_every_count_becomes_a_figure_with_the_panels_it_needs(tmp_path: Path) -> None:
+    both = {"answers": {"1": 5, "2": 3}}
+    labels = ("201301", "201302")
+    counted = CountedExamples("toy@1", labels, {x: {"all": 5} for x in labels}, {x: both | {"no": {}} for x in labels})
+    drawn = parsed(draw(examples_payload(counted), tmp_path))
+    assert list(drawn) == ["examples-toy-1-examples", "examples-toy-1-answers"]  # what is empty is not drawn
+    over_time, distribution = [list(g) for g in drawn["examples-toy-1-answers"] if g.tag == f"{SVG}g"]
+    ones, twos = [heights(group) for group in over_time if group.tag == f"{SVG}g"][:2]
+    assert twos == pytest.approx([0.6 * high for high in ones], rel=1e-3)
+    first, second = heights(next(group for group in distribution if group.tag == f"{SVG}g"))
+    assert second == pytest.approx(0.6 * first, rel=1e-3)
+
+
+def heights(group: Figure) -> list[float]:
+    return [float(bar.attrib["height"]) for bar in group.iter(f"{SVG}rect")]
+
+
+def test_names_cannot_break_a_figure(figures: Callable[..., dict[str, Figure]]) -> None:
+    evil = "</text><script>&\"'"
+    result = tic_lm(1, ["wiki-diff@1"])
+    cells = result.cells.assign(method=result.cells["method"].replace("cyclic-cosine", evil))
+    costs = result.costs.assign(method=result.costs["method"].replace("cyclic-cosine", evil))
+    methods = (dataclasses.replace(result.methods[0], name=evil), *result.methods[1:])
+    drawn = figures(dataclasses.replace(result, methods=methods, cells=cells, costs=costs))
+    assert evil in texts(drawn["cost-tic-lm-3b-wiki-diff-1"])
+    assert not any(list(figure.iter(f"{SVG}script")) for figure in drawn.values())
+
+
+def test_figures_whose_names_would_be_the_same_are_all_kept(tmp_path: Path) -> None:
+    counted = CountedExamples(
+        "a@1", ("201301",), {"201301": {"all": 5}}, {"201301": {"x y": {"1": 1}, "x-y": {"1": 2}}}
+    )
+    names = [path.stem for path in draw(examples_payload(counted), tmp_path) if path.suffix == ".svg"]
+    assert names == ["examples-a-1-examples", "examples-a-1-x-y", "examples-a-1-x-y-"]
+
+
+def test_names_of_files_hold_letters_and_numbers_of_any_script() -> None:
+    assert slug("Étude 1", "tic-cc@1 · wiki", "") == "étude-1-tic-cc-1-wiki"
