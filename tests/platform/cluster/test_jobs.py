@@ -292,6 +292,7 @@ def test_whoever_has_no_token_is_refused(cluster: Cluster, tmp_path: Path) -> No
 
 
 @on_a_cluster
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
     cluster: Cluster, s3_bucket: str, tmp_path: Path, train_world: Callable[..., None]
@@ -351,6 +352,7 @@ def test_a_job_ends_as_its_command_does(cluster: Cluster, s3_bucket: str) -> Non
 
 
 @on_a_cluster
+@pytest.mark.nightly
 def test_plain_ray_job_submit_runs_a_study_that_lies_in_a_bucket(
     cluster: Cluster, s3_bucket: str, toy_corpus: Callable[..., Any], toy_study: Callable[..., Study]
 ) -> None:
