@@ -1,4 +1,7 @@
-"""The methods by name: the papers' rows, each one value. A study lists names, or changes one with `base: NAME`."""
+"""The catalogue of methods: each row of the papers' tables is one value.
+
+A study lists methods by name, or changes one with `base: NAME`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elastic weight consolidation: what mattered for the period before is moved less."""
+"""Elastic weight consolidation: weights that mattered for the previous period move less."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class EWC(Penalty):
-    """Adds weight / 2 · Σ F (θ − θ*)² to the objective, by its gradient (Kirkpatrick et al., 2017; TiC-LM, section 5).
+    """A penalty that adds the gradient of weight / 2 · Σ F (θ − θ*)² (Kirkpatrick et al., 2017; TiC-LM, section 5).
 
-    θ* are the round's starting weights. F is the mean over `batches` global batches of the squared gradient of the mean
-    loss per token at θ*, one value per weight; it is made anew in every round, from the period before (as published) or
-    from the new one (as released), with the z-loss in that loss or without.
+    θ* are the round's starting weights. F has one value per weight: the squared gradient of the mean loss per token at
+    θ*, as its mean over `batches` global batches. It is computed anew in every round, on the previous period (as
+    published) or on the new one (as released). `z_loss` says whether this loss includes the z-loss.
     """
 
     kind: Literal["ewc"] = "ewc"
@@ -36,8 +36,9 @@ class EWC(Penalty):
 
 
 def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
-    """The diagonal of the empirical Fisher information by parameter, sharded as the module is; zeros where it is about
-    to be loaded. Batches are squared after their gradients are reduced, so that it is the same on any workers."""
+    """Return the diagonal of the empirical Fisher information by parameter, sharded as the module is; zeros if it is
+    about to be loaded. A batch's gradient is squared after its reduction, so the result is the same on any number of
+    workers."""
     import torch
 
     module = context.module
@@ -58,7 +59,7 @@ def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
 
 
 class EWCState:
-    """The anchor is the round's starting weights, which a resumed round has again; only F must be kept."""
+    """EWC during a round. Only F is saved: the anchor is the round's starting weights, which a resumed round has."""
 
     def __init__(self, weight: float, anchor: dict[str, Tensor], fisher: dict[str, Tensor]) -> None:
         self.weight, self.anchor, self.fisher = weight, anchor, fisher
@@ -81,6 +82,6 @@ class EWCState:
 
 
 def _local(tensor: Tensor) -> Tensor:
-    """This rank's shard, sharing memory with the whole."""
+    """Return this rank's shard, which shares memory with the whole tensor."""
     tensor = tensor.detach()
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor

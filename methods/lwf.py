@@ -1,4 +1,4 @@
-"""Learning without forgetting: stay close to what the model of the period before predicts."""
+"""Learning without forgetting: predictions stay close to those of the previous period's model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LwF(Penalty):
-    """Adds weight · KL(teacher ‖ student) of the next-token distributions at `temperature` (Li and Hoiem, 2018; TiC-LM,
-    section 5). The teacher is the model of the period before, or an imported one.
+    """A penalty that adds weight · KL(teacher ‖ student) of the next-token distributions at `temperature` (Li and
+    Hoiem, 2018; TiC-LM, section 5). The teacher is the model of the previous period, or an imported one.
 
-    `reduction: tokens` takes the mean over tokens times temperature², so that its gradient has the scale of the
-    cross-entropy's. `elements` is what was released with TiC-LM: the mean over tokens × vocabulary without that factor,
-    which at a vocabulary of 50,432 is 200,000 times weaker.
+    `reduction: tokens` is the mean over tokens times temperature², which gives its gradient the scale of the
+    cross-entropy's gradient. `elements` is what was released with TiC-LM: the mean over tokens × vocabulary without
+    that factor, which is 200,000 times weaker at a vocabulary of 50,432.
     """
 
     kind: Literal["lwf"] = "lwf"
@@ -57,20 +57,20 @@ class LwFState:
 
 
 def divergence(student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:
-    """Σ weights · KL(softmax(teacher / T) ‖ softmax(student / T)) over positions, in nats; logits [rows, length,
-    vocabulary], weights [rows, length]. `teacher` is overwritten. Differentiable in the student alone."""
+    """Return Σ weights · KL(softmax(teacher / T) ‖ softmax(student / T)) over positions, in nats, for logits [rows,
+    length, vocabulary] and weights [rows, length]. `teacher` is overwritten. Only the student gets a gradient."""
     total: Tensor = _divergence().apply(student, teacher, weights, temperature)  # type: ignore[no-untyped-call]
     return total
 
 
 @cache
 def _divergence() -> type[torch.autograd.Function]:
-    """Made on first use, because this module is imported where torch is not."""
+    """Make the class on first use, because this module is imported where torch is not."""
     import torch
 
     class Divergence(torch.autograd.Function):
-        """Its gradient, weights · (softmax(student / T) − softmax(teacher / T)) / T, is kept from the forward pass in
-        place of both distributions: passes over logits are what it costs."""
+        """The divergence with its gradient, weights · (softmax(student / T) − softmax(teacher / T)) / T. The forward
+        pass keeps the gradient in place of both distributions, because passes over logits are what this costs."""
 
         @staticmethod
         def forward(ctx: Any, student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:

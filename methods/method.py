@@ -1,4 +1,4 @@
-"""Methods: one value each, made of a schedule, replay, an optimizer, penalties and an adapter.
+"""Methods: each is one value, made of a schedule, replay, an optimizer, penalties and an adapter.
 
 Adding a part is one class in one file and one line in its union here; adding a method is one line in `catalog.py`.
 """
@@ -45,7 +45,7 @@ ContinualTokens = Annotated[int, Field(gt=0)] | PerPeriod
 
 
 class Continual(Settings):
-    """Train on the first period under the study's `initial`, then go on, one round per period."""
+    """Training on the first period under the study's `initial`, then one round for each further period."""
 
     kind: Literal["continual"] = "continual"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
@@ -99,8 +99,8 @@ class Continual(Settings):
 
 
 class Joint(Continual):
-    """One round from the initial checkpoint on equal tokens of all remaining periods, as many as a continual run sees
-    (TiC-LM, section 6.2). Only its last checkpoint exists."""
+    """One round from the initial checkpoint on equal tokens of all remaining periods, together as many as a continual
+    run sees (TiC-LM, section 6.2). It has only one checkpoint, that of the last period."""
 
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     group: Literal["reference"] = "reference"  # type: ignore[assignment]
@@ -120,8 +120,9 @@ class Joint(Continual):
 
 
 class OracleSeries(Settings):
-    """From scratch at each cutoff, on equal tokens of every period up to it: as many in all as a continual run has seen
-    by then (TiC-LM, section 5, "Oracle-t"). `continual_tokens` sizes them apart from the study's own budget."""
+    """A training from scratch for each cutoff, on equal tokens of every period up to it, together as many as a
+    continual run has seen by then (TiC-LM, section 5, "Oracle-t"). `continual_tokens` sizes them apart from the study's
+    own budget."""
 
     kind: Literal["oracle"] = "oracle"
     name: str = Field("oracle", pattern=r"^[a-z0-9][a-z0-9._+-]*$")

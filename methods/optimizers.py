@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AdamW(Optimizer):
-    """AdamW with decoupled weight decay on every parameter, norms and embeddings included (TiC-LM, appendix C.1)."""
+    """AdamW with decoupled weight decay on all parameters, norms and embeddings included (TiC-LM, appendix C.1)."""
 
     kind: Literal["adamw"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.95)
@@ -30,9 +30,9 @@ class AdamW(Optimizer):
 
 
 class ScheduleFree(Optimizer):
-    """Schedule-Free AdamW (Defazio et al., 2024): gradients are taken between a fast and an averaged iterate, and the
-    averaged one is what is evaluated and handed on. The average starts anew in every round, as the moments do. Meant
-    for a constant rate after warm-up; weight decay as TiC-LM's Table 6 chose it."""
+    """Schedule-Free AdamW (Defazio et al., 2024). Gradients are taken between a fast and an averaged iterate; the
+    averaged one is evaluated, and the next round starts from it. The average starts anew in every round, as the moments
+    do. It is meant for a constant rate after warm-up. The weight decay is the choice of TiC-LM's Table 6."""
 
     kind: Literal["schedule-free"] = "schedule-free"
     betas: tuple[float, float] = (0.9, 0.95)

@@ -13,7 +13,7 @@ from ticlm.platform.core.mixture import Mixture, Source, allot
 
 
 class NoReplay(Replay):
-    """The new period alone."""
+    """No replay: the new period gets the whole budget."""
 
     kind: Literal["none"] = "none"
 
@@ -28,7 +28,7 @@ class NoReplay(Replay):
 
 
 class EqualReplay(Replay):
-    """1/t: every period seen so far gets the same share, the new one included."""
+    """An equal share for every period seen so far, the new one included: 1/t at period t."""
 
     kind: Literal["equal"] = "equal"
 
@@ -37,7 +37,7 @@ class EqualReplay(Replay):
 
 
 class FixedReplay(Replay):
-    """`alpha` of the budget to the new period, the rest evenly over the past."""
+    """`alpha` of the budget for the new period; the rest is spread evenly over the past ones."""
 
     kind: Literal["fixed"] = "fixed"
     alpha: float = Field(0.5, gt=0, le=1)
@@ -51,8 +51,9 @@ class FixedReplay(Replay):
 
 
 class ExponentialReplay(Replay):
-    """`alpha` of the budget to the new period; the past in groups of `group` periods, newest first: each gets half of
-    what is left by those before it, spread evenly, and the last, full or not, all the rest (TiC-LM, appendix D.6)."""
+    """`alpha` of the budget for the new period; the past periods form groups of `group`, newest first. Each group gets
+    half of what the groups before it left, spread evenly over its periods; the last group, full or not, gets all that
+    is left (TiC-LM, appendix D.6)."""
 
     kind: Literal["exponential"] = "exponential"
     alpha: float = Field(0.5, gt=0, le=1)

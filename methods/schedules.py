@@ -1,4 +1,4 @@
-"""Learning-rate schedules: pure functions of the step and of the round's place among the continual rounds."""
+"""Learning-rate schedules: pure functions of the step and of the round's position among the continual rounds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ticlm.methods.seams import RoundPosition, Schedule
 
 
 class Warmup(Schedule):
-    """Linear warm-up to `max_rate` over `warmup_steps`, then what the schedule says; anew in every round."""
+    """Base of schedules that start every round with a linear warm-up to `max_rate` over `warmup_steps`."""
 
     max_rate: float = Field(1e-4, gt=0)
     warmup_steps: int = Field(50, ge=0)
 
     def peak(self, position: RoundPosition) -> float:
-        """The rate that the warm-up of the round at `position` leads to."""
+        """Return the rate at which the warm-up of the round at `position` ends."""
         return self.max_rate
 
     def rate(self, step: int, position: RoundPosition) -> float:
@@ -36,7 +36,7 @@ class Warmup(Schedule):
 
 
 class Constant(Warmup):
-    """`max_rate` to the end of the round."""
+    """`max_rate` until the end of the round."""
 
     kind: Literal["constant"] = "constant"
 
@@ -45,7 +45,7 @@ class Constant(Warmup):
 
 
 class Linear(Warmup):
-    """In a straight line down to `end_rate` at the round's end."""
+    """A straight line down to `end_rate` at the end of the round."""
 
     kind: Literal["linear"] = "linear"
     end_rate: float = Field(3e-5, ge=0)
@@ -56,7 +56,7 @@ class Linear(Warmup):
 
 
 class WarmupCosine(Warmup):
-    """A cosine to `end_rate` at the round's end (TiC-LM, section 5, "cyclic cosine")."""
+    """A cosine down to `end_rate` at the end of the round (TiC-LM, section 5, "cyclic cosine")."""
 
     kind: Literal["cosine"] = "cosine"
     end_rate: float = Field(3e-5, ge=0)
@@ -67,9 +67,9 @@ class WarmupCosine(Warmup):
 
 
 class AutoregressiveCosine(WarmupCosine):
-    """Cyclic cosine whose peak falls from round to round as if each continued the cosine of those before it, as its
-    last cycle (TiC-LM, section 5 and appendix C.2): end + (1 + cos(pi i / (i + 1))) / 2 * (max - end), where i counts
-    the timeline's continual periods from 0. Needs no known horizon."""
+    """Cyclic cosine with a peak that falls from round to round, as if each round were the last cycle of one cosine over
+    all rounds so far (TiC-LM, section 5 and appendix C.2). The peak is end + (1 + cos(pi i / (i + 1))) / 2 * (max −
+    end), where i counts the timeline's continual periods from 0. The number of rounds need not be known."""
 
     kind: Literal["autoregressive-cosine"] = "autoregressive-cosine"  # type: ignore[assignment]
     max_rate: float = Field(3e-4, gt=0)
@@ -80,8 +80,8 @@ class AutoregressiveCosine(WarmupCosine):
 
 
 class CyclicRsqrt(Warmup):
-    """The rate falls with the inverse square root of the step and, over the last `cooldown_steps`, in a line to
-    `end_rate`; anew in every round, as released with TiC-LM (the row "Cyclic Rsqrt" of its Table 2)."""
+    """The inverse square root of the step and, over the last `cooldown_steps`, a line down to `end_rate`. It starts
+    anew in every round, as released with TiC-LM (the row "Cyclic Rsqrt" of its Table 2)."""
 
     kind: Literal["cyclic-rsqrt"] = "cyclic-rsqrt"
     end_rate: float = Field(3e-5, ge=0)
@@ -89,11 +89,11 @@ class CyclicRsqrt(Warmup):
     cooldown_steps: int = Field(400, ge=0)
 
     def trajectory(self, step: int) -> float:
-        """The rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""
+        """Return the rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""
         return self.end_rate + (self.max_rate - self.end_rate) * math.sqrt(self.warmup_steps / step)
 
     def before(self, position: RoundPosition) -> int:
-        """Steps of the trajectory before the round at `position`."""
+        """Return the steps of the trajectory before the round at `position`."""
         return 0
 
     def after_warmup(self, step: int, position: RoundPosition) -> float:
@@ -113,8 +113,8 @@ class CyclicRsqrt(Warmup):
 
 
 class Rsqrt(CyclicRsqrt):
-    """One trajectory over all continual rounds: each warms up again, from where the cooldown before it ended to the
-    trajectory, and branches off it for its own cooldown (TiC-LM, section 5, as its text says)."""
+    """One inverse-square-root trajectory over all continual rounds. Each round warms up again, from where the previous
+    cooldown ended to the trajectory, and leaves it for its own cooldown (TiC-LM, section 5, as its text says)."""
 
     kind: Literal["rsqrt"] = "rsqrt"  # type: ignore[assignment]
 

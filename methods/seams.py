@@ -1,4 +1,7 @@
-"""The seams a method is made of: what each part is asked, and what it is given. torch is imported only for types."""
+"""The parts that a method is made of: what each part must offer, and what it is given.
+
+torch is imported only for types.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class RoundPosition(Settings):
-    """Where a round stands: `index` counts the timeline's continual periods from 0, wherever a run starts or resumes;
-    `steps` is the round's length, `steps_before` the continual steps of its run before it."""
+    """The position of a round in its run. `index` counts the timeline's continual periods from 0, wherever a run starts
+    or resumes; `steps` is the round's length, `steps_before` the number of continual steps of its run before it."""
 
     index: int
     steps: int
@@ -27,20 +30,22 @@ class RoundPosition(Settings):
 
 
 class Schedule(Settings):
+    """Base of learning-rate schedules."""
+
     def rate(self, step: int, position: RoundPosition) -> float:
-        """Learning rate of optimizer step `step` (from 0) of the round at `position`."""
+        """Return the learning rate of optimizer step `step` (from 0) of the round at `position`."""
         raise NotImplementedError
 
     def check(self, position: RoundPosition) -> None:
-        """Raise ValueError where a round of this length makes no sense for the schedule."""
+        """Raise ValueError if a round of this length makes no sense for the schedule."""
 
 
 class Replay(Settings):
-    """How a round's budget is shared between the new period and those before it.
+    """Base of replay: how a round's budget is shared between the new period and the earlier ones.
 
-    What may be replayed can be restricted, whatever the rule: `buffer_tokens` is how many old tokens are kept in all,
-    as many of each old period (those not trained on yet are kept longest); a period older than `expire_after` periods,
-    or named in `expired`, is never drawn again.
+    What may be replayed can be restricted under every rule. `buffer_tokens` is the number of old tokens that are kept,
+    the same for each old period (tokens that no round has drawn are kept longest). A period older than `expire_after`
+    periods, or named in `expired`, is never drawn again.
     """
 
     buffer_tokens: int | None = Field(None, gt=0)
@@ -48,11 +53,11 @@ class Replay(Settings):
     expired: tuple[Label, ...] = ()
 
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
-        """Tokens to take from each seen source, newest last; they sum to `budget` exactly."""
+        """Return the tokens to take from each source seen so far, the newest last; they sum to `budget` exactly."""
         raise NotImplementedError
 
     def draw(self, seen: Sequence[Source], budget: int) -> Mixture:
-        """`mixture` over what is still there: without expired periods, each old one cut to its part of the buffer."""
+        """Return the `mixture` of what is left: no expired period, and of each old one only its part of the buffer."""
         *past, now = seen
         kept = [old for old in past if old.period not in self.expired]
         if self.expire_after is not None:
@@ -65,7 +70,7 @@ class Replay(Settings):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as the model sees them: `arguments` of its forward, `labels` and `weights` [rows, length]."""
+    """Rows as the model reads them: `arguments` of its forward, `labels` and `weights` [rows, length]."""
 
     arguments: Mapping[str, Tensor]
     labels: Tensor
@@ -76,11 +81,11 @@ class Batch:
 class Context:
     """What a part of a method may use when a round starts.
 
-    `module` holds the round's starting weights (sharded where the round is); `teacher` makes a frozen copy of them, or
-    of an imported model, sharded alike. `batches(n)` yields the first n global batches that a round over the source
-    which the penalty `reads` would see, as this rank's rows; `backward(rows, z_loss)` leaves the gradient of the mean
-    loss per target of the whole batch, over all ranks, in `parameter.grad`. `resuming`: what the part returns is
-    about to be loaded from a checkpoint, so it must have all keys but need compute none of their values.
+    `module` holds the round's starting weights, sharded if the round is. `teacher` makes a frozen copy of them, or of
+    an imported model, sharded alike. `batches(n)` yields this rank's rows of the first n global batches that a round
+    over the source which the penalty `reads` would see. `backward(rows, z_loss)` leaves the gradient of the mean loss
+    per target of the whole batch, over all ranks, in `parameter.grad`. If `resuming` is true, the part's state is about
+    to be loaded from a checkpoint: it must have all its keys, but need not compute their values.
     """
 
     module: nn.Module
@@ -94,9 +99,8 @@ class Context:
 
 
 class Imported(Settings):
-    """A model from outside, in a Hugging Face folder; `as_of` names the last period it has seen, or says
-    `external_inputs` when
-    that is not known. `sha256` is filled in by the plan: the path is no identity."""
+    """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
+    `external_inputs` if that is not known. The plan fills in `sha256`, because a path is no identity."""
 
     path: str
     as_of: Label
@@ -104,8 +108,10 @@ class Imported(Settings):
 
 
 class Optimizer(Settings):
+    """Base of optimizers."""
+
     def start(self, context: Context) -> TorchOptimizer:
-        """A fresh optimizer over the parameters that require gradients."""
+        """Return a fresh optimizer over the parameters that require gradients."""
         raise NotImplementedError
 
     def before_evaluation(self, optimizer: TorchOptimizer) -> None:
@@ -117,14 +123,14 @@ class Optimizer(Settings):
 
 
 class PenaltyState(Protocol):
-    """A penalty while a round runs. Its state dict is part of the round's checkpoints and has all its keys from the
-    start, because a checkpoint is loaded into it."""
+    """A penalty during a round. Its state dict is part of the round's checkpoints. It has all its keys from the start,
+    because a checkpoint is loaded into it."""
 
     def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
-        """A term summed over this micro-batch's weighted targets, or None; `logits` are float32."""
+        """Return a term summed over this micro-batch's weighted targets, or None; `logits` are float32."""
 
     def pull(self, name: str, parameter: Tensor) -> None:
-        """Change `parameter.grad` in place: the local shard, after reduction, before clipping."""
+        """Change the local shard of `parameter.grad` in place, after its reduction and before clipping."""
 
     def before_evaluation(self) -> None:
         """Change the weights before they are published, at the end of a round or inside it. If the round goes on, the
@@ -136,45 +142,47 @@ class PenaltyState(Protocol):
 
 
 class Penalty(Settings):
-    """Ties a round to the period before it; a run's first round has none."""
+    """Base of penalties, which tie a round to the period before it; a run's first round has none."""
 
     def start(self, context: Context) -> PenaltyState:
         raise NotImplementedError
 
     def reads(self, previous: Source, now: Source) -> Source | None:
-        """The source that `start` draws batches from: that of the period before, of the new one, or none."""
+        """Return the source that `start` draws batches from: that of the previous period, of the new one, or none."""
         return None
 
     @property
     def imported(self) -> dict[str, Imported]:
-        """The models from outside among its settings, by field."""
+        """Return the models from outside among the settings, by field."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if isinstance(value, Imported)}
 
 
 class Adapter(Settings):
-    """Extra parameters on a frozen module, added by hooks and sub-modules so that no existing parameter is renamed.
+    """Base of adapters: extra parameters on a frozen module, added by hooks and sub-modules, so that no existing
+    parameter is renamed.
 
-    Every parameter it adds has `adapter_<depth>` among the parts of its name. Adapters stack: depth counts from 0, and
-    the stack is saved beside the weights and rebuilt when they are loaded.
+    Every parameter that it adds has `adapter_<depth>` among the parts of its name. Adapters stack: depth counts from 0.
+    The stack is saved beside the weights, and rebuilt when they are loaded.
     """
 
     def add(self, module: nn.Module, depth: int) -> None:
+        """Add the parameters of the adapter at this depth to a frozen module."""
         raise NotImplementedError
 
 
 class RoundRequest(Settings):
-    """A round as a method asks for it: where it starts, what it draws, under whose schedule and optimizer."""
+    """A round that a method asks for: where it starts, what it draws, and under whose schedule and optimizer."""
 
     period: str
     start: Literal["scratch", "previous"]
     mixture: Mixture
     initial: bool = False
-    """True: the study's `initial` schedule, optimizer and seed hold, not the method's own."""
+    """Whether the study's `initial` schedule, optimizer and seed apply in place of the method's own."""
     index: int = 0
-    """Of the round's place: how many of the timeline's continual periods lie before it."""
+    """The number of the timeline's continual periods before this round."""
     previous: str | None = None
-    """The period trained on before, which penalties refer to."""
+    """The period of the round before, which penalties refer to."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +191,8 @@ class MethodTimeline:
 
     `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
     taken as it is). `continual` are all periods of the timeline with a continual round, `later` those after `start`.
-    `budget(total)` is the tokens of one continual period and `budget_upto(label, total)` those of all up to and with
-    `label`; `total`, where given, stands instead of the study's own `continual_tokens`.
+    `budget(total)` gives the tokens of one continual period, `budget_upto(label, total)` those of all periods up to and
+    including `label`. If `total` is given, it replaces the study's own `continual_tokens`.
     """
 
     sources: Mapping[str, Source]
@@ -200,11 +208,11 @@ class MethodTimeline:
         return tuple(self.sources)
 
     def seen(self, label: str) -> list[Source]:
-        """Sources up to and with `label`, newest last."""
+        """Return the sources up to and including `label`, the newest last."""
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
 
     def first(self) -> RoundRequest:
-        """The round of the initial checkpoint."""
+        """Return the round of the initial checkpoint."""
         mixture = Mixture.of({self.sources[self.start]: self.initial}) if self.initial else Mixture(shares=())
         return RoundRequest(period=self.start, start="scratch", mixture=mixture, initial=True)

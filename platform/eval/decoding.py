@@ -87,7 +87,7 @@ def _generated(
 
 
 class _Numbers:
-    """Watches the logits of a batch, and leaves them as they are: `known` says of which rows none was ever NaN."""
+    """A logits processor that changes nothing; `known` says for each row of the batch whether no logit was ever NaN."""
 
     def __init__(self, rows: int) -> None:
         self.known = [True] * rows

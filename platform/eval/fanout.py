@@ -1,4 +1,4 @@
-"""Evaluators: who scores units: Ray actors that hold one checkpoint at a time, or this process."""
+"""Evaluators: the Ray actors that score checkpoints, each one at a time, or this process in their place."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork
 
 RESTARTS = 3
-"""Of an evaluator that dies, or whose node is lost; what it had kept stays."""
+"""How often an evaluator is started again after it died or its node was lost. What it had kept stays."""
 
 
 def here(units: Sequence[CheckpointWork], through: Callable[[], None]) -> None:
-    """Score units one after another in this process; `through` is called after every cell."""
+    """Score units one after another in this process and call `through` after every cell."""
     for unit in units:
         for _ in cells.progress(unit):
             through()
 
 
 def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None, through: Callable[[], None]) -> None:
-    """Score units on at most so many actors; each takes the next one when it is through with one.
+    """Score units on at most `evaluators` actors and call `through` after every cell.
 
-    An actor reserves a CPU and the share `gpus` of a GPU, by default a whole one where the cluster has any. Those there
-    is no room for begin when another is done. The first error ends it: a user's as itself.
+    Each actor takes the next unit when it has finished one. It reserves a CPU and the share `gpus` of a GPU, by default
+    a whole one if the cluster has any; an actor for which there is no room begins when another is done. The first error
+    ends the evaluation; an error of the user's is raised as it is. Raises RunError if an evaluator keeps dying.
     """
     import ray
 
@@ -50,7 +51,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
 
 
 def _share_out(waiting: list[CheckpointWork], pool: Sequence[Any], through: Callable[[], None]) -> None:
-    """Give every unit to the first actor that is free, until all are scored."""
+    """Give each unit to the first actor that is free, until all units are scored."""
     import ray
 
     # Asked for nothing, an actor is through as soon as it has started; so none gets work before there is room for it.
@@ -73,7 +74,7 @@ def _share_out(waiting: list[CheckpointWork], pool: Sequence[Any], through: Call
 
 
 def share_of_gpu(wanted: float | None, units: Sequence[CheckpointWork], there: float) -> float:
-    """What an evaluator reserves of a GPU; InputError where no GPU of the cluster can give it."""
+    """Return the share of a GPU that an evaluator reserves, of `there` GPUs. Raises InputError if they are too few."""
     if wanted is None:
         return 1.0 if there >= 1 and any(unit.device != "cpu" for unit in units) else 0.0
     if wanted > there:
@@ -82,17 +83,17 @@ def share_of_gpu(wanted: float | None, units: Sequence[CheckpointWork], there: f
 
 
 class _Evaluator:
-    """A Ray actor: one checkpoint at a time."""
+    """A Ray actor that scores one checkpoint at a time."""
 
     def score(self, unit: CheckpointWork | None) -> Iterator[None]:
-        """One item for every cell that is through; the same number again where it starts anew."""
+        """Yield one item for every cell that is done; an actor that starts anew yields the same number again."""
         if unit is not None:
             yield from cells.progress(unit)
 
 
 @contextmanager
 def counted(units: Sequence[cells.CheckpointWork], show: Show) -> Iterator[Callable[[], None]]:
-    """Progress for the time of the block: what it gives is called after every cell of the units."""
+    """Show progress while the block runs. Gives a function to call after every cell of the units."""
     done = 0
     show.begin("evaluation", sum(unit.cells for unit in units), "cells")
 

@@ -1,4 +1,4 @@
-"""A model folder, evaluated without a study: `ticlm eval MODEL --tasks FILE`."""
+"""Evaluation of one model folder without a study: `ticlm eval MODEL --tasks FILE`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.base import Data
 
 FOLDER = "platform/evaluations"
-"""Where files of tasks are packaged."""
+"""The folder of the packaged files of tasks."""
 
 
 class Scoring(Settings):
-    """What a model is asked; all but `evaluations` changes no number."""
+    """What to ask a model. Only `evaluations` changes numbers."""
 
     evaluations: tuple[AnyTask, ...] = Field(min_length=1)
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -54,7 +54,7 @@ class Scoring(Settings):
 
 @dataclass(frozen=True)
 class FolderScore:
-    """One number: of a task, and of the period that it is about (empty where it has none)."""
+    """One number of a task, and the period that it is about (empty for a task without periods)."""
 
     task: str
     period: str
@@ -62,7 +62,7 @@ class FolderScore:
 
 
 def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
-    """All that a model is to be asked; `name` is a folder, a URI, or how a round's id in the root begins.
+    """Return all that a model is to be asked. `name` is a folder, a URI, or the beginning of a round's id in the root.
 
     Raises InputError if it is no language model, if the data of a task are not there, or do not suit this model.
     """
@@ -87,14 +87,14 @@ def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
 
 
 def run(asked: CheckpointWork, show: Show = SILENT) -> None:
-    """Score what has no value yet, in this process."""
+    """Score, in this process, the cells that have no value yet."""
     if evaluation.left(Store(asked.root), asked.weights, list(asked.jobs)):
         with counted([asked], show) as through:
             fanout.here([asked], through)
 
 
 def scores(asked: CheckpointWork) -> list[FolderScore]:
-    """What was found, in the order of the tasks."""
+    """Return the scores in the order of the tasks."""
     found: dict[str, list[Cell]] = {}
     for cell in read_cells(Store(asked.root), asked.weights):
         found.setdefault(cell.key, []).append(cell)
@@ -109,7 +109,10 @@ def scores(asked: CheckpointWork) -> list[FolderScore]:
 
 
 def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tuple[dict[str, str], str]:
-    """Return the hashes of what a task reads, by label, and the place of these data."""
+    """Return the hashes of what a task reads, by label, and the place of its data.
+
+    Raises InputError if the task needs a study, or if it has no data.
+    """
     if task.prepare is not None:
         raise InputError(f"evaluations.{task.name}: prepare is a round of training, which needs a study")
     if task.data_source is None and task.reads != "nothing":
@@ -128,7 +131,8 @@ def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tup
 
 
 def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObjective) -> Corpus:
-    """The corpus of a task; InputError where its rows are not in this model's tokens, or longer than its window."""
+    """Open the corpus of a task. Raises InputError if its rows are in other tokens than this model's, have columns that
+    the model does not read, or are longer than its window."""
     from ticlm.platform.core.corpus import Corpus
 
     uri = corpora.uri_of(name, store)
@@ -156,7 +160,7 @@ def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObje
 
 
 def table(rows: list[FolderScore]) -> Table:
-    """The scores for a person to read."""
+    """Return the scores as a table for the terminal."""
     from rich.table import Table
 
     made = Table(box=None, header_style="bold")
@@ -172,6 +176,6 @@ def table(rows: list[FolderScore]) -> Table:
 
 
 def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:
-    """The model, and the scores with everything that is known of them."""
+    """Return the model and its scores, with all that is known of each, as JSON."""
     found = [{"task": row.task, "period": row.period, **asdict(row.found), "metric": row.found.title} for row in rows]
     return json.dumps({"model": asked.folder, "weights": asked.weights, "scores": found}, indent=1)

@@ -1,4 +1,4 @@
-"""How likely a model finds text: losses of packed rows, log-likelihoods of whole documents, and their means."""
+"""The likelihood of text under a causal model: losses of packed rows, of documents in windows, of single labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticlm.platform.tasks.answerer import Continuation
 
 
 def row_losses(module: nn.Module, tokens: Tensor, batch_tokens: int | None = None) -> Tensor:
-    """−ln P of the L labels of each packed row, summed: [rows, L+1] token ids -> [rows] float64 on the CPU.
+    """Score packed rows: token ids [rows, L+1] to the summed −ln P of their L labels, [rows] float64 on the CPU.
 
     The numbers do not depend on `batch_tokens` beyond rounding (1e-4 in float32).
     """
@@ -31,9 +31,9 @@ def rolling(
     prefix: int,
     batch_tokens: int | None = None,
 ) -> list[float]:
-    """ln P of each document, every token scored once, the first one after `prefix` (the end-of-text token).
+    """Return ln P of each document. Every token is scored once, the first one after `prefix` (the end-of-text token).
 
-    The same numbers as lm-evaluation-harness' `loglikelihood_rolling` with a maximum length of `window`. An empty
+    The numbers are those of lm-evaluation-harness' `loglikelihood_rolling` with a maximum length of `window`. An empty
     document has log-likelihood 0.
     """
     losses = token_losses(module, documents, window, prefix, batch_tokens)
@@ -48,8 +48,8 @@ def token_losses(
     batch_tokens: int | None = None,
     stride: int | None = None,
 ) -> list[NDArray[np.float32]]:
-    """−ln P of every token of every document, in windows as in `rolling`, or that move on by `stride`; `prefix` stands
-    before the first token, one for all documents or one for each."""
+    """Return −ln P of every token of each document, [tokens] float32. Windows are those of `rolling`, or move on by
+    `stride`. `prefix` is the token before the first one: one for all documents, or one for each."""
     cut: list[Window] = []
     ends: list[int] = []
     before = [prefix] * len(documents) if isinstance(prefix, int) else prefix
@@ -66,11 +66,12 @@ def token_losses(
 
 
 def windows(length: int, window: int, stride: int | None = None) -> Iterator[tuple[int, int, int]]:
-    """Windows over a document of `length` tokens: (start, done, end). Positions start..end of the prefixed document are
-    the inputs, and the document's own tokens done..end are the labels that its earlier windows have not scored.
+    """Yield windows over a document of `length` tokens: (start, done, end). Positions start..end of the prefixed
+    document are the inputs; the document's own tokens done..end are the labels that no earlier window has scored.
 
-    Each moves on by `stride`, so that a token has at least window − stride others before it once the document has. By
-    default they are disjoint, but for the last, which reaches back for as much context as fits.
+    Each window moves on by `stride`, so that a token has at least window − stride tokens before it, if the document
+    has as many. By default windows are disjoint, except the last, which reaches back for as much context as fits.
+    Raises ValueError if the window or the stride is not possible.
     """
     if window < 1:
         raise ValueError(f"window must be at least 1, got {window}")
@@ -85,7 +86,7 @@ def windows(length: int, window: int, stride: int | None = None) -> Iterator[tup
 
 
 class Window(NamedTuple):
-    """Token ids of which the last `scored` are labels to score; all but the last are inputs."""
+    """Token ids [n]: all but the last are inputs, and the last `scored` of them are labels to score."""
 
     tokens: NDArray[np.int64]
     scored: int
@@ -106,15 +107,15 @@ class LabelScores(NamedTuple):
 def window_losses(
     module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None
 ) -> list[NDArray[np.float32]]:
-    """−ln P of each window's scored labels, in the order given."""
+    """Return −ln P of each window's scored labels, in the order given."""
     return [scores.losses for scores in window_scores(module, windows, batch_tokens)]
 
 
 def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None) -> list[LabelScores]:
-    """What came of each window's scored labels, in the order given.
+    """Return the scores of each window's scored labels, in the order given.
 
-    The model sees the longest first, in batches of at most `batch_tokens` inputs (a longer window goes alone); by
-    default as many as suit the device.
+    The model reads the longest windows first, in batches of at most `batch_tokens` inputs (a longer window goes alone);
+    the default suits the device.
     """
     scores = [LabelScores(*np.zeros((2, 0), np.float32))] * len(windows)
     wanted = [i for i, window in enumerate(windows) if window.scored]
@@ -133,8 +134,8 @@ def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: in
 
 
 def batch_size(module: nn.Module, batch_tokens: int) -> int:
-    """Inputs in a batch: one row where a model reads it by how long the longest beside it is (rotary embeddings of kind
-    longrope or dynamic)."""
+    """Return the number of inputs for a batch. It is 1, so that every row goes alone, for a model that reads a row
+    differently beside a longer one (rotary embeddings of kind longrope or dynamic)."""
     config = getattr(module, "config", None)
     rotary = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     kinds = {str(one.get("rope_type", one.get("type"))) for one in (rotary, *_mappings(rotary))}
@@ -146,7 +147,8 @@ def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def batched(lengths: Mapping[int, int], batch_tokens: int) -> Iterator[list[int]]:
-    """Keys of `lengths`, longest first, cut so that a batch padded to its first holds at most `batch_tokens`."""
+    """Yield batches of the keys of `lengths`, longest first. Padded to its longest, a batch holds at most
+    `batch_tokens` tokens, or it is one key."""
     order = sorted(lengths, key=lambda i: -lengths[i])
     start = 0
     while start < len(order):
@@ -156,7 +158,7 @@ def batched(lengths: Mapping[int, int], batch_tokens: int) -> Iterator[list[int]
 
 
 def _batch_scores(head: Head, batch: Sequence[Window]) -> Tensor:
-    """Scores [2, labels scored] of a batch, padded on the right where a causal model does not look."""
+    """Return the scores [2, labels] of a batch. Windows are padded on the right, where a causal model does not look."""
     longest = max(len(w.tokens) for w in batch) - 1
     inputs = np.zeros((len(batch), longest), np.int64)
     scored = np.zeros((len(batch), longest), bool)

@@ -1,7 +1,7 @@
-"""Losses at chosen positions of what a model reads, without ever holding the logits of all of them.
+"""Losses at chosen positions of a model's input, without ever holding the logits of all positions.
 
-Only positions whose label counts reach the output layer, and only a few of them at a time: with a vocabulary of 50k the
-logits of one row of 2,048 tokens would otherwise take more memory than a small model.
+Only positions with a label that counts reach the output layer, and only some of them at a time. With a vocabulary of
+50k, the logits of one row of 2,048 tokens would otherwise take more memory than a small model.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import torch
 from torch import Tensor, nn
 
 BATCH_TOKENS = {"cpu": 1 << 11, "other": 1 << 15}
-"""Inputs in a batch. With more on a CPU, glibc hands the activations of every operation back to the kernel, and fresh
-pages for the next one cost a tenth to a fifth on top."""
+"""Inputs in a batch. With more of them on a CPU, glibc returns the activations of every operation to the kernel, and
+new pages for the next one cost a tenth to a fifth of the time."""
 LOGITS = {"cpu": 1 << 24, "other": 1 << 26}
 """Logits held at once: 64 MB of float32 on a CPU, 256 MB elsewhere."""
 WHOLE_LOGITS = 1 << 27
-"""Logits of a batch where a model gives only all of them."""
+"""Logits of a batch if a model gives only all of them at once."""
 
 
 class Head(NamedTuple):
-    """The model, and its last layer where what that gives are the logits, else None; how many they are; room for
-    some."""
+    """A model as it is scored. `layer` is its last layer, or None if what that layer gives are not yet the logits;
+    `vocab` is the number of logits of a position; `room` is memory for some of them, if they are computed there."""
 
     module: nn.Module
     layer: nn.Module | None
@@ -33,18 +33,20 @@ class Head(NamedTuple):
     room: Tensor | None = None
 
     def batch_tokens(self, wanted: int | None = None) -> int:
-        """How many inputs a batch may have: as many as are wanted, or suit the device, and can be held."""
+        """Return the number of inputs for a batch: `wanted`, or what suits the device, but no more than can be held."""
         tokens = wanted or _for(self.device, BATCH_TOKENS)
         return tokens if self.layer is not None else min(tokens, WHOLE_LOGITS // self.vocab)
 
     def encoded(self, ids: Tensor, shown: Tensor) -> Tensor:
-        """What an encoder–decoder's encoder makes of `ids` [batch, length], of which it looks at those `shown`."""
+        """Run the encoder of an encoder–decoder on `ids` [batch, length], of which it sees those where `shown` is 1;
+        returns its states [batch, length, width]."""
         encoder = cast(Any, self.module).get_encoder()
         return cast(Tensor, encoder(input_ids=ids, attention_mask=shown).last_hidden_state)
 
     def scores(self, ids: Tensor, where: Tensor, labels: Tensor, **attended: Any) -> Tensor:
-        """[2, n]: −ln P of `labels` [n] at positions `where` [n] of the flattened `ids` [batch, length], and how far
-        their logits are below the highest. `attended` goes to the model as it is."""
+        """Score `labels` [n] at the positions `where` [n] of the flattened `ids` [batch, length], which an
+        encoder–decoder's decoder reads. Returns [2, n]: −ln P, and how far the label's logit is below the highest one.
+        `attended` goes to the model as it is."""
         if self.layer is None:
             return _scores(_logits(self.module, ids, **attended).flatten(0, 1)[where], labels)
         hidden = _into(self.layer, self.module, ids, **attended)[0][0].flatten(0, 1)[where]
@@ -58,14 +60,14 @@ class Head(NamedTuple):
 
 @contextmanager
 def scoring(module: nn.Module) -> Iterator[Head]:
-    """The head of a model that is about to be scored: without gradients and without dropout meanwhile."""
+    """Give the head of a model to score it with; inside the block there are no gradients and no dropout."""
     with _evaluating(module), torch.inference_mode():
         yield _head(module)
 
 
 def _head(module: nn.Module) -> Head:
-    """Tried on one token: a model that scales or caps its logits after the last layer (Cohere, Granite, Gemma), or that
-    does not name that layer, is scored by the logits it gives instead."""
+    """Find a model's head by trying it on one token. A model that scales or caps its logits after the last layer
+    (Cohere, Granite, Gemma), or that does not name this layer, is scored by its whole logits instead."""
     device = next(module.parameters()).device
     ids = torch.zeros(1, 1, dtype=torch.int64, device=device)
     find = getattr(module, "get_output_embeddings", None)
@@ -94,8 +96,8 @@ def _scores(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor) -> Tensor:
-    """The same, with nothing of the logits' size allocated: on a CPU a fifth to two fifths less time at a vocabulary of
-    50k."""
+    """Compute `_scores` without allocating anything of the logits' size, which on a CPU takes a fifth to two fifths
+    less time at a vocabulary of 50k."""
     logits = torch.mm(hidden, weight.t(), out=room)
     top = logits.amax(1)
     below = top - logits.gather(1, labels[:, None])[:, 0]
@@ -103,8 +105,8 @@ def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor)
 
 
 def _into(layer: nn.Module, module: nn.Module, ids: Tensor, **attended: Any) -> tuple[list[Tensor], Tensor]:
-    """What reaches `layer` while the module runs ([batch, length, width], once), and what comes of its first position,
-    the only one that the layer gets to see."""
+    """Run the module and catch what reaches `layer`: returns the list of its inputs ([batch, length, width], one if the
+    layer ran once) and the logits of the first position, the only one that the layer gets to see."""
     seen: list[Tensor] = []
 
     def first(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -130,7 +132,7 @@ def _logits(module: nn.Module, ids: Tensor, **attended: Any) -> Tensor:
 
 @contextmanager
 def _evaluating(module: nn.Module) -> Iterator[None]:
-    """No dropout meanwhile; every part goes back to the mode it was in."""
+    """Switch dropout off inside the block; afterwards every part is in the mode that it was in before."""
     training = [part for part in module.modules() if part.training]
     module.eval()
     try:

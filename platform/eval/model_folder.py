@@ -1,4 +1,4 @@
-"""Model folders: a finished round's, by its id or its place, or any in Hugging Face's format."""
+"""Model folders: that of a finished round, by its id or its place, or any in Hugging Face's format."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TOKENIZERS = (".txt", ".model", ".tiktoken")
 
 
 def find(root: str, name: str) -> str:
-    """Path or URI of a model folder: the one of this name, or that of the finished round in the root whose id begins
-    with it. InputError where there is no such round."""
+    """Return the path or URI of a model folder: `name` itself, or the folder of the finished round in the root whose id
+    begins with it. Raises InputError if there is no such round, or more than one."""
     if "://" in name:
         return name.rstrip("/")
     path = Path(os.path.expanduser(name))
@@ -43,8 +43,9 @@ def find(root: str, name: str) -> str:
 
 
 def weights(folder: str) -> str:
-    """What a model's cells are kept by: of a finished round its weights, as in every study; of any other folder all
-    that it holds, because there the same weights may stand beside another configuration or tokenizer."""
+    """Return the hash that a model's cells are kept by. For a finished round it is that of its weights, as in every
+    study; for any other folder that of all its files, because the same weights may lie there beside another
+    configuration or tokenizer."""
     rounds, *place = folder.rsplit("/", 3)
     if len(place) == 3 and place[2] == paths.MODEL:
         record = read_record(Store(rounds), place[0])

@@ -1,7 +1,7 @@
-"""Several continuations of one context, such as the choices of a question, scored in one reading of the context.
+"""Several continuations of one context, such as the choices of a question, scored while the context is read once.
 
-A question is one row: the context, then the continuations one after another. Each continuation sees the context and
-itself, and stands at the positions that it would have right behind the context.
+A question becomes one row: the context, then its continuations one after another. Each continuation sees the context
+and itself, at the positions that it would have right behind the context.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ticlm.platform.eval.likelihood import LabelScores, Window, batch_size, batc
 from ticlm.platform.eval.logits import Head, scoring
 
 LONGEST = 1 << 13
-"""Inputs in a row: what each may look at takes the square of it, 64 MB here, and a quarter of a GB as float32."""
+"""Most inputs of a row. The attention mask has the square of it: 64 MB here, a quarter of a GB as float32."""
 Tokens = NDArray[np.int64]
 
 
 class Branches(NamedTuple):
-    """A context, of at least one token, and what may follow it, each at least a token long."""
+    """A context and the continuations that may follow it; each has at least one token."""
 
     context: Tokens
     continuations: list[Tokens]
@@ -32,10 +32,10 @@ class Branches(NamedTuple):
 def branch_scores(
     module: nn.Module, questions: Sequence[Branches], batch_tokens: int | None = None
 ) -> list[list[LabelScores]]:
-    """What came of every token of every continuation after its context, in the order given.
+    """Score every token of every continuation, in the order given.
 
-    The same numbers as of a window for each continuation (1e-4 in float32), which is how a model is asked that cannot
-    read branches: one with a recurrent state, or with a window of attention of its own.
+    The numbers are those of a window for each continuation (within 1e-4 in float32). A model that cannot read branches
+    is scored with such windows: one with a recurrent state, or with a window of attention of its own.
     """
     several = {i for i, question in enumerate(questions) if len(question.continuations) > 1 and _fits(question)}
     if several and not _reads_branches(module):
@@ -64,8 +64,8 @@ def _window(question: Branches, k: int) -> Window:
 
 
 class _Row(NamedTuple):
-    """A question as inputs of the model. `branch` [length] is 0 for the context, then 1, 2, …; label i is predicted at
-    input `where[i]`."""
+    """A question as the model reads it. `branch` [length] is 0 for the context, then 1, 2, … for its continuations;
+    label i is predicted at input `where[i]`."""
 
     ids: Tokens
     positions: Tokens
@@ -88,7 +88,7 @@ def _row(question: Branches) -> _Row:
 
 
 def _batch_scores(head: Head, rows: Sequence[_Row]) -> Tensor:
-    """Scores [2, labels] of rows, padded on the right with what only itself sees."""
+    """Return the scores [2, labels] of rows, padded on the right with inputs that nothing else sees."""
     longest = max(len(row.ids) for row in rows)
     ids, positions = np.zeros((2, len(rows), longest), np.int64)
     branch = np.full((len(rows), longest), -1, np.int64)
@@ -103,7 +103,8 @@ def _batch_scores(head: Head, rows: Sequence[_Row]) -> Tensor:
 
 
 def _sight(branch: Tensor) -> Tensor:
-    """Which inputs each input may look at [rows, 1, length, length]: those before it of the context and its branch."""
+    """Return which inputs each input may see, [rows, 1, length, length]: itself and those before it that are in the
+    context or in its own branch."""
     length = branch.shape[1]
     before = torch.ones(length, length, dtype=torch.bool, device=branch.device).tril()
     seen = (branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None])
@@ -111,8 +112,8 @@ def _sight(branch: Tensor) -> Tensor:
 
 
 def _reads_branches(module: nn.Module) -> bool:
-    """Whether the model reads a small question as it reads its continuations one by one. What attends to no more than
-    so many tokens could not be told by that, so its settings are asked first."""
+    """Return whether the model scores a small question as it scores its continuations one by one. Such a trial cannot
+    show a limited window of attention, so the model's settings are checked first."""
     config: Any = getattr(module, "config", None)
     kinds = getattr(config, "layer_types", None)
     limited = set(kinds) - {"full_attention"} if kinds else getattr(config, "sliding_window", None)

@@ -1,4 +1,4 @@
-"""Texts as a model's tokens: which characters each stands for, and where a continuation's begin."""
+"""Texts as a model's tokens: the characters that each token stands for, and where a continuation begins."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Encoded(NamedTuple):
-    """A text's tokens, and the characters [start, end) that each stands for, [tokens, 2]. Of a character that is cut
-    into several tokens, each stands for all of it."""
+    """A text's tokens [n] and the characters [start, end) that each stands for, [n, 2]. If a character is cut into
+    several tokens, each of them stands for the whole character."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
 
 class TextEncoder:
-    """A tokenizer whose tokens a model knows, without the tokens that it would add to a text. `where` is named in
-    errors."""
+    """A tokenizer together with the size of its model's vocabulary; it adds no special tokens to a text. `where` is
+    named in errors."""
 
     def __init__(self, tokenizer: Any, vocabulary: int, where: str) -> None:
         if not getattr(tokenizer, "is_fast", False):
@@ -33,7 +33,7 @@ class TextEncoder:
         self._tokenizer, self._vocabulary, self._where = tokenizer, vocabulary, where
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """The tokens of each text; InputError where the model has no embedding for one."""
+        """Encode each text. Raises InputError if the model has no embedding for one of the tokens."""
         if not texts:
             return []
         found = self._tokenizer(
@@ -63,8 +63,8 @@ class TextEncoder:
         return ids[:first], ids[last:]
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Tokens of each context and of its continuation: those that the whole has, unless one of them reaches over the
-        border; then each of the two is cut into tokens by itself."""
+        """Return the tokens of each context and of its continuation: those of the two as one text, unless a token
+        reaches over the border; then each of the two is encoded by itself."""
         contexts = dict.fromkeys(context for context, _ in pairs)
         before = dict(zip(contexts, (one.ids for one in self.encode(list(contexts)))))
         whole = [one.ids for one in self.encode([context + continuation for context, continuation in pairs])]
@@ -79,9 +79,9 @@ class TextEncoder:
 
 
 class Excerpt(NamedTuple):
-    """What of a text is read. `before` is the token of the text that stands before the first that is scored, None where
-    that is end-of-text; `bytes` are the UTF-8 bytes of all characters that scored tokens have a part in, with what
-    stands between them."""
+    """The scored part of a text. `before` is the token of the text before the first scored one, None if that is
+    end-of-text; `bytes` counts the UTF-8 bytes of all characters that scored tokens have a part in, and of what stands
+    between them."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -90,7 +90,7 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(text: str, encoded: Encoded, cut: Cut) -> Excerpt:
-    """The tokens of a text that are scored, as `cut` has it."""
+    """Return the tokens of a text that are scored under `cut`."""
     count = len(encoded.ids)
     end = count if cut.first is None else min(cut.first, count)
     start = 0 if cut.last is None else max(0, end - cut.last)

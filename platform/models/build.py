@@ -1,4 +1,4 @@
-"""Models: a transformers config to a module, sharded or whole; published folders and back.
+"""Building models: from a study's settings to a transformers configuration, and from that to a module.
 
 The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) in the transformers architectures that come
 closest, with the same parameter count to the last one: `3b` is an OLMo-2, whose q/k norm too spans all heads at once;
@@ -56,12 +56,15 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 MAKING = threading.RLock()
-"""Held while a module is made: transformers swaps functions of torch and its own for that time, and two threads that do
-so leave the wrong ones behind."""
+"""Held while a module is made: transformers replaces functions of torch and its own for that time, and two threads
+that do so at once leave the wrong ones behind."""
 
 
 def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> PretrainedConfig:
-    """The transformers config of a study's model for a tokenizer of `vocab_size` tokens."""
+    """Return the transformers configuration of a study's model for a tokenizer of `vocab_size` tokens.
+
+    Raises InputError if transformers refuses the settings, or if the model's vocabulary is too small.
+    """
     ends = {"eos_token_id": end_of_text, "bos_token_id": end_of_text, "pad_token_id": None, "use_cache": False}
     try:
         made = _config(model, {"vocab_size": vocab_size}, ends)
@@ -90,19 +93,19 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
 
 
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
-    """All parameters, embeddings included, tied ones once."""
+    """Count all parameters, embeddings included, tied ones once."""
     with torch.device("meta"):
         return sum(p.numel() for p in from_config(made, objective).parameters())
 
 
 def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[int, ...]]:
-    """Of every weight by name."""
+    """Return the shape of every weight by name."""
     with torch.device("meta"):
         return {name: tuple(value.shape) for name, value in from_config(made, objective).state_dict().items()}
 
 
 def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
-    """Training FLOPs per token: 6N, and 6N + 12·layers·width·length with attention (PaLM, appendix B)."""
+    """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
     layers = int(getattr(made, "num_hidden_layers", 0) or 0)
     width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
     return 6 * parameters, 6 * parameters + 12 * layers * width * length
@@ -118,7 +121,7 @@ def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedMo
 
 
 def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
-    """A module with random weights that depend on `seed` alone."""
+    """Return a module with random weights that depend on `seed` alone."""
     with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module: nn.Module = from_config(made, objective)

@@ -1,4 +1,7 @@
-"""TODO"""
+"""Model folders: publishing a round's weights in Hugging Face's format, and loading any such folder.
+
+Beside the weights lie the objective (objective.json), and the stack of adapters with their own weights.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,11 @@ OBJECTIVE = "objective.json"
 
 
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
-    """A published (or any Hugging Face) folder as a module in float32 on the CPU, its stack of adapters rebuilt and
-    named in `ticlm_adapters`. Without an objective, it is the one that `objective_of` finds."""
+    """Load a published (or any Hugging Face) folder as a module in float32 on the CPU. Its stack of adapters is rebuilt
+    and stands in `ticlm_adapters`. Without an objective, it is the one that `objective_of` finds.
+
+    Raises InputError if the folder holds no model, or lacks some of its weights.
+    """
     own = objective or objective_of(folder)
     family = AutoModelForSeq2SeqLM if own.encoder_decoder else AutoModelForCausalLM
     try:
@@ -78,8 +84,8 @@ def adapters(folder: Path) -> list[Adapter]:
 
 
 def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
-    """Freeze what is there and add an adapter on top, its random weights a function of `seed` and `depth` alone; raises
-    where the adapter breaks the naming contract."""
+    """Freeze the module and add an adapter on top, whose random weights depend on `seed` and `depth` alone. Raises
+    TypeError if the adapter adds no parameter, or one without its depth in its name."""
     module.requires_grad_(False)
     before = {name for name, _ in module.named_parameters()}
     with MAKING, torch.random.fork_rng(devices=[]):
@@ -97,7 +103,7 @@ def publish(
     stack: list[Adapter],
     folder: Path,
 ) -> None:
-    """Write a folder that `from_pretrained` loads: config, safetensors, the objective's kind, adapters beside them."""
+    """Write a folder that `from_pretrained` loads: configuration, safetensors, objective and adapters."""
     base = {name: value for name, value in state.items() if not _is_adapter(name)}
     with torch.device("meta"):
         module = from_config(made, objective)
@@ -124,7 +130,7 @@ def publish(
 
 @contextmanager
 def _disk_errors(folder: Path) -> Iterator[None]:
-    """safetensors tells a full disk only in the text of an error of its own."""
+    """Raise OSError for a full disk, which safetensors reports only in the text of an error of its own."""
     try:
         yield
     except SafetensorError as error:

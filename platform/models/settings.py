@@ -1,4 +1,4 @@
-"""TODO"""
+"""Settings of models: which one to train, in which precision, and which objective a folder of weights goes with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ticlm.platform.core.settings import Settings
 
 
 class PresetModel(Settings):
-    """A shape by name, with changes to its config (`tiny`, `1b`, `3b`; see model.py)."""
+    """A shape by name (`tiny`, `1b`, `3b`; see build.py), with changes to its configuration."""
 
     kind: Literal["preset"] = "preset"
     name: Literal["tiny", "1b", "3b"]
@@ -22,7 +22,7 @@ class PresetModel(Settings):
 
 
 class ConfigModel(Settings):
-    """Any transformers architecture: its `model_type` and the config's fields."""
+    """Any transformers architecture: its `model_type` and the fields of its configuration."""
 
     kind: Literal["config"] = "config"
     model_type: str
@@ -30,13 +30,13 @@ class ConfigModel(Settings):
 
 
 class FolderModel(Imported):
-    """Weights to start from. With `initial.budget: 0` they are the initial checkpoint, of the period `as_of`."""
+    """Weights to start from. With `initial.budget: 0` they are the initial checkpoint itself, of the period `as_of`."""
 
     kind: Literal["folder"] = "folder"
 
 
 def _json(value: object) -> object:
-    """A config in YAML is a mapping; inside it is text in canonical form, which can be hashed strictly."""
+    """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except json.JSONDecodeError:
@@ -68,8 +68,8 @@ Model = Annotated[
 
 
 class Precision(Settings):
-    """Weights are kept in float32; `compute` is the dtype of activations and of the weights inside a step, `reduce`
-    that of gradient reductions."""
+    """The dtypes of a training step: `compute` for activations and for the weights inside the step, `reduce` for the
+    reduction of gradients. The weights themselves are kept in float32."""
 
     compute: Literal["float32", "bfloat16"] = "float32"
     reduce: Literal["float32", "bfloat16"] = "float32"

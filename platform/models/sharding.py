@@ -1,4 +1,4 @@
-"""TODO"""
+"""Placing modules: on one device, or sharded over the workers that train a chain together (FSDP2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ticlm.platform.models.settings import Precision
 
 @dataclass(frozen=True)
 class Workers:
-    """This process among those that train a chain together."""
+    """This process among the workers that train a chain together."""
 
     rank: int = 0
     world: int = 1
@@ -33,7 +33,7 @@ class Workers:
             dist.barrier()
 
     def agree(self, value: Any) -> Any:
-        """Rank 0's value, on every rank."""
+        """Return rank 0's value on every rank."""
         if self.world == 1:
             return value
         box = [value]
@@ -43,7 +43,7 @@ class Workers:
 
 @contextmanager
 def local_group(precision: Precision, wanted: str) -> Iterator[str]:
-    """The device for one worker alone; mixed precision goes through FSDP2, which needs a process group even then."""
+    """Give the device for one worker alone, in a process group if FSDP2 needs one, as for mixed precision."""
     device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
     if precision.compute == "float32" or dist.is_initialized():
         yield device
@@ -56,9 +56,10 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
 
 
 def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
-    """The module on its device, sharded over the workers (FSDP2, a unit per block); alone in float32 it stays whole.
+    """Put a module on its device, sharded over the workers (FSDP2, a unit per block). A single worker in float32 keeps
+    it whole.
 
-    Every rank brings the same whole module, so nothing needs to be sent; host memory holds it once per rank until then.
+    Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
     placed = _shard(module, precision, workers)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
@@ -78,7 +79,7 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
 
 
 def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
-    """A second module with the weights of a placed one, sharded like it; no rank ever holds more than its shard."""
+    """Return a copy of a placed module, sharded like it; no rank ever holds more than its shard."""
     with torch.device("meta"):
         copy = from_config(module.config, objective)
         for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
@@ -92,12 +93,12 @@ def twin(module: nn.Module, objective: AnyObjective, precision: Precision, worke
 
 
 def _blocks(module: nn.Module) -> list[nn.Module]:
-    """The repeated blocks: the members of every list of modules not inside another."""
+    """Return the repeated blocks: the members of every list of modules that is not inside another list."""
     lists = [m for m in module.modules() if isinstance(m, nn.ModuleList)]
     inner = {id(sub) for outer in lists for sub in outer.modules() if sub is not outer}
     return [block for blocks in lists if id(blocks) not in inner for block in blocks]
 
 
 def whole_state(module: nn.Module) -> dict[str, Any]:
-    """All weights, unsharded, on rank 0's CPU; every rank must call."""
+    """Return all weights, unsharded, on rank 0's CPU. Every rank must call this."""
     return get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
