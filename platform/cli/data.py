@@ -1,4 +1,4 @@
-"""`ticlm data`: build corpora and sets of examples from a recipe, and show what they hold."""
+"""`ticlm data`: build corpora and sets of examples from recipes, and show what they hold."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus
     from ticlm.platform.core.examples import Examples
 
-data = typer.Typer(help="Build and look at corpora, and sets of examples.", no_args_is_help=True)
+data = typer.Typer(help="Build corpora and sets of examples, and show what they hold.", no_args_is_help=True)
 RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe: a YAML file, a URI, or a packaged name.")]
 
 
 @data.command("build")
 def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
-    """Turn dated documents into a corpus, or dumps into examples; goes on where it stopped, appends what is new."""
+    """Turn dated documents into a corpus, or dumps into a set of examples.
+
+    The same command continues a build that was interrupted, and appends periods that are new.
+    """
     from ticlm.datasets.corpus import show as corpus_view
     from ticlm.datasets.evalsets import show as examples_view
     from ticlm.platform.cli.console import console
@@ -32,13 +35,17 @@ def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> No
 
 @data.command("show")
 def data_show(
-    name: Annotated[str, typer.Argument(metavar="CORPUS")],
+    name: Annotated[
+        str, typer.Argument(metavar="CORPUS", help="A corpus or a set of examples: NAME, NAME@VERSION, a path or a URI.")
+    ],
     root: Root = "runs",
-    period: Annotated[str | None, typer.Option(help="This period alone.")] = None,
+    period: Annotated[str | None, typer.Option(help="Show only this period.")] = None,
     as_json: Json = False,
-    figures: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Draw what was counted of examples.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Also draw the counts of a set of examples here.")
+    ] = None,
 ) -> None:
-    """What a corpus or a set of examples holds, period by period; what every step left out, and why."""
+    """Show what a corpus or a set of examples holds, period by period, and what each step left out and why."""
     from ticlm.datasets.corpus import show as corpus_view
     from ticlm.datasets.evalsets import show as examples_view
     from ticlm.platform.cli.console import console
@@ -61,7 +68,7 @@ def data_show(
 
 
 def build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Examples:
-    """Build what a recipe describes, a corpus or a set of examples, or append what is new; prints what it does."""
+    """Build the corpus or the set of examples that a recipe describes, or append new periods; print the progress."""
     from ticlm.datasets.corpus import build
     from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
     from ticlm.datasets.evalsets import recipe as example_sets

@@ -1,4 +1,4 @@
-"""`ticlm eval` and `generate`: score the cells of a study or any model folder, and let a model write."""
+"""`ticlm eval` and `generate`: score the cells of a study or a model folder, and let a model write text."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ticlm.platform.core.errors import InputError
 def evaluate(
     name: Annotated[
         str,
-        typer.Argument(metavar="STUDY|MODEL", help="A study; or with --tasks a model: a folder, a URI, a round's id."),
+        typer.Argument(metavar="STUDY|MODEL", help="A study; with --tasks, a model: a folder, a URI or a round's id."),
     ],
     root: Root = "runs",
     set_: Sets = None,
     tasks: Annotated[
-        str | None, typer.Option("--tasks", metavar="FILE", help="What to ask a model: a YAML file, a URI, or `core`.")
+        str | None,
+        typer.Option("--tasks", metavar="FILE", help="Score a model on these tasks: a YAML file, a URI, or `core`."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a model's scores as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --tasks, print the scores as JSON.")] = False,
 ) -> None:
-    """Score every cell of a study that has no value yet, or any causal model folder without a study."""
+    """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.store import Store
@@ -59,15 +60,15 @@ def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_j
 
 def generate(
     checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="A model folder, or how a round's id begins.")
+        str, typer.Argument(metavar="CHECKPOINT", help="A model folder, or the first characters of a round's id.")
     ],
-    prompt: str,
+    prompt: Annotated[str, typer.Argument(help="The text that the model continues.")],
     root: Root = "runs",
-    tokens: Annotated[int, typer.Option(help="How many to generate.")] = 60,
-    temperature: Annotated[float, typer.Option(help="0: always the likeliest.")] = 0.0,
-    seed: int = 0,
+    tokens: Annotated[int, typer.Option(help="Generate this many tokens.")] = 60,
+    temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
 ) -> None:
-    """Let a model go on from a prompt."""
+    """Let a model continue a prompt."""
     from ticlm.platform.eval import sample
 
     print(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))

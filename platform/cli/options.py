@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what they stand for."""
+"""Arguments and options that several commands share, and the values that they stand for."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from ticlm.platform.study.plan import Plan
 
 Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
-Names = Annotated[list[str], typer.Argument(metavar="STUDY…", help="One or several studies.")]
-Root = Annotated[str, typer.Option("--root", envvar="TICLM_ROOT", help="Where everything is kept: a folder or a URI.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.KEY=VALUE", help="Change a setting.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Names = Annotated[list[str], typer.Argument(metavar="STUDY…", help="One or more studies.")]
+Root = Annotated[str, typer.Option("--root", envvar="TICLM_ROOT", help="Keep everything under this folder or URI.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY.KEY=VALUE", help="Change one setting of the YAML file; repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:

@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 
 
 def report(
-    studies: Annotated[list[str] | None, typer.Argument(metavar="[STUDY…]", help="Any number of studies.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(metavar="[STUDY…]", help="Studies to show side by side.")
+    ] = None,
     root: Root = "runs",
     set_: Sets = None,
     imports: Annotated[
         list[str] | None,
-        typer.Option("--import", metavar="PATH", help="Evaluation files as published with TiC-LM: a folder or a URI."),
+        typer.Option("--import", metavar="PATH", help="Add evaluations published with TiC-LM: a folder or a URI."),
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="Which cells count, and as what: paper, paper-1b, a YAML file or a URI.")
+        str, typer.Option(help="Rules for which cells count in which mean: paper, paper-1b, a YAML file or a URI.")
     ] = "paper",
     names: Annotated[
         list[str] | None,
-        typer.Option("--as", metavar="TASK=NAME", help="Show a study's task in the column of another; TASK:SOURCE=…"),
+        typer.Option("--as", metavar="TASK=NAME", help="Show a task, or TASK:SOURCE, in the column NAME."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The table and the page of studies, published evaluations, or both side by side."""
+    """Print the table of studies, published evaluations, or both side by side, and write their page."""
     from ticlm.platform.analysis import conventions, published, published_oracles
     from ticlm.platform.analysis.borrowed_reference import beside, renamed
     from ticlm.platform.analysis.collect import study_result

@@ -1,4 +1,4 @@
-"""`ticlm clean` and `check`: remove what no study uses from a root, and verify what is there."""
+"""`ticlm clean` and `check`: remove what no study uses from a root, and verify its records."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ticlm.platform.core.errors import InputError
 def clean(
     studies: Names,
     root: Root = "runs",
-    remove: Annotated[bool, typer.Option("--remove", help="Really remove; without it, only list.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete them; without this option, only list them.")] = False,
 ) -> None:
-    """List (and with --remove, delete) finished rounds, cells and leftovers that none of these studies uses."""
+    """List finished rounds, cells and leftovers that none of these studies uses; with --remove, delete them."""
     from ticlm.platform.cli.console import console
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.store import Store
@@ -34,8 +34,8 @@ def clean(
     console().print(f"{len(unused)} folders, {total:,} bytes: {what}")
 
 
-def check(root: Annotated[str, typer.Argument(metavar="ROOT")]) -> None:
-    """Verify every record of a root against the bytes it names."""
+def check(root: Annotated[str, typer.Argument(metavar="ROOT", help="The folder or URI to check.")]) -> None:
+    """Check every record of a root against the files that it names."""
     from ticlm.platform.cli.console import console
     from ticlm.platform.core.store import Store
     from ticlm.platform.run import cleanup

@@ -1,4 +1,4 @@
-"""`ticlm plan`, `run` and `train`: what a study would do, and doing it."""
+"""`ticlm plan`, `run` and `train`: show what a study would do, and do it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plan(study: Name, root: Root = "runs", set_: Sets = None, as_json: Json = False) -> None:
-    """What a study would do: rounds, chains, what is done, and what the rest costs."""
+    """Show what a study would do: its rounds and chains, what is done, and what the rest costs."""
     from ticlm.platform.cli import plan_view
     from ticlm.platform.cli.console import console
 
@@ -25,7 +25,11 @@ def plan(study: Name, root: Root = "runs", set_: Sets = None, as_json: Json = Fa
 
 
 def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
-    """Do all of it: build the corpus where a packaged recipe has its name, train, evaluate, report."""
+    """Do everything for a study: train, evaluate and report.
+
+    If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
+    The same command continues a run that was interrupted.
+    """
     from contextlib import ExitStack
 
     from ticlm.platform.analysis import conventions
@@ -54,7 +58,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
 
 
 def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
-    """Train every round that is not done."""
+    """Train every round of a study that is not done."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.store import Store

@@ -1,4 +1,4 @@
-"""`ticlm tune` and `choose`: search the settings of a method, and apply the rule of the choice to a table."""
+"""`ticlm tune` and `choose`: search the settings of a method, and choose among the trials in a table."""
 
 from __future__ import annotations
 
@@ -14,23 +14,36 @@ if TYPE_CHECKING:
 
 def tune(
     space: Annotated[
-        str, typer.Argument(metavar="SPACE", help="A packaged space, a .py file, or with --values a method's name.")
+        str, typer.Argument(metavar="SPACE", help="A packaged space or a .py file; with --values, a method's name.")
     ],
     study: Name,
     root: Root = "runs",
     set_: Sets = None,
     values: Annotated[
-        list[str] | None, typer.Option("--values", metavar="PATH=V1,V2…", help="A grid of the method's settings.")
+        list[str] | None,
+        typer.Option(
+            "--values",
+            metavar="PATH=V1,V2…",
+            help="Values of one setting of the method; repeat it for a grid of several.",
+        ),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option("--search", help="grid, random or optuna; by default what the space is made for.")
+        str | None, typer.Option("--search", help="grid, random or optuna; by default the one that fits the space.")
     ] = None,
-    scheduler: Annotated[str, typer.Option(help="fifo; or asha, which stops trials that fall behind.")] = "fifo",
-    trials: Annotated[int | None, typer.Option(help="How many to try; by default all points of a grid, or 16.")] = None,
-    seed: Annotated[int, typer.Option(help="Of what random and optuna draw.")] = 0,
-    reference: Annotated[str, typer.Option(help="raw losses, or regret against an oracle of the last period.")] = "raw",
+    scheduler: Annotated[str, typer.Option(help="fifo, or asha, which stops trials that fall behind.")] = "fifo",
+    trials: Annotated[
+        int | None, typer.Option(help="Try this many settings; by default all points of a grid, or 16.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the draws of random and optuna.")] = 0,
+    reference: Annotated[
+        str,
+        typer.Option(help="raw compares losses; oracle compares regret against an Oracle of the last tuning period."),
+    ] = "raw",
     all_periods: Annotated[
-        str, typer.Option(help="Then try on all periods: none, chosen, ends (the worst too) or every one.")
+        str,
+        typer.Option(
+            help="Settings to try on all periods at the end: none, chosen, ends (the best and the worst) or every."
+        ),
     ] = "chosen",
     as_json: Json = False,
 ) -> None:
@@ -84,7 +97,7 @@ def choose(
     ],
     as_json: Json = False,
 ) -> None:
-    """Apply the rule of `ticlm tune` to a table: of its own trials.csv, or of numbers printed elsewhere."""
+    """Choose among the trials in a table by the rule of `ticlm tune`: its trials.csv, or other numbers in that form."""
     import json
 
     from ticlm.platform.cli.console import console, say
