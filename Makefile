@@ -2,9 +2,11 @@
 PY ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
+# Two processes; tests/conftest.py says which tests stay together in one of them, and which come first.
+PYTEST := $(BIN)/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick lint lock
+.PHONY: help demo test check quick nightly lint lock
 
 help:              ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -12,13 +14,16 @@ help:              ## this list
 demo: .venv/.run   ## install what running needs, then run a whole study on an invented world, into runs/
 	$(BIN)/ticlm run demo --root runs
 
-test: lint         ## install what developing needs, then run every check and every test
-	$(BIN)/pytest -q
+test: lint         ## install what developing needs, then run every check and every test meant for every change
+	$(PYTEST) -m 'not nightly'
 
 check: lint quick  ## what a change must pass before anything else
 
 quick: .venv/.dev  ## the tests that take no more than seconds each
-	$(BIN)/pytest -q -m 'not slow'
+	$(PYTEST) -m 'not slow and not nightly'
+
+nightly: .venv/.dev  ## the rest: more seeds, sizes and processes, and more examples of every property
+	$(PYTEST) -m 'nightly or hypothesis' --hypothesis-profile=nightly
 
 lint: .venv/.dev   ## ruff and mypy
 	$(BIN)/ruff check .

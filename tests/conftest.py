@@ -1,9 +1,10 @@
-"""What tests share: a toy corpus and its study, a small Ray, an S3 that lives in this process, forks that train."""
+"""What tests share: a toy corpus and its study, a small Ray, an S3 that lives in this process, forks that train.
+
+It also says which tests run one after the other in the same process when pytest-xdist runs several processes.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import pickle
@@ -13,30 +14,52 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import hypothesis
-import numpy as np
 import pytest
-from numpy.typing import NDArray
+from ranks import after_saves, train_rank
+from toys import build_toy_corpus, make_toy_study
 
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, to_parquet
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.store import Store
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork
 
-SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
+# before torch or numba is loaded: two test processes, Ray's workers and forks share two cores
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 # a busy machine is no reason to fail; where CI is set, hypothesis is deterministic by itself
-hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("busy")
+for _name, _examples in (("quick", 50), ("nightly", 500)):
+    hypothesis.settings.register_profile(
+        _name,
+        deadline=None,
+        max_examples=_examples,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+hypothesis.settings.load_profile("quick")  # `--hypothesis-profile=nightly` replaces it
+
+FIRST = ("ray", "tests/platform/train/test_kills.py", "tests/platform/train/test_worlds.py")
+"""Groups that take longest. They start first, so that no process ends the run alone with one of them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put every test into a group that one process runs: all of Ray's, and those of each other module."""
+    groups: dict[pytest.Item, str] = {}
+    for item in items:
+        own = item.get_closest_marker("xdist_group")
+        group = "ray" if item.get_closest_marker("ray") else item.nodeid.partition("::")[0]
+        groups[item] = str(own.args[0]) if own else group
+        if not own:
+            item.add_marker(pytest.mark.xdist_group(group))
+    order = [*FIRST, *dict.fromkeys(groups.values())]
+    items.sort(key=lambda item: order.index(groups[item]))
 
 
 @pytest.fixture(scope="session")
@@ -112,99 +135,10 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> None:
     without_ray(monkeypatch)
 
 
-PERIODS = ("202301", "202302", "202303", "202304")
-
-
-def build_toy_corpus(
-    folder: Path | str,
-    periods: Sequence[str] = PERIODS,
-    rows: int = 96,
-    held_out: int = 16,
-    length: int = 16,
-    vocab_size: int = 64,
-    name: str = "toy",
-    changed: Mapping[tuple[str, str], int] | None = None,
-    inputs: int = 0,
-) -> Corpus:
-    """A corpus of random walks over `vocab_size` tokens, each period with longer steps than the one before.
-
-    Every split of every period has its own rows; `changed={("202302", "train"): 1}` gives one split others. Building
-    into a folder that has a corpus adds the periods that it lacks. With `inputs`, rows are pairs for an
-    encoder-decoder: columns `inputs` (of that length) and `targets` (of `length`), both ending in some padding (0).
-    """
-    store, calendar = Store(str(folder)), Calendar(initial=periods[0], step="month")
-    columns: tuple[Column, ...] = (Column(name="tokens", length=length + 1),)
-    if inputs:
-        columns = (Column(name="inputs", length=inputs), Column(name="targets", length=length))
-    sha256 = _write_toy_tokenizer(store, vocab_size)
-    tokenizer = TokenizerInfo(name="toy", vocab_size=vocab_size, end_of_text=vocab_size - 1, sha256=sha256)
-    info = CorpusInfo(name=name, version="1", columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="toy")
-    store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
-    for number, label in enumerate(periods):
-        if store.exists(f"periods/{label}/record.json"):
-            continue
-        attempt = Attempt(store, f"periods/{label}")
-        splits: dict[Split, SplitManifest] = {}
-        for split, count in zip(SPLITS, (rows, held_out, held_out)):
-            variant = (changed or {}).get((label, split), 0)
-            draw = np.random.default_rng([number, SPLITS.index(split), variant])
-            tokens = (draw.integers(0, 4 + number, (count, length + 1)).cumsum(1) + number) % vocab_size
-            data = to_parquet({c.name: _padded(tokens, c, draw) if inputs else tokens for c in columns}, columns)
-            path = f"{split}/part-00000.parquet"
-            store.write(f"{attempt.path}/{path}", data)
-            file = ShardFile(path=path, rows=count, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-            splits[split] = SplitManifest(
-                files=(file,), rows=count, tokens=count * length, documents=count, bytes=count * length
-            )
-        attempt.publish(PeriodManifest(period=calendar.period(label), splits=splits).model_dump(mode="json"))
-    return Corpus.open(str(folder))
-
-
-def _padded(tokens: NDArray[np.int64], column: Column, draw: np.random.Generator) -> NDArray[np.int64]:
-    ends = draw.integers(column.length // 2, column.length + 1, (len(tokens), 1))
-    shown = np.maximum(np.resize(tokens, (len(tokens), column.length)), 1)
-    return np.where(np.arange(column.length) < ends, shown, 0)
-
-
-def _write_toy_tokenizer(store: Store, vocab_size: int) -> str:
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    words = {f"w{i}": i for i in range(vocab_size - 1)} | {"<|endoftext|>": vocab_size - 1}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    store.write("tokenizer/tokenizer.json", tokenizer.to_str().encode())
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>", "unk_token": "w0"}
-    store.write("tokenizer/tokenizer_config.json", json.dumps(settings).encode())
-    return store.sha256("tokenizer/tokenizer.json")
-
-
 @pytest.fixture(scope="session")
 def toy_corpus() -> Callable[..., Corpus]:
     """`build_toy_corpus`, as a fixture because test modules do not import each other."""
     return build_toy_corpus
-
-
-TOY_STUDY: dict[str, Any] = {
-    "name": "toy",
-    "corpus": "toy",
-    "periods": {"initial": PERIODS[0], "step": "month", "last": PERIODS[-1]},
-    "model": {"name": "tiny", "changes": {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}},
-    "batch_rows": 4,
-    "length": 16,
-    "initial": {"budget": {"steps": 6}, "schedule": {"kind": "cosine", "max_rate": 1e-2, "warmup_steps": 2}},
-    "continual_tokens": {"per_period": 4 * 4 * 16},
-    "methods": [
-        {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}},
-        {"base": "replay-half", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}},
-        {"base": "oracle", "cutoffs": [PERIODS[0], PERIODS[2]]},
-    ],
-    "resources": {"trainer": "process", "device": "cpu", "chains": 1},
-}
-
-
-def make_toy_study(**changes: Any) -> Study:
-    """A study of the toy corpus at `corpora/toy@1` of a root: seconds of training. `changes` replace top-level keys."""
-    return parse(Study, TOY_STUDY | changes, "toy study")
 
 
 @pytest.fixture(scope="session")
@@ -226,8 +160,6 @@ def forks(
 ) -> Iterator[Callable[..., list[tuple[int, Any]]]]:
     """`forks(*jobs, log=FILE, timeout_s=60)` runs functions without arguments side by side, each in a process of its
     own that has loaded everything already; says how each ended (exit code, or minus a signal) and what it returned."""
-    import cloudpickle
-
     script = Path(__file__).parent / "support/forks.py"
     tests = str(Path(__file__).parent)
     quiet = {
@@ -262,23 +194,6 @@ def forks(
     process.wait(10)
 
 
-def _after_saves(saves: int, then: Callable[[Any], None]) -> Callable[..., None]:
-    """`Writer.save` that calls `then(workers)` once so many mid-round checkpoints are whole."""
-    from ticlm.platform.train.checkpoint import Writer
-
-    real, left = Writer.save, saves
-
-    def save(self: Writer, *args: Any) -> None:
-        nonlocal left
-        real(self, *args)
-        left -= 1
-        if not left:
-            self.wait()
-            then(self.workers)
-
-    return save
-
-
 class Stopped(Exception):
     """Stands for a kill where the process must live on."""
 
@@ -295,33 +210,10 @@ def run_until() -> Callable[[ChainWork, int], None]:
         from ticlm.platform.train import checkpoint, trainer
 
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
-            patch.setattr(checkpoint.Writer, "save", _after_saves(saves, stop))
+            patch.setattr(checkpoint.Writer, "save", after_saves(saves, stop))
             trainer.run_chain(work, Workers())
 
     return run
-
-
-def _train_rank(work: ChainWork, rank: int, world: int, meeting: str, saves: int | None) -> None:
-    """One rank of a world; after `saves` mid-round checkpoints it is gone without a word."""
-    import torch.distributed as dist
-
-    from ticlm.platform.models.sharding import Workers, local_group
-    from ticlm.platform.train import checkpoint, trainer
-
-    def die(workers: Workers) -> None:
-        workers.barrier()
-        os._exit(9)
-
-    if saves is not None:
-        checkpoint.Writer.save = _after_saves(saves, die)  # type: ignore[method-assign]
-    if world == 1:
-        with local_group(work.rounds[0].recipe.precision, "cpu"):
-            trainer.run_chain(work, Workers())
-        return
-    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
-    trainer.run_chain(work, Workers(rank, world))
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 @pytest.fixture(scope="session")
@@ -334,7 +226,7 @@ def train_world(
 
     def train(work: ChainWork, world: int, saves: int | None = None) -> None:
         name = os.urandom(4).hex()
-        jobs = [partial(_train_rank, work, rank, world, f"{folder}/{name}", saves) for rank in range(world)]
+        jobs = [partial(train_rank, work, rank, world, f"{folder}/{name}", saves) for rank in range(world)]
         ended = [code for code, _ in forks(*jobs, log=folder / f"{name}.log")]
         assert ended == [9 if saves else 0] * world, (folder / f"{name}.log").read_text()[-3000:]
 
