@@ -215,25 +215,34 @@ def cells(study: Study, root: str) -> dict[tuple[str, str], float]:
 
 
 @pytest.fixture
-def place(forks: Forks, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: MakeStudy) -> Place:
-    """Four rounds of a replay chain, whose micro-batches make its steps slow."""
+def placed(
+    forks: Forks, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: MakeStudy
+) -> Callable[[int, int], Place]:
+    """`placed(initial, continual)`: four rounds of a replay chain, of this many steps, slow by their micro-batches."""
     toy_corpus(tmp_path / "toy@1", rows=400)
-    study = toy_study(
-        corpus=f"{tmp_path}/toy@1",
+    return lambda initial, continual: Place(forks, tmp_path, slow_study(toy_study, tmp_path, initial, continual))
+
+
+def slow_study(toy_study: MakeStudy, folder: Path, initial: int, continual: int) -> Study:
+    return toy_study(
+        corpus=f"{folder}/toy@1",
         model="tiny",
         batch_rows=ROWS,
-        initial={"budget": {"steps": STEPS}, "schedule": RATE},
-        continual_tokens={"per_period": STEPS * ROWS * 16},
+        initial={"budget": {"steps": initial}, "schedule": RATE},
+        continual_tokens={"per_period": continual * ROWS * 16},
         methods=[{"base": "replay-half", "schedule": RATE}],
         resources={
             "workers": (1, 2), "resize_seconds": 1, "device": "cpu", "chains": 1, "micro_batch_rows": 4,
             "cadence": {"steps": 10},
         },
     )  # fmt: skip
-    return Place(forks, tmp_path, study)
 
 
-def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(place: Place, train_world: Callable[..., None]) -> None:
+@pytest.mark.nightly
+def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(
+    placed: Callable[[int, int], Place], train_world: Callable[..., None]
+) -> None:
+    place = placed(STEPS, STEPS)
     story = Story(place.run(chaos, "chaos", 3))
     print(story.lines())
     faults = [e for e in story.events if "fault" in e]
@@ -257,7 +266,10 @@ def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(place: Place, tr
     print(f"largest difference of a cell: {apart:.1e} nats")
 
 
-def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(place: Place) -> None:
+def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(
+    placed: Callable[[int, int], Place],
+) -> None:
+    place = placed(STEPS, 10)
     two = replace(place, study=place.study.model_copy(update={"periods": TWO}))
     story = Story(two.run(drain, "drain", cadence=Cadence(steps=10_000)))
     print(story.lines())
@@ -274,8 +286,10 @@ def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(p
     assert max(before) <= resumed_at, f"steps after the checkpoint were trained twice\n{story.lines()}"
 
 
-def test_a_chain_for_which_there_is_no_room_waits(place: Place, toy_study: MakeStudy) -> None:
+@pytest.mark.nightly
+def test_a_chain_for_which_there_is_no_room_waits(placed: Callable[[int, int], Place], toy_study: MakeStudy) -> None:
     """Two chains of one to two workers each, on one node: one after the other, and waiting is no failure."""
+    place = placed(20, 20)
     methods = toy_study(methods=[{"base": base, "schedule": RATE} for base in ("replay-half", "cyclic-cosine")]).methods
     both = replace(place, study=place.study.model_copy(update={"periods": TWO, "methods": methods}))
     said: list[str] = both.run(two_chains, "two", workers=(1, 4), chains=2, micro_batch_rows=None)
