@@ -292,6 +292,7 @@ def test_whoever_has_no_token_is_refused(cluster: Cluster, tmp_path: Path) -> No
 
 
 @on_a_cluster
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
     cluster: Cluster, s3_bucket: str, tmp_path: Path, train_world: Callable[..., None]
