@@ -352,6 +352,7 @@ def test_a_job_ends_as_its_command_does(cluster: Cluster, s3_bucket: str) -> Non
 
 
 @on_a_cluster
+@pytest.mark.nightly
 def test_plain_ray_job_submit_runs_a_study_that_lies_in_a_bucket(
     cluster: Cluster, s3_bucket: str, toy_corpus: Callable[..., Any], toy_study: Callable[..., Study]
 ) -> None:
