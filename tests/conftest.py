@@ -147,10 +147,18 @@ def toy_study() -> Callable[..., Study]:
     return make_toy_study
 
 
+@pytest.fixture(scope="session")
+def toy_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root that holds the toy corpus, to be copied and not changed."""
+    root = tmp_path_factory.mktemp("template") / "root"
+    build_toy_corpus(root / "corpora/toy@1")
+    return root
+
+
 @pytest.fixture
-def toy_root(tmp_path: Path) -> Path:
-    """A root that holds the toy corpus, and nothing else."""
-    build_toy_corpus(tmp_path / "root/corpora/toy@1")
+def toy_root(toy_template: Path, tmp_path: Path) -> Path:
+    """A root that holds the toy corpus, and nothing else. Its files are copies, as tests damage them in place."""
+    shutil.copytree(toy_template, tmp_path / "root")
     return tmp_path / "root"
 
 

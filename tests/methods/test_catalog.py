@@ -1,4 +1,7 @@
-"""The contract of every method of the catalogue: its budget, the same bits after a stop, one model on any workers."""
+"""The contract of every method of the catalogue: its budget, the same bits after a stop, one model on any workers.
+
+A method of each class of state is trained for every change, and the whole catalogue nightly.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +64,24 @@ METHODS += [
     }
 ]
 NAMES = [str(method.get("name", method["base"])) for method in METHODS]
+BY_STATE = (
+    "cyclic-cosine",  # moments of AdamW
+    "schedule-free",  # a second copy of the weights
+    "replay-half",  # a mixture without state of its own
+    "buffered",  # what was thrown away
+    "ewc",  # an anchor and its Fisher information
+    "lwf-per-token",  # a teacher
+    "joint",  # one round from the start
+    "oracle",  # from scratch at each cutoff
+    "all-together",
+)
+
+
+def each_method(test: Callable[..., None]) -> Callable[..., None]:
+    """Run the test for one method of each class of state, and nightly for every method."""
+    cases = [pytest.param("by state", name, id=name) for name in BY_STATE]
+    cases += [pytest.param("all", name, id=f"all-{name}", marks=pytest.mark.nightly) for name in NAMES]
+    return pytest.mark.parametrize(("roots", "name"), cases, indirect=["roots"])(test)
 
 
 def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop: bool) -> None:
@@ -100,10 +121,12 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
 
 @dataclass(frozen=True)
 class Roots:
-    """Where the whole catalogue has been trained: on one worker, on one that was stopped, on two, and on four."""
+    """Where methods have been trained: on one worker, on one that was stopped, on two and, if all of them, on four."""
 
     study: Study
     folder: Path
+    several: tuple[str, ...]
+    """The roots of more than one worker."""
 
     def plan(self, name: str) -> Plan:
         return plan.make(self.study, str(self.folder / name))
@@ -123,6 +146,7 @@ class Roots:
 
 @pytest.fixture(scope="module")
 def roots(
+    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     toy_corpus: Callable[..., Any],
     toy_study: Callable[..., Study],
@@ -132,7 +156,7 @@ def roots(
     toy_corpus(folder / "toy@1")
     study = toy_study(
         corpus=f"{folder}/toy@1",
-        methods=METHODS,
+        methods=[m for m, name in zip(METHODS, NAMES) if request.param == "all" or name in BY_STATE],
         batch_rows=BATCH,
         initial={
             "budget": {"steps": STEPS},
@@ -142,15 +166,17 @@ def roots(
         continual_tokens={"per_period": STEPS * BATCH * LENGTH},
         resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}},
     )
-    for name, world, stop in (("one", 1, False), ("stopped", 1, True), ("two", 2, False), ("four", 4, False)):
+    worlds = {"one": 1, "stopped": 1, "two": 2} | ({"four": 4} if request.param == "all" else {})
+    for name, world in worlds.items():
+        stop = name == "stopped"
         meeting, log = f"{folder}/{name}.meeting", folder / f"{name}.log"
         jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
         ended = [code for code, _ in forks(*jobs, log=log, timeout_s=500)]
         assert ended == [0] * world, log.read_text()[-3000:]
-    return Roots(study, folder)
+    return Roots(study, folder, tuple(name for name, world in worlds.items() if world > 1))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_method
 def test_a_method_spends_its_budget_to_the_row(roots: Roots, name: str) -> None:
     made = roots.plan("one")
     (run,) = [run for run in made.tree.runs if run.method.name == name]
@@ -170,7 +196,7 @@ def test_a_method_spends_its_budget_to_the_row(roots: Roots, name: str) -> None:
         assert continual == [STEPS * BATCH * LENGTH] * 3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_method
 def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> None:
     """Stopped in the middle of a round of each of its chains, and started again."""
     one, again = roots.plan("one"), roots.plan("stopped")
@@ -181,19 +207,21 @@ def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> No
     assert any(about["measured"]["tokens"] < about["tokens"] for about in measured), "none was resumed in mid-round"
 
 
-@pytest.mark.parametrize("root", ["two", "four"])
-@pytest.mark.parametrize("name", NAMES)
-def test_workers_do_not_change_the_model_of_a_method(roots: Roots, name: str, root: str) -> None:
-    one, many = roots.weights("one", name), roots.weights(root, name)
-    assert one.keys() == many.keys()
-    far = {
-        (label, tensor): float(np.linalg.norm(many[label][tensor] - value) / np.linalg.norm(value))
-        for label, tensors in one.items()
-        for tensor, value in tensors.items()
-    }
-    assert max(far.values()) <= 1e-5, sorted(far.items(), key=lambda item: item[1])[-4:]
+@each_method
+def test_workers_do_not_change_the_model_of_a_method(roots: Roots, name: str) -> None:
+    one = roots.weights("one", name)
+    for root in roots.several:
+        many = roots.weights(root, name)
+        assert one.keys() == many.keys()
+        far = {
+            (label, tensor): float(np.linalg.norm(many[label][tensor] - value) / np.linalg.norm(value))
+            for label, tensors in one.items()
+            for tensor, value in tensors.items()
+        }
+        assert max(far.values()) <= 1e-5, (root, sorted(far.items(), key=lambda item: item[1])[-4:])
 
 
+@pytest.mark.parametrize("roots", ["by state", pytest.param("all", marks=pytest.mark.nightly)], indirect=True)
 def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
     """Where two end with the same weights, one of them is not there at all."""
     made = roots.plan("one")
@@ -202,7 +230,7 @@ def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
         for run in made.tree.runs
         if run.method.name != "oracle"
     }
-    assert len(last) == len(NAMES) - 1
+    assert len(last) == len(roots.study.methods) - 1
     for name, weights in last.items():
         assert [other for other in last if last[other] == weights] == [name]
     records = [read_record(Store(roots.folder / "one"), round_folder(i)) for i in made.ids.values()]
