@@ -165,6 +165,7 @@ def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_a_chain_that_always_fails_ends_with_its_cause(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

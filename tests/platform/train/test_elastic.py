@@ -31,7 +31,7 @@ from ticlm.platform.study.resources import Cadence
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import work_of
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.nightly]
 Forks = Callable[..., list[tuple[int, Any]]]
 MakeStudy = Callable[..., Study]
 STEPS, ROWS = 100, 32
@@ -238,7 +238,6 @@ def slow_study(toy_study: MakeStudy, folder: Path, initial: int, continual: int)
     )  # fmt: skip
 
 
-@pytest.mark.nightly
 def test_a_lost_worker_a_lost_node_and_a_new_one_change_no_cell(
     placed: Callable[[int, int], Place], train_world: Callable[..., None]
 ) -> None:
@@ -286,7 +285,6 @@ def test_a_drained_node_is_left_with_a_checkpoint_and_no_step_is_trained_twice(
     assert max(before) <= resumed_at, f"steps after the checkpoint were trained twice\n{story.lines()}"
 
 
-@pytest.mark.nightly
 def test_a_chain_for_which_there_is_no_room_waits(placed: Callable[[int, int], Place], toy_study: MakeStudy) -> None:
     """Two chains of one to two workers each, on one node: one after the other, and waiting is no failure."""
     place = placed(20, 20)
