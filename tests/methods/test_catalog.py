@@ -79,9 +79,9 @@ BY_STATE = (
 
 def each_method(test: Callable[..., None]) -> Callable[..., None]:
     """Run the test for one method of each class of state, and nightly for every method."""
-    cases = [pytest.param("by state", name, id=name) for name in BY_STATE]
-    cases += [pytest.param("all", name, id=f"all-{name}", marks=pytest.mark.nightly) for name in NAMES]
-    return pytest.mark.parametrize(("roots", "name"), cases, indirect=["roots"])(test)
+    cases = [pytest.param("by_state", name, id=name) for name in BY_STATE]
+    cases += [pytest.param("catalogue", name, id=f"all-{name}", marks=pytest.mark.nightly) for name in NAMES]
+    return pytest.mark.parametrize(("trained", "name"), cases)(test)
 
 
 def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop: bool) -> None:
@@ -145,35 +145,54 @@ class Roots:
 
 
 @pytest.fixture(scope="module")
-def roots(
-    request: pytest.FixtureRequest,
+def train_all(
     tmp_path_factory: pytest.TempPathFactory,
     toy_corpus: Callable[..., Any],
     toy_study: Callable[..., Study],
     forks: Forks,
-) -> Roots:
-    folder = tmp_path_factory.mktemp("methods")
-    toy_corpus(folder / "toy@1")
-    study = toy_study(
-        corpus=f"{folder}/toy@1",
-        methods=[m for m, name in zip(METHODS, NAMES) if request.param == "all" or name in BY_STATE],
-        batch_rows=BATCH,
-        initial={
-            "budget": {"steps": STEPS},
-            "schedule": {"kind": "cosine", "max_rate": 2e-3, "warmup_steps": 1},
-            "optimizer": {"kind": "adamw", "eps": 1e-4},
-        },
-        continual_tokens={"per_period": STEPS * BATCH * LENGTH},
-        resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}},
-    )
-    worlds = {"one": 1, "stopped": 1, "two": 2} | ({"four": 4} if request.param == "all" else {})
-    for name, world in worlds.items():
-        stop = name == "stopped"
-        meeting, log = f"{folder}/{name}.meeting", folder / f"{name}.log"
-        jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
-        ended = [code for code, _ in forks(*jobs, log=log, timeout_s=500)]
-        assert ended == [0] * world, log.read_text()[-3000:]
-    return Roots(study, folder, tuple(name for name, world in worlds.items() if world > 1))
+) -> Callable[..., Roots]:
+    """`train_all(methods, **worlds)` trains a study of these methods in a root of each name, on that many workers."""
+
+    def train(methods: list[dict[str, Any]], **worlds: int) -> Roots:
+        folder = tmp_path_factory.mktemp("methods")
+        toy_corpus(folder / "toy@1")
+        study = toy_study(
+            corpus=f"{folder}/toy@1",
+            methods=methods,
+            batch_rows=BATCH,
+            initial={
+                "budget": {"steps": STEPS},
+                "schedule": {"kind": "cosine", "max_rate": 2e-3, "warmup_steps": 1},
+                "optimizer": {"kind": "adamw", "eps": 1e-4},
+            },
+            continual_tokens={"per_period": STEPS * BATCH * LENGTH},
+            resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}},
+        )
+        for name, world in worlds.items():
+            meeting, log, stop = f"{folder}/{name}.meeting", folder / f"{name}.log", name == "stopped"
+            jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
+            ended = [code for code, _ in forks(*jobs, log=log, timeout_s=500)]
+            assert ended == [0] * world, log.read_text()[-3000:]
+        return Roots(study, folder, tuple(name for name, world in worlds.items() if world > 1))
+
+    return train
+
+
+@pytest.fixture(scope="module")
+def by_state(train_all: Callable[..., Roots]) -> Roots:
+    return train_all([m for m, name in zip(METHODS, NAMES) if name in BY_STATE], one=1, stopped=1, two=2)
+
+
+@pytest.fixture(scope="module")
+def catalogue(train_all: Callable[..., Roots]) -> Roots:
+    return train_all(METHODS, one=1, stopped=1, two=2, four=4)
+
+
+@pytest.fixture
+def roots(request: pytest.FixtureRequest, trained: str) -> Roots:
+    """Those of the fixture that the test's parameter names."""
+    found: Roots = request.getfixturevalue(trained)
+    return found
 
 
 @each_method
@@ -221,7 +240,7 @@ def test_workers_do_not_change_the_model_of_a_method(roots: Roots, name: str) ->
         assert max(far.values()) <= 1e-5, (root, sorted(far.items(), key=lambda item: item[1])[-4:])
 
 
-@pytest.mark.parametrize("roots", ["by state", pytest.param("all", marks=pytest.mark.nightly)], indirect=True)
+@pytest.mark.parametrize("trained", ["by_state", pytest.param("catalogue", marks=pytest.mark.nightly)])
 def test_every_method_trains_a_model_of_its_own(roots: Roots) -> None:
     """Where two end with the same weights, one of them is not there at all."""
     made = roots.plan("one")
