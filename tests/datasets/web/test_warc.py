@@ -488,7 +488,7 @@ def test_garbage_between_records_is_told_once_and_passed_over(pack: str, garbage
     assert [isinstance(one, Bad) for one in found].count(True) == 1
 
 
-@pytest.mark.parametrize("padding", [bytes(700), b"\r\n\r\n", gzip.compress(b"")])
+@pytest.mark.parametrize("padding", [bytes(700), b"\r\n\r\n", gzip.compress(b"", mtime=0)])
 def test_padding_between_members_is_none(padding: bytes) -> None:
     parts = [web.gz([one]) for one in web.some_pages(3)]
     assert urls(found := read(padding.join(parts) + padding)) == [f"https://site/{n}" for n in range(3)]
