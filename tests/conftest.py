@@ -48,8 +48,8 @@ FIRST = ("ray", "tests/platform/train/test_kills.py", "tests/platform/train/test
 """Groups that take longest. They start first, so that no process ends the run alone with one of them."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # xdist writes the groups into the names of tests, so they must be there before
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Put every test into a group that one process runs: all of Ray's, and those of each other module."""
     groups: dict[pytest.Item, str] = {}
     for item in items:
@@ -60,6 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
     order = [*FIRST, *dict.fromkeys(groups.values())]
     items.sort(key=lambda item: order.index(groups[item]))
+    yield
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,8 @@ def each_method(test: Callable[..., None]) -> Callable[..., None]:
     """Run the test for one method of each class of state, and nightly for every method."""
     cases = [pytest.param("by_state", name, id=name) for name in BY_STATE]
     cases += [pytest.param("catalogue", name, id=f"all-{name}", marks=pytest.mark.nightly) for name in NAMES]
-    return pytest.mark.parametrize(("trained", "name"), cases)(test)
+    marked: Callable[..., None] = pytest.mark.parametrize(("trained", "name"), cases)(test)
+    return marked
 
 
 def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop: bool) -> None:

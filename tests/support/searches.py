@@ -148,7 +148,7 @@ def _plan_only(tuning: search.Tuning, root: str, *_: Any) -> plan.Plan:
 
 def _from_table(tuning: search.Tuning, tried: list[ray_tune.TuneTrial], root: str) -> list[TrialScores]:
     def scores(point: Mapping[str, Any]) -> PeriodScores:
-        rate: float = tuning.method(point).schedule.max_rate  # type: ignore[attr-defined]
+        rate: float = tuning.method(point).schedule.max_rate
         return PeriodScores(rate, rate, rate)
 
     def name(point: Mapping[str, Any]) -> str:
