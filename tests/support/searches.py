@@ -21,6 +21,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning import outcome, ray_tune, search
 from ticlm.platform.tuning.selection import PeriodScores, TrialScores
+from ticlm.platform.tuning.tried import TuneTrial
 
 MONTHS = tuple(f"2023{month:02d}" for month in range(1, 12))
 """The study's periods; tuning may see the first ten."""
@@ -146,7 +147,7 @@ def _plan_only(tuning: search.Tuning, root: str, *_: Any) -> plan.Plan:
     return plan.make(tuning.seen(()), root)
 
 
-def _from_table(tuning: search.Tuning, tried: list[ray_tune.TuneTrial], root: str) -> list[TrialScores]:
+def _from_table(tuning: search.Tuning, tried: list[TuneTrial], root: str) -> list[TrialScores]:
     def scores(point: Mapping[str, Any]) -> PeriodScores:
         rate: float = tuning.method(point).schedule.max_rate
         return PeriodScores(rate, rate, rate)

@@ -20,6 +20,7 @@ from toys import build_toy_corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.settings import load
 from ticlm.platform.tuning import ray_tune, search
+from ticlm.platform.tuning.tried import TuneTrial
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 Study = Callable[..., str]
@@ -36,7 +37,7 @@ SPACE = Space(
 """
 
 
-def ran(root: Path, tuning: search.Tuning) -> tuple[str, list[ray_tune.TuneTrial]]:
+def ran(root: Path, tuning: search.Tuning) -> tuple[str, list[TuneTrial]]:
     """The search itself, without the choice that follows."""
     return ray_tune.search(tuning, str(root))
 
