@@ -2,8 +2,8 @@
 PY ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
-# Two processes; tests/conftest.py says which tests stay together in one of them, and which come first.
-PYTEST := $(BIN)/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder
+# Two processes; tests/support/groups.py says which tests stay together in one of them, and which come first.
+PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check quick nightly lint lock

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import groups
 import hypothesis
 import pytest
 from ranks import after_saves, train_rank
@@ -44,23 +45,19 @@ for _name, _examples in (("quick", 50), ("nightly", 500)):
     )
 hypothesis.settings.load_profile("quick")  # `--hypothesis-profile=nightly` replaces it
 
-FIRST = ("ray", "tests/platform/train/test_kills.py", "tests/platform/train/test_worlds.py")
-"""Groups that take longest. They start first, so that no process ends the run alone with one of them."""
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    groups.arrange(config, items)
 
 
-@pytest.hookimpl(wrapper=True)  # xdist writes the groups into the names of tests, so they must be there before
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Put every test into a group that one process runs: all of Ray's, and those of each other module."""
-    groups: dict[pytest.Item, str] = {}
-    for item in items:
-        own = item.get_closest_marker("xdist_group")
-        group = "ray" if item.get_closest_marker("ray") else item.nodeid.partition("::")[0]
-        groups[item] = str(own.args[0]) if own else group
-        if not own:
-            item.add_marker(pytest.mark.xdist_group(group))
-    order = [*FIRST, *dict.fromkeys(groups.values())]
-    items.sort(key=lambda item: order.index(groups[item]))
-    yield
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["groups"] = groups.file_for_groups()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return groups.scheduler(config, log)
 
 
 @pytest.fixture(scope="session")
