@@ -1,8 +1,8 @@
 """Which tests one process runs when pytest-xdist runs several: all of Ray's, and those of each other module.
 
 pytest-xdist has `--dist loadgroup` for this, but 3.8.0 writes the groups into a private attribute that pytest 9.2 does
-not read, so that every test is on its own. Here the processes that collect write the groups to a file, and the scheduler
-of the process that distributes reads them.
+not read, so that every test is on its own. Here the processes that collect write the groups to a file, and the process
+that distributes the tests reads them.
 """
 
 from __future__ import annotations

@@ -80,7 +80,11 @@ def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
 
 def stopped_after_a_checkpoint(made: plan.Plan, round_id: str) -> None:
     """Train until the first mid-round checkpoint of a round is written, then stop from another thread."""
-    store, folder, deadline = Store(made.store.root if made.store else ""), round_folder(round_id), time.monotonic() + 120
+    store, folder, deadline = (
+        Store(made.store.root if made.store else ""),
+        round_folder(round_id),
+        time.monotonic() + 120,
+    )
     stop, ended = threading.Event(), list[BaseException]()
 
     def train() -> None:
