@@ -36,7 +36,7 @@ def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> No
 @data.command("show")
 def data_show(
     name: Annotated[
-        str, typer.Argument(metavar="CORPUS", help="A corpus or a set of examples: NAME, NAME@VERSION, a path or a URI.")
+        str, typer.Argument(metavar="CORPUS", help="A corpus or set of examples: NAME, NAME@VERSION, path or URI.")
     ],
     root: Root = "runs",
     period: Annotated[str | None, typer.Option(help="Show only this period.")] = None,
