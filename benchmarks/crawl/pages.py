@@ -21,7 +21,7 @@ from benchmarks.rivals import python
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets.filters.refinedweb import REFINEDWEB, Filter, passed
+from ticlm.datasets.filters.union import REFINEDWEB, Filter, passed
 from ticlm.datasets.io.documents import Document, Input, Piece
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.crawl import CrawlDocuments

@@ -12,7 +12,7 @@ from ticlm.datasets.corpus.row_makers import AnyRowMaker, PackedTokens
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, padding
 from ticlm.datasets.dedup.settings import Deduplicate
-from ticlm.datasets.filters.refinedweb import REFINEDWEB, AnyFilter
+from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
 from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments

