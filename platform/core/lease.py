@@ -31,6 +31,32 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     on this host is dead when its process is gone. A holder elsewhere is watched: it is alive once a heartbeat comes,
     and dead when it has written none for a minute. So the answer takes at most one heartbeat, or that minute.
     """
+    mine, state = _take(store, purpose)
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(HEARTBEAT_S):
+            try:
+                store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
+            except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
+                continue
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        try:
+            store.write(mine, json.dumps(state | {"released": True}).encode())
+        except Exception:  # a full disk, a bucket out of reach
+            with suppress(Exception):
+                store.remove(mine)
+
+
+def _take(store: Store, purpose: str) -> tuple[str, dict[str, Any]]:
+    """Create the next lease; return its path and what it says. Raises RunError if another writer holds the root."""
     store.check_writable()
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = 0
@@ -59,34 +85,13 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     if not store.create(mine, json.dumps(state).encode()):
         raise simultaneous
     others = [name for name in store.files(paths.LEASES) if f"{paths.LEASES}/{name}" != mine]
-    if any(
-        f"{paths.LEASES}/{name}" > mine for name in others
-    ):  # a whole lease came and went while this one was prepared
+    # a whole lease came and went while this one was prepared
+    if any(f"{paths.LEASES}/{name}" > mine for name in others):
         store.remove(mine)
         raise simultaneous
     for name in others:
         store.remove(f"{paths.LEASES}/{name}")
-    stop = threading.Event()
-
-    def beat() -> None:
-        while not stop.wait(HEARTBEAT_S):
-            try:
-                store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
-            except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
-                continue
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        try:
-            store.write(mine, json.dumps(state | {"released": True}).encode())
-        except Exception:  # a full disk, a bucket out of reach
-            with suppress(Exception):
-                store.remove(mine)
+    return mine, state
 
 
 def _alive(held: Mapping[str, Any]) -> bool:
