@@ -12,7 +12,7 @@ from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResul
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.eval.cell_store import labelled, read_by_key
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
@@ -84,8 +84,8 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
                 continue
             weights, key = found
             if weights not in kept:
-                kept[weights] = _by_key(read_cells(plan.store, weights))
-            cells = _labelled(label, kept[weights].get(key, []))
+                kept[weights] = read_by_key(plan.store, weights)
+            cells = labelled(label, kept[weights].get(key, []))
             gaps["not evaluated yet: ticlm eval"] += not cells
             values = [cell for cell in cells if cell.kind == "value"]
             if cells and not any(cell.metric == task.metric for cell in values):
@@ -98,14 +98,6 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
             static += [_static_row(run, trained, task, row) for row in task.table(mine)]
     missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.describe()]
     return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
-
-
-def _labelled(label: str, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of one key as those of this label. Labels that hold the same data have the same key, and the
-    cells of one of them stand for all."""
-    labels = {cell.evaluated for cell in cells}
-    chosen = label if label in labels else min(labels, default=label)
-    return [cell.model_copy(update={"evaluated": label}) for cell in cells if cell.evaluated == chosen]
 
 
 class LeftOut:
@@ -137,13 +129,6 @@ def _reasons(cells: Sequence[Cell]) -> str:
 def _static_row(run: Run, trained: str, task: Task, row: Measurement) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in STATIC_COLUMNS[4:]}
     return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **values}
-
-
-def _by_key(cells: list[Cell]) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.key, []).append(cell)
-    return found
 
 
 def _gap(plan: Plan, run: Run, trained: str, task: Task, label: str) -> str:

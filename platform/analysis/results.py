@@ -130,14 +130,17 @@ class StudyResult:
 
 
 def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
-    """Return every cell of studies, one per row: COLUMNS, and `step` after `trained`.
+    """Return every number about the checkpoints of studies, one per row: COLUMNS, and `step` after `trained`.
 
-    `step` is the step of the round after which the model was published, and empty for the end of the round.
+    `step` is the step of the round after which the model was published, and empty for the end of the round. Tasks
+    without periods have an empty `evaluated` and `key`.
     """
     import pandas as pd
 
-    frames = [
-        frame for study in results for frame in (study.cells.assign(step=None), study.inside) if frame is not None
-    ]
+    frames: list[pd.DataFrame] = []
+    for study in results:
+        static = study.static.assign(study=study.name, evaluated="", key="")
+        frames += [study.cells.assign(step=None), static.assign(step=None)]
+        frames += [] if study.inside is None else [study.inside]
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
     return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:]]]

@@ -52,6 +52,22 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
     return [found[place] for place in sorted(found)]
 
 
+def read_by_key(store: Store, weights: str) -> dict[str, list[Cell]]:
+    """Return all cells of a checkpoint by key, ordered by what they measure."""
+    found: dict[str, list[Cell]] = {}
+    for cell in read_cells(store, weights):
+        found.setdefault(cell.key, []).append(cell)
+    return found
+
+
+def labelled(label: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of one key as those of this label. Labels that hold the same data have the same key, and the
+    cells of one of them stand for all."""
+    labels = {cell.evaluated for cell in cells}
+    chosen = label if label in labels else min(labels, default=label)
+    return [cell.model_copy(update={"evaluated": label}) for cell in cells if cell.evaluated == chosen]
+
+
 def _schema() -> pa.Schema:
     import pyarrow as pa
 

@@ -435,7 +435,7 @@ def test_finished_work_is_never_orphaned(tmp_path: Path) -> None:
         f"{who} {label}": plan.ids[key][:32]
         for who, rounds in (*((r.method.name, r.rounds) for r in plan.tree.runs), ("leaf", _leaves(plan)))
         for label, key in rounds.items()
-    } == GOLDEN or print('GOLD', {f"{who} {label}": plan.ids[key][:32] for who, rounds in (*((r.method.name, r.rounds) for r in plan.tree.runs), ('leaf', _leaves(plan))) for label, key in rounds.items()})
+    } == GOLDEN
 
 
 def _leaves(plan: Plan) -> dict[str, str]:
