@@ -6,7 +6,7 @@ PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick nightly lint lock
+.PHONY: help demo test check quick nightly lint docs lock
 
 help:              ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -30,17 +30,24 @@ lint: .venv/.dev   ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv/.docs  ## the documentation site, offline, into build/site; a link that leads nowhere fails
+	$(BIN)/python docs/build.py
+
 # Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
 lock: .venv/.dev   ## pin what is installed now, in constraints.txt
-	$(PIP) -e '.[bench,dev,gcs,s3,spacy,static,wandb]'
+	$(PIP) -e '.[bench,dev,docs,gcs,s3,spacy,static,wandb]'
 	$(BIN)/pip freeze --exclude-editable > .venv/freeze.txt
 	sed -E 's/\+(cpu|cu[0-9]+)$$//' .venv/freeze.txt > constraints.txt
-	touch .venv/.run .venv/.dev
+	touch .venv/.run .venv/.dev .venv/.docs
 
 # A stamp is older than what it was installed from where something has changed since.
 .venv/.run: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PY) -m venv .venv
 	$(PIP) -e .
+	touch $@
+
+.venv/.docs: .venv/.run
+	$(PIP) -e '.[docs]'
 	touch $@
 
 .venv/.dev: .venv/.run
