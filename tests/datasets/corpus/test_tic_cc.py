@@ -441,12 +441,17 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-@pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("executor", "longest"),
+    [("process", 1.0), pytest.param("ray", 2.5, marks=(pytest.mark.ray, pytest.mark.nightly))],
+)
 def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ray_local: None
+    executor: str, longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """Half of the files come from a server that fails now and then, half from a disk."""
+    if executor == "ray":
+        request.getfixturevalue("ray_local")
     folder = crawl(tmp_path / "crawl", parts=6)
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     rng = random.Random(20240517)
@@ -455,11 +460,13 @@ def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
             (folder / name).unlink()
         listed = tmp_path / "warc.paths.gz"
         listed.write_bytes(gzip.compress("\n".join(list(files)[::2]).encode()))
-        chosen = recipe(str(folder), f"documents.lists=[{listed}]", f"documents.base={site.url}/")
+        chosen = recipe(
+            str(folder), f"documents.lists=[{listed}]", f"documents.base={site.url}/", f"executor={executor}"
+        )
         killed = 0
         for _ in range(3):
             site.faults += rng.choices(["503", "close", "ok", "ok"], k=3)
-            killed += _killed(chosen, tmp_path / "killed", rng.uniform(0.0, 2.5))
+            killed += _killed(chosen, tmp_path / "killed", rng.uniform(0.0, longest))
         corpus = build.build(chosen, str(tmp_path / "killed"))
         site.faults.clear()
         sound(corpus)
