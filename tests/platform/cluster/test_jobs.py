@@ -40,6 +40,13 @@ from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import work_of
 
 SECRETS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
+MINE = """
+from ticlm.methods.replay import NoReplay
+
+
+class LastReplay(NoReplay):
+    pass
+"""
 SMALL = (  # of the demo: two rounds of one method
     "periods.last=202302",
     "initial.budget=163_840",
@@ -90,6 +97,23 @@ def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -
     )
     assert shown.stdout.startswith(f"{tmp_path}/sent/ticlm/platform/"), shown.stderr
     assert (tmp_path / "sent/ticlm/platform/studies/demo.yaml").is_file()
+
+
+def test_modules_of_the_users_own_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sets = ["methods=[{base: replay-half, replay: {kind: 'mine:LastReplay'}}]"]
+    sent = prepare("demo", "/shared", sets, installed=True, modules=["more"])
+    (tmp_path / "sent").mkdir()
+    sent.pack(tmp_path / "sent")
+    assert sorted(path.name for path in (tmp_path / "sent").iterdir()) == ["mine.py", "more", "study.yaml"]
+    for wrong in ("nothing.py", "study.yaml", f"{tmp_path}/ticlm"):
+        with pytest.raises(InputError, match=rf"--module {wrong}: expected a Python file or the folder of a package"):
+            prepare("demo", "/shared", modules=[wrong])
+    sys.modules.pop("mine", None)
 
 
 def test_the_command_of_a_job_is_quoted_and_takes_the_files_it_names_along(
@@ -349,6 +373,15 @@ def test_a_job_ends_as_its_command_does(cluster: Cluster, s3_bucket: str) -> Non
     assert ended == 2 and "corpus nothing: not there yet" in last_line(said) and is_log(said), said
     ended, said = cluster.end(*cluster.submit(f"{s3_bucket}/empty", "--python", "no-such-python"))
     assert ended == 127 and "no-such-python" in last_line(said)
+
+
+@on_a_cluster
+def test_a_class_of_the_users_own_goes_along(cluster: Cluster, s3_bucket: str) -> None:
+    """The job gets as far as the corpus, so the study's class was found on a node that never had it."""
+    (cluster.folder / "mine.py").write_text(MINE)
+    method = "methods=[{base: replay-half, replay: {kind: 'mine:LastReplay'}}]"
+    ended, printed = cluster.end(*cluster.submit(f"{s3_bucket}/empty", "--set", "corpus=nothing", "--set", method))
+    assert ended == 2 and "corpus nothing: not there yet" in last_line(printed), printed
 
 
 @on_a_cluster
