@@ -1,9 +1,9 @@
-"""The build of a corpus: read and stage, deduplicate, train the tokenizer, tokenise, pack.
+"""The build of a corpus: read and stage, merge the staged files, deduplicate, train the tokenizer, tokenize, pack.
 
 Each step maps a function over small work items, in this process or on Ray. Its results go to the store, and only
-summaries come back. So no documents travel through Ray's object store, memory stays flat for any period, and a build
-that was killed continues with what is on the store. The bytes of a period follow from its documents and the recipe
-alone, not from the executor, the number of workers, the cut and order of the work, or interruptions.
+summaries come back. Documents never pass through Ray; memory does not grow with a period's size, except for filters of
+deduplication (`limits.filter_bytes`). A build that was killed continues with what is on the store. The same documents
+and recipe give the same bytes, whatever the executor, and however the work is split, ordered or interrupted.
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ Progress = Callable[[str], None]
 
 
 def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda line: None) -> Corpus:
-    """Build the corpus of a recipe at `<store_root>/corpora/<name>@<version>`, as far as its inputs go, and open it.
+    """Build the corpus of a recipe at `<store_root>/corpora/<name>@<version>` for all periods that the inputs cover,
+    and open it.
 
     Finished periods stay as they are, new periods are added, and if nothing is new, no input is opened.
-    Raises InputError if the recipe would give other bytes than the finished periods have, and if inputs are missing,
-    have no document, or too many bad ones. Raises RunError while another process builds the same corpus.
+    Raises InputError if the recipe differs from the recipe of the finished periods, or if inputs are missing, hold no
+    documents, or hold too many bad ones. Raises RunError if too many inputs cannot be read, or while another process
+    builds the same corpus.
     """
     store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
     _same_recipe(store, recipe)
@@ -88,7 +90,8 @@ class _Build:
             recipe.columns(store, self.published)
 
     def unfinished(self) -> BuildPlan | None:
-        """Return the plan of an interrupted build that had read all its inputs: it is finished first, unchanged."""
+        """Return the plan of an interrupted build that had read all its inputs, or None. `build` completes this
+        old plan before it reads new inputs."""
         plan = build_records.unfinished_plan(self.store, self.staged)
         if plan is not None and self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):
             self._tidy()  # which is all that was left to do
@@ -161,12 +164,13 @@ class _Build:
         self._tidy()
 
     def _tidy(self) -> None:
-        """Remove the staged files; first the plan, which says that they are to be used."""
+        """Remove the staged files. The plan goes first, so that a crash leaves no plan without files."""
         self.store.remove(f"{self.staged}/plan.json")
         self.store.remove("staging")
 
     def _merged(self, labels: Sequence[str], scans: Sequence[Scan]) -> list[Group]:
-        """Merge the staged runs of these periods until parts can be collected from them; return their row groups."""
+        """Merge the sorted files (runs) of these periods until few enough are left to read together; return their row
+        groups."""
         groups = [group for scan in scans for group in scan.groups if group.period in set(labels)]
         merge = partial(merging.merge, self.store, self.staged)
         level = 0
@@ -177,7 +181,7 @@ class _Build:
         return groups
 
     def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]]) -> None:
-        """Write the verdicts on what repeats in these periods, if the recipe deduplicates."""
+        """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates."""
         if self.recipe.deduplicate is None or not parts:
             return
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
@@ -244,7 +248,7 @@ class _Build:
     def _info(
         self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[DocumentSpan]]
     ) -> CorpusInfo:
-        """Return the description of the corpus. In the first build, write it; a tokenizer is trained here."""
+        """Return the corpus info; a first build trains the tokenizer if needed and writes the info."""
         if self.store.exists(INFO):
             return Corpus.open(self.store.uri()).info
         tokenizer = self.published or self._trained(record, parts)
@@ -271,7 +275,7 @@ class _Build:
         return next(self.executor.each(train, [tuple(parts[first])]))
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
-        """Tokenise all parts, and return the streams of each period in the order of its parts."""
+        """Tokenize all parts, and return the streams of each period in the order of its parts."""
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)

@@ -1,7 +1,7 @@
 """Deduplication of a build: the n-grams of all parts in parallel, then verdicts on their documents, in order.
 
 Only n-grams and verdicts are written. The texts stay where they are staged; what repeats is removed when they are
-tokenised. A verdict depends on the documents before it, so one task judges a split of a period (or of a window) from
+tokenized. A verdict depends on the documents before it, so one task judges a split of a period (or of a window) from
 its first part to its last. Different splits, periods and windows are judged in parallel.
 
 <staging>/shingles/<period>-<part>.<split>       n-grams (Shingled)

@@ -1,4 +1,4 @@
-"""Row makers: how a stream of tokenised documents becomes the rows of a corpus.
+"""Row makers: how a stream of tokenized documents becomes the rows of a corpus.
 
 A stream is the tokens of many documents, one after another, with the end of text after each one and nowhere else. The
 recipe's `rows` names the maker; the objective of a study reads the columns that it writes (`core/row_columns.py`).

@@ -33,9 +33,10 @@ from ticlm.platform.core.settings import Settings
 
 
 class Filter(Protocol):
-    """A filter. It sees one document and nothing else, so that the order and the period of documents cannot matter.
+    """A filter. It sees one document and nothing else, so its decision depends neither on other documents nor on the
+    order in which they come.
 
-    A filter that reads more than its settings (a list, a model) has a property `identity` that hashes those contents. A
+    If it reads a file (a list, a model), it has a property `identity` that includes a hash of the file's contents. A
     filter without that property is identified by its settings.
     """
 
@@ -129,29 +130,20 @@ REFINEDWEB: tuple[AnyFilter, ...] = (
     Repetition(),
     CleanLines(),
 )
-"""The filters of DCLM-Baseline and TiC-CC, after RefinedWeb, in their order. The filters of urls need lists: see
-`refinedweb`."""
+"""The filters of DCLM-Baseline and TiC-CC, after RefinedWeb, in their order: what `filters: refinedweb` stands for.
 
-
-def refinedweb(hosts: str, strict: str, hard: str, soft: str) -> tuple[AnyFilter, ...]:
-    """Return all filters of RefinedWeb, given the paths of a list of banned hosts and of three lists of banned words.
-
-    A page is left out if its url has a `strict` word anywhere, a `hard` word as a whole word, or two different `soft`
-    words.
-    """
-    by_url = (
-        BannedHosts(hosts=hosts),
-        UrlWords(words=strict, within="anything"),
-        UrlWords(words=hard),
-        UrlWords(words=soft, at_least=2),
-    )
-    return (*by_url, *REFINEDWEB)
+BannedHosts and UrlWords need lists, so they are not in it. RefinedWeb puts them first: banned hosts, then a list of
+words that may be nowhere in a url (`within: anything`), one of whole words, and one of which a url may have one word,
+but not two (`at_least: 2`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a list of filters: the document, or the reason to leave it out and the filter (from 0) that gave
-    it. `edited` are the filters that changed the document."""
+    """The result of a list of filters: the document, or the reason to leave it out.
+
+    `step` is the index of the filter that left it out; `edited` are the indices of those that changed it.
+    """
 
     document: Document | None
     reason: str | None = None

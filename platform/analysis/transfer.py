@@ -1,6 +1,7 @@
 """Regret and its three means: backward transfer, in-distribution, forward transfer (TiC-LM, section 6 and App. B.4).
 
-All functions compute on matrices indexed (trained, evaluated), of which lower is better; a missing cell is NaN.
+Matrices are indexed (trained, evaluated); a missing cell is NaN. `transfer` expects a regret of which lower is
+better; for accuracy, `View.relative` turns its sign. Without a reference, it averages the raw values as they are.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ Mask = NDArray[np.bool_]
 class TransferRule(Settings):
     """Which cells of a matrix are backward, in-distribution (ID) and forward. The default is App. B.4 of TiC-LM.
 
-    A cell is *past* if its evaluation has come by the end of the checkpoint's period. A cell is forward if it is
-    neither past nor ID (an evaluation that holds the checkpoint's last day may still go on). If the trained and the
-    evaluated periods are the same, ID is the diagonal under every rule.
+    A cell is *past* if the evaluated period began (or ended, see `period`) before the checkpoint's period ended. A cell
+    is backward if it is past and not ID, and forward if it is neither past nor ID. With `contain` and `period: end`, an
+    ID cell need not be past: its period may still go on. If the trained and the evaluated periods are the same, ID is
+    the diagonal under every rule.
     """
 
     id_rule: Literal["nearest_preceding_exclusive", "nearest_preceding", "exact", "contain"] = (
@@ -33,16 +35,16 @@ class TransferRule(Settings):
     )
     """Which cell of a checkpoint is ID.
 
-    - `nearest_preceding_exclusive`: the newest past evaluation, but only for the first checkpoint after it; later
+    - `nearest_preceding_exclusive`: the newest past evaluation, given to one checkpoint only: the first after it. Later
       checkpoints count it as backward.
     - `nearest_preceding`: the newest past evaluation of every checkpoint.
-    - `exact`: an evaluation that comes within the checkpoint's period.
+    - `exact`: an evaluation whose first day (or last, see `period`) is within the checkpoint's period.
     - `contain`: an evaluation whose period holds the checkpoint's last day.
     """
     bwd_includes_id: bool = False
     """Whether ID cells count as backward too."""
     period: Literal["start", "end"] = "start"
-    """Whether an evaluation that spans several months has come with its first day or with its last."""
+    """Whether an evaluation that spans several months counts as past from its first or its last day."""
 
     def cells(self, trained: Sequence[Period], evaluated: Sequence[Period]) -> Cells:
         """Return which cells [trained, evaluated] are backward, in-distribution and forward."""
@@ -59,7 +61,7 @@ class Cells:
 
     @property
     def counted(self) -> Mask:
-        """The cells that any of the means is over."""
+        """The cells used in at least one mean."""
         return self.backward | self.in_distribution | self.forward
 
 
@@ -78,8 +80,8 @@ class Transfer:
 def regret(values: Matrix, reference: NDArray[np.float64]) -> Matrix:
     """Return R[i, j] = E[i, j] − E*[j] (TiC-LM, section 6), float64[trained, evaluated].
 
-    `reference` E* [evaluated] are the values of a model that saw every period. E*[j] is used rather than E[j, j],
-    because a method that is bad at j must not look good before and after it.
+    `reference` E* [evaluated] are the values of a model that saw every period. With E[j, j] as reference, a
+    method that is bad at j would look good at j in all other rows.
     """
     return values - reference[np.newaxis, :]
 
@@ -87,8 +89,8 @@ def regret(values: Matrix, reference: NDArray[np.float64]) -> Matrix:
 def transfer(
     regret: Matrix, trained: Sequence[Period], evaluated: Sequence[Period], rule: TransferRule | None = None
 ) -> Transfer:
-    """Return the backward, ID and forward means of a regret matrix [trained, evaluated]. Raises ValueError if its shape
-    is another."""
+    """Return the backward, ID and forward means of a regret matrix [trained, evaluated]. Raises ValueError if the
+    shape does not match the periods."""
     if regret.shape != (len(trained), len(evaluated)):
         raise ValueError(f"regret must be [{len(trained)}, {len(evaluated)}], got {list(regret.shape)}")
     cells = (rule or TransferRule()).cells(trained, evaluated)
@@ -120,8 +122,8 @@ def classify(trained: Sequence[Period], evaluated: Sequence[Period], rule: Trans
 def carry_forward(cutoffs: Sequence[Period], checkpoints: Sequence[Period]) -> tuple[int | None, ...]:
     """Return for each checkpoint the position of the newest cutoff at or before it, None if all are later.
 
-    The model of that cutoff stands for an Oracle series at the checkpoint (TiC-LM, section 6: "the most recently
-    trained Oracle").
+    The model of that cutoff is the Oracle to compare with there (TiC-LM, section 6: "the most recently trained
+    Oracle").
     """
     ends = [cutoff.end for cutoff in cutoffs]
     rows: list[int | None] = []
@@ -138,8 +140,8 @@ def _mean(values: Matrix) -> tuple[float, int, int]:
 
 
 def _nearest(past: Mask, came: Sequence[date], ends: Sequence[date], exclusive: bool) -> Mask:
-    """Return a mask of the newest past evaluation of each checkpoint; with `exclusive`, only the earliest checkpoint of
-    those that share one keeps it."""
+    """Return a mask of the newest past evaluation of each checkpoint. With `exclusive`, if several checkpoints have the
+    same newest evaluation, only the earliest gets it."""
     mask = np.zeros_like(past)
     claims: dict[int, list[int]] = {}
     for i, row in enumerate(past):

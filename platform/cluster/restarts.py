@@ -1,7 +1,8 @@
-"""The messages between a chain's workers, their controller and the driver; and the rule that gives a chain up.
+"""The messages between a chain's workers, their controller and the driver; and the rule when to stop
+restarting a chain.
 
-Light: Ray is not imported here. `ray_train.fit` makes the Board an actor on the driver's node, so that it is not lost
-together with a worker.
+This module does not import Ray, so it loads fast. `ray_train.fit` makes the Board an actor on the driver's node, so
+that it is not lost together with a worker.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ticlm.platform.study.work import ChainWork
 
 
 class Board:
-    """The newest progress event of a chain, all its moments (a start, a failure) in order, and the error that ends it.
+    """The moments (a start, a failure) of a chain since the last `take`, in order; the newest progress event; and the
+    error that ends the chain.
 
     An event is a moment if it has the key `moment`.
     """
@@ -59,9 +61,10 @@ class Leaving(Exception):
 class Guard:
     """Decides after every failure of a chain's workers whether they start again.
 
-    A user's error ends the chain as it is. Any other error ends it after `restarts` starts in a row without a new step:
-    a finished round, or a complete mid-round checkpoint. Waiting for workers does not count as a start, and leaving a
-    draining node in time does not count as a failure.
+    A TiclmError ends the chain as it is, unless a worker died too. Any other error ends it once the workers have been
+    started again `restarts` times in a row without progress (a new finished round or a new complete mid-round
+    checkpoint). Waiting for workers does not count as a start. If a worker saved and left a node that is shutting down,
+    this is no failure, and the count starts again at 0.
     """
 
     work: ChainWork
@@ -71,7 +74,7 @@ class Guard:
 
     def verdict(self, errors: Mapping[int, BaseException]) -> TiclmError | None:
         """Return the error that ends the chain, or None if its workers start again. `errors` are by rank."""
-        if not _deaths(errors):  # what a surviving worker raises after a death is not a user's error
+        if not _deaths(errors):  # after a death, a TiclmError of a surviving worker may only follow from it
             for error in errors.values():
                 if isinstance(error, TiclmError):
                     return error
@@ -102,8 +105,8 @@ def _deaths(errors: Mapping[int, BaseException]) -> list[BaseException]:
 
 
 def cause(errors: Mapping[int, BaseException]) -> str:
-    """Return what went wrong, on one line. A death comes first: the other workers then only raise that they were cut
-    off."""
+    """Return what went wrong, on one line. If a worker died, name that; the other workers' errors only follow from
+    it."""
     deaths = _deaths(errors)
     error = next(iter(deaths or errors.values()))
     while error.__cause__ is not None:

@@ -127,7 +127,7 @@ class Examples:
         return subsets[split]
 
     def read(self, period: str, subset: Subset) -> Iterator[Example]:
-        """Return the examples of a subset, in their order."""
+        """Yield the examples of a subset, in their order."""
         import pyarrow.parquet as pq
 
         manifest, attempt = self.split(period, subset), self._finished()[period][1]

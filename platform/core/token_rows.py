@@ -109,7 +109,7 @@ class RowReader:
         return out
 
     def all(self, size: int, most: int | None = None) -> Iterator[dict[str, Tokens]]:
-        """Return all rows in order (or the first `most`), in blocks of `size` rows."""
+        """Yield all rows in order (or the first `most`), in blocks of `size` rows."""
         end = len(self) if most is None else min(most, len(self))
         for start in range(0, end, size):
             yield self.take(np.arange(start, min(start + size, end)))

@@ -1,6 +1,6 @@
 """Cells of a study: which (checkpoint, task, label) there should be, which are still to be scored, and scoring them.
 
-A label is a period, a part of a benchmark or a probe, whatever the task's axis is; the task itself knows its labels.
+Depending on the task, a label names a period, a part of a benchmark, or a probe. The task itself knows its labels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
 
 KEEP_S = 30.0
-"""Cells are written to the store at least this often (in seconds), and at the end of each task."""
+"""Seconds. After each cell, all unwritten cells are written to the store if the last write is longer ago than this. The
+rest is written at the end of each task."""
 
 
 class CellKey(Settings):
@@ -38,6 +39,7 @@ class CellKey(Settings):
     weights: str
     task: Task
     data: str
+    """Hash of what the task reads at the cell's label."""
     objective: AnyObjective
     compute: Literal["float32", "bfloat16"]
 
@@ -52,10 +54,11 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
 
 @dataclass(frozen=True)
 class TaskCells:
-    """A task, the place of its data (empty if it reads none), and the (label, key) pairs of the cells to score."""
+    """A task, its data, and the (label, key) pairs of the cells to score."""
 
     task: Task
     data: str
+    """URI of the data; empty if the task reads none."""
     cells: tuple[tuple[str, str], ...]
     last_visible_period: str | None = None
     """If given, no data later than this period may be opened."""
@@ -109,9 +112,9 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
 
 
 def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
-    """Return every (run, trained period, task, step) of a model that is to be published and scored inside a round.
+    """Yield every (run, trained period, task, step) of a model saved in the middle of a round, to be scored.
 
-    Tasks that are scored after a preparation, and those on the last checkpoint alone, have none.
+    Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
     """
     for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
         if task.prepare is None and task.chosen_checkpoints != "last":
@@ -159,8 +162,8 @@ def units(plan: Plan) -> list[CheckpointWork]:
         folders[weights] = paths.model(folder, plan.inside_records[key, step].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
-        scored = plan.tree.scored(key, task_id)
-        folders[weights] = paths.model(paths.round_folder(plan.ids[scored]), plan.records[scored].attempt)
+        source = plan.tree.scored(key, task_id)  # the round whose weights the task scores
+        folders[weights] = paths.model(paths.round_folder(plan.ids[source]), plan.records[source].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     sources = {id: plan.data_of(task) for id, task in tasks.items()}
     places = {id: "" if data is None else data.store.uri() for id, data in sources.items()}
@@ -207,8 +210,8 @@ def score(unit: CheckpointWork) -> int:
 def progress(unit: CheckpointWork) -> Iterator[None]:
     """Load the checkpoint, score its cells and write them to the store; yield once for each cell.
 
-    Cells that are in the store meanwhile (from another process, or from this one before it was killed) are not scored
-    again.
+    The caller counts the yields to show how far it is. Cells already in the store (written by another process or by an
+    earlier attempt) are skipped, but still counted.
     """
     store = Store(unit.root)
     jobs = left(store, unit.weights, list(unit.jobs))

@@ -20,7 +20,7 @@ from ticlm.platform.tasks.base import Task
 
 @dataclass(frozen=True)
 class Run:
-    """One method under one seed. `rounds` has for each period it trains on the key of the round that ends it."""
+    """One method under one seed. `rounds` maps each trained period to the key of the round that ends there."""
 
     method: Method
     seed: int
@@ -29,7 +29,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Tree:
-    """All rounds by key (parents before children), the runs over them, and the tuned copies that tasks ask for."""
+    """All rounds by key (parents before children), the runs over them, and the short extra rounds (`Prepare`) that
+    tasks need first."""
 
     rounds: dict[str, Round] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
@@ -38,7 +39,7 @@ class Tree:
 
     @cached_property
     def tuned_copies(self) -> set[str]:
-        """Keys of the leaf rounds that no run trains on from."""
+        """Keys of the rounds that prepare for a task and are not also rounds of a run."""
         return set(self.leaves.values()) - {key for run in self.runs for key in run.rounds.values()}
 
     def scored(self, key: str, task: str) -> str:
@@ -47,7 +48,7 @@ class Tree:
 
 
 def corpus_id(name: str) -> str:
-    """Return the name that sources have for a corpus: `name@version`, from the last part of a path."""
+    """Return the id `name@version` of the corpus with this name or at this path; version 1 if none is given."""
     last = name.rstrip("/").rsplit("/", 1)[-1]
     return last if "@" in last else f"{last}@1"
 
@@ -55,8 +56,8 @@ def corpus_id(name: str) -> str:
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
-    `sizes` are training rows by period. They are needed for a budget in epochs, and so that a buffer keeps no more rows
-    of a period than there are.
+    `sizes` are training rows by period. They are needed for a budget in epochs, and to limit a buffer to the rows that
+    exist.
     """
     timeline = _timeline(study, sizes)
     tree = Tree()
@@ -187,7 +188,7 @@ def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline)
 def _drawn(
     mixture: Mixture, recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
 ) -> Iterator[SourceCursor]:
-    """Return how far the chain has come in each source of a mixture, and the window of it that a buffer keeps now."""
+    """Yield, for each source of a mixture, how many rows the chain has used, and which part a buffer keeps now."""
     for share in mixture.shares:
         before = cursor.get(share.source)
         if share.kept is not None:
@@ -224,7 +225,7 @@ def _check_schedule(recipe: RoundRecipe, position: RoundPosition, of: str) -> No
 
 
 def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
-    """Return how far the chain has come in each source at the end of a round."""
+    """Yield, for each source that a round draws from, how many rows the chain has used by the end of the round."""
     before = {drawn.source: drawn for drawn in round_.cursors}
     for source, rows in round_.draws().items():
         old = before.get(source)
@@ -235,7 +236,7 @@ def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
 
 
 def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
-    """Add the tuned copy of the checkpoint `key` that a task asks for, unless it is there; return its key."""
+    """Add the round that prepares the checkpoint `key` for a task, unless it is there, and return its key."""
     parent, prepare = tree.rounds[key], task.prepare
     assert prepare is not None
     corpus = study.corpus if prepare.corpus is None else prepare.corpus
@@ -286,6 +287,7 @@ def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -
 
 
 def _continual_tokens(study: Study, rounds: int, periods: int, total: int | PerPeriod | None) -> int:
-    """Return the tokens of `rounds` continual rounds out of an even split over all `periods`, rounded down."""
+    """Return the tokens of `rounds` continual rounds: `rounds` × (total / `periods`), rounded down; with `per_period`,
+    `rounds` × that number."""
     total = study.continual_tokens if total is None else total
     return total.per_period * rounds if isinstance(total, PerPeriod) else total * rounds // max(1, periods)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class QuestionTask(ExamplesTask):
     """Base of tasks on questions with answers.
 
-    An answer that does not fit the model's window together with one token of its question is left out and counted. A
-    question that does not fit beside its answer loses its beginning; if it is scored, it is counted under the kind
-    `cut`. Raises InputError if no example is a question of this kind.
+    If an answer to score is longer than the model's window, its question is left out and counted. A question too long
+    for the window is cut at its start; scored questions that were cut are counted under the kind `cut`. Raises
+    InputError if a period has examples, but none is a question of this kind.
     """
 
     needs: ClassVar[str] = "answer"
@@ -112,13 +112,14 @@ class AnswerPerplexity(QuestionTask):
 class MultipleChoice(QuestionTask):
     """The share of questions whose answer, the first of the choices, is the likeliest choice.
 
-    If several choices are equally likely, the question counts as much as guessing among them would get.
+    A question counts 1 if the right choice alone has the best score, 1 / (number tied) if it ties with others, else 0.
     """
 
     kind: Literal["multiple-choice"] = "multiple-choice"
     needs: ClassVar[str] = "choices"
     per: Literal["choice", "token", "byte"] = "choice"
-    """Compare ln P of the whole choice, or its mean per token or per UTF-8 byte, which gives long choices a chance."""
+    """Compare ln P of the whole choice, or its mean per token or per UTF-8 byte, so that long choices are not at a
+    disadvantage."""
     metric: ClassVar[str] = "accuracy"
     higher_is_better: ClassVar[bool] = True
 
@@ -187,7 +188,7 @@ class ExactMatch(QuestionTask):
 
     @property
     def _opening(self) -> str:
-        """The delimiter without the spaces at its end, which belong to the next token."""
+        """The delimiter without the spaces at its end, because tokenizers join a space to the word after it."""
         return self.delimiter.rstrip(" ")
 
     def _is_right(self, text: str, answers: set[str]) -> bool:

@@ -1,6 +1,7 @@
-"""The order of rows: which rows make up each step of a round, a pure function of the study and the shapes of shards.
+"""The order of rows: which rows make up each step of a round, a pure function of the study and the corpus.
 
-It does not depend on workers, prefetching, restarts or the carrier. Rank r of w takes rows [r::w] of a batch.
+The order does not depend on workers, prefetching or restarts, or on how rows are loaded (`resources.carrier`). Of each
+batch, rank r of w takes rows [r::w].
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ Ints = NDArray[np.int64]
 
 
 def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
-    """Return the number of rows of each source in step `start`, `start` + 1, …: int64[sources] per step.
+    """Yield the number of rows of each source in step `start`, `start` + 1, …: int64[sources] per step.
 
     `rows[k]` is source k's total over all `steps`. Every step has sum(rows) / steps rows, and after each step every
-    source is within one row of its exact share. Rows are unit jobs with a release and a deadline from that bound; the
-    earliest deadline goes first. This always finds a schedule, because the exact shares are a fractional one. Raises
-    ValueError if the rows do not make equal steps.
+    source is within one row of its exact share. This bound gives each row an earliest and a latest step. The row whose
+    latest step comes first goes first (EDF scheduling). This always finds a schedule, because the exact shares are a
+    valid schedule with fractions of rows. Raises ValueError if the rows do not make equal steps.
     """
     total = np.asarray(rows, dtype=np.int64)
     batch, rest = divmod(int(total.sum()), steps)
@@ -53,13 +54,15 @@ class Draws:
     """The order in which the rows of one source are drawn: epoch after epoch.
 
     Each epoch is a permutation of the source's row groups and of the rows inside them, so that a reader needs one row
-    group at a time. `starts` are the first positions of the groups, and the end. `seed` is that of the round which
-    first drew from the source; the rounds after it in its chain continue that order.
+    group at a time.
     """
 
     starts: Ints
+    """The first position of each group, then the number of rows."""
     seed: int
+    """The seed of the chain's first round that used this source; later rounds go on in that order."""
     salt: int
+    """A number from the hash of the source's shards, so that each source has an order of its own."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -96,10 +99,10 @@ def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
 
 @dataclass(frozen=True)
 class SegmentOrder:
-    """The order of one segment: for each source its draws, the rows that its chain drew before, and the rows that this
-    segment takes.
+    """The order of one segment: for each source its order, how many rows the chain took earlier (`before`), and how
+    many this segment takes (`rows`).
 
-    A window that is not None is the range (first, rows) of draws to which a buffer has cut the source. It is drawn
+    If a replay buffer keeps only part of a source, `windows` has (first draw, number of rows) of that part. It is drawn
     again and again, and `before` counts from its first draw.
     """
 
@@ -110,16 +113,18 @@ class SegmentOrder:
     windows: tuple[tuple[int, int] | None, ...]
 
     def positions(self, source: int, counts: Ints) -> Ints:
-        """Return the row positions of a source's draws, counted as in `before`."""
+        """Return the row positions of draws of a source. `counts` [n] are the numbers of the draws, counted from the
+        window's first draw if there is a window, else from the first draw of the chain."""
         window = self.windows[source]
         return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
 
 
 def batches(segments: Sequence[SegmentOrder], seed: int, salt: int, start: int = 0) -> Iterator[tuple[int, Ints, Ints]]:
-    """Return for each step from `start`: the number of its segment, and for each row of the batch the number of its
-    source in that segment and its position there.
+    """Yield, for each step from `start`, the segment's number, each row's source number (int64[batch]) and each row's
+    position in its source (int64[batch]).
 
     The order inside a batch is a permutation keyed by (seed, salt, step), so that sources are spread over the ranks.
+    Here `salt` stands for the round's period.
     """
     first = 0
     for number, segment in enumerate(segments):

@@ -30,9 +30,8 @@ from ticlm.datasets.filters.union import (
     MinChars,
     Outcome,
     passed,
-    refinedweb,
 )
-from ticlm.datasets.filters.urls import RemoveUrls
+from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
 from ticlm.datasets.io.documents import Document
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
@@ -128,11 +127,11 @@ def test_a_good_page_passes_all_filters_of_refinedweb_unchanged() -> None:
     assert result == Outcome(document(PAGE))
 
 
-def test_the_filters_of_refinedweb_stand_in_the_papers_order(tmp_path: object) -> None:
-    kinds = [step.kind for step in refinedweb("h", "s", "w", "v")]
+def test_the_filters_of_refinedweb_stand_in_the_papers_order() -> None:
+    kinds = [step.kind for step in REFINEDWEB]
     assert kinds == [
-        *("banned_hosts", "url_words", "url_words", "url_words", "remove_urls", "newlines", "language", "word_count"),
-        *("word_length", "symbols", "bullets", "ellipses", "alphabetic", "stop_words", "repetition", "clean_lines"),
+        *("remove_urls", "newlines", "language", "word_count", "word_length", "symbols"),
+        *("bullets", "ellipses", "alphabetic", "stop_words", "repetition", "clean_lines"),
     ]
 
 
@@ -205,7 +204,7 @@ def test_a_function_that_does_not_work_is_named(name: str, message: str) -> None
 
 def test_every_kind_is_read_from_plain_settings() -> None:
     filters: TypeAdapter[tuple[AnyFilter, ...]] = TypeAdapter(tuple[AnyFilter, ...])
-    steps = (*refinedweb("h", "s", "w", "v"), MinChars(chars=1), Function(name="a.b:c"))
+    steps = (BannedHosts(hosts="h"), UrlWords(words="w"), *REFINEDWEB, MinChars(chars=1), Function(name="a.b:c"))
     assert filters.validate_python([step.model_dump() for step in steps]) == steps
 
 
