@@ -1,4 +1,4 @@
-"""Matrices (trained, evaluated) of cells, from which the tables, figures and page of a report are made."""
+"""Matrices of cell values, indexed (trained, evaluated): the tables, figures and page of a report come from them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ class MethodView:
     values: Array
     """float64[seed, label, evaluated]"""
     carried: tuple[int | None, ...]
-    """For each checkpoint of the study, the position in `labels` of the model that stands for it; None if there is no
-    such model."""
+    """For each checkpoint of the study, the position in `labels` of the model to use there; None if there is none."""
 
     @cached_property
     def by_seed(self) -> Array:
@@ -75,8 +74,8 @@ class View:
         return self.study.metric(self.task)
 
     def relative(self, values: Array) -> Array:
-        """Return `values` [..., evaluated] as regret, of which less is better for every metric; unchanged if there is
-        no reference."""
+        """Return `values` [..., evaluated] as regret, of which lower is better for every metric. If there is no
+        reference, return them unchanged."""
         if self.reference is None:
             return values
         difference = regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
@@ -89,13 +88,13 @@ class View:
 
     def cells(self, preset: Preset) -> Cells:
         """Return which cells [checkpoint, evaluated] are backward, in-distribution and forward by the task's
-        convention; a cell that it leaves out is none of these."""
+        convention. A cell that the convention leaves out is none of the three."""
         return preset.of(self.task).cells(*self.axes())
 
 
 def views(study: StudyResult) -> tuple[View, ...]:
-    """Return a view for every task and source of text that has cells: tasks in the order of the cells, and for each
-    task first all text, then its sources."""
+    """Return a view for every task and source of text that has cells. Tasks are in the order of the cells; for each
+    task, the view of all text comes first, then those of its sources. Raises ValueError if a cell is there twice."""
     wanted = study.cells["task"].map(lambda task: study.metric(task).name)
     rows = study.cells[study.cells["metric"] == wanted]
     identity = ["method", "seed", "trained", "evaluated", "task", "source"]
@@ -109,8 +108,8 @@ def views(study: StudyResult) -> tuple[View, ...]:
 
 
 def period(timeline: Timeline, label: str) -> Period:
-    """Return the period with this label: that of the timeline, or for an evaluation of another calendar the days that
-    the label names."""
+    """Return the period with this label: from the timeline if it is there, else the days that the label names (for an
+    evaluation with another calendar)."""
     if label in timeline.labels:
         return timeline.periods[timeline.index(label)]
     start, end = span(label)
@@ -118,13 +117,13 @@ def period(timeline: Timeline, label: str) -> Period:
 
 
 def cost_of(study: StudyResult, method: MethodResult, labels: Sequence[str], name: str) -> Array:
-    """Return the cumulative cost at each label, the mean over seeds; NaN where it is not known."""
+    """Return the cumulative cost `name` of a method at each label: the mean over seeds, NaN if it is not known."""
     costs = study.costs[study.costs["method"] == method.name]
     return costs.groupby("trained")[name].mean().reindex(list(labels)).to_numpy(float)
 
 
 def nanmean(values: Array, axis: int | tuple[int, ...]) -> Array:
-    """Return the mean of the values that are not NaN, or NaN if there are none; numpy's own function warns then."""
+    """Return the mean of the values that are not NaN, or NaN if there are none. numpy's `nanmean` would warn then."""
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     total = np.where(known, values, 0.0).sum(axis=axis)
@@ -151,8 +150,8 @@ def _method(study: StudyResult, method: MethodResult, evaluated: Sequence[str], 
 
 
 def _cutoffs(study: StudyResult, method: MethodResult, rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return the cutoffs that were trained or scored. One whose cells are all missing stays, so that no older cutoff
-    takes its place."""
+    """Return the cutoffs that were trained or scored, oldest first. A cutoff whose cells are all missing stays, so that
+    no older cutoff takes its place."""
     trained = study.costs.loc[study.costs["method"] == method.name, "trained"]
     return tuple(sorted({*rows["trained"], *trained}, key=study.timeline.index))
 

@@ -1,4 +1,7 @@
-"""The driver: does what is left of a plan. It alone decides what is skipped."""
+"""The driver: trains the pending chains of a plan and scores its missing cells.
+
+Finished rounds and scored cells are skipped, so a second call goes on where the first one stopped.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,15 @@ from ticlm.platform.study.plan import Plan, missing_periods
 from ticlm.platform.study.work import ChainWork, work_of
 
 COPIES_POLL_S = 1.0
-"""How often a driver looks whether running chains have finished rounds that tuned copies start from."""
+"""Seconds between two looks at whether running chains have finished rounds that tuned copies start from."""
 
 
 def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
     """Train every pending chain once its parent is done, several at the same time, until none is left.
 
-    When a chain fails, those that run finish, no other is started, and the first error is raised. When `stop` is set
-    elsewhere, or this call is interrupted, workers are released at once, without a last checkpoint; if `stop` was set,
-    Stopped is raised.
+    When a chain fails, no other chain is started, the running chains finish, and then the first error is raised. When
+    another thread sets `stop`, or this call is interrupted, workers are released at once, without a last checkpoint.
+    Raises Stopped if `stop` was set before the end.
     """
     stop = stop or Event()
     left = plan.pending()
@@ -74,7 +77,7 @@ def _set_on_error(stop: Event) -> Iterator[None]:
 
 
 def evaluate(plan: Plan, show: Show = SILENT) -> None:
-    """Score every cell of the study that has no value yet and whose checkpoint is done."""
+    """Score every cell of the study that is not in the store yet and whose checkpoint is done."""
     units = cells.units(plan)
     if not units:
         return
@@ -87,15 +90,15 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
 
 
 def _read_parents(plan: Plan, copies: list[Chain], running: list[Chain]) -> None:
-    """Take up the records that running chains have written of the rounds which these tuned copies start from."""
+    """Read the records of the rounds that these tuned copies start from, if running chains have written them."""
     trained = {key for chain in running for key in chain.keys}
     parents = dict.fromkeys(plan.tree.rounds[chain.keys[0]].parent for chain in copies)
     plan.read_records([key for key in parents if key in trained and not plan.done(key)])
 
 
 def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
-    """Return the chains that can start now: parent done, and workers enough. Those that others wait for come first, and
-    tuned copies last: they have a pool of their own."""
+    """Return the chains that can start now: their parent is done, and enough workers are free. Chains that others wait
+    for come first. Tuned copies come last; they have a pool of workers of their own."""
     resources = plan.study.resources
     pools = {
         is_copy: _Pool(_workers(plan), slots)
@@ -103,9 +106,9 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chai
     }
     for chain in running:
         pools[chain.is_tuned_copy].take(plan.share(chain)[1])
-    # in one process there is one stream of random numbers: chains side by side would draw each other's
+    # in one process there is one stream of random numbers: chains side by side would take each other's
     together = 1 - len(running) if resources.trainer == "process" else len(left)
-    busy = {plan.ids[key] for c in running for key in c.keys}  # rounds of other keys may yet be the same work
+    busy = {plan.ids[key] for c in running for key in c.keys}  # rounds with different keys may be the same work
     chosen: list[Chain] = []
     for chain in sorted(left, key=lambda c: (c.is_tuned_copy, not plan.is_trunk(c))):
         parent, ids = plan.tree.rounds[chain.keys[0]].parent, {plan.ids[key] for key in chain.keys}
@@ -118,13 +121,13 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chai
 
 @dataclass
 class _Pool:
-    """Workers and slots that are free."""
+    """The numbers of free workers and free slots."""
 
     workers: int
     slots: int
 
     def take(self, workers: int) -> bool:
-        """Take a slot with these workers, and return whether there was room."""
+        """Take a slot and this many workers if they are free, and return whether they were."""
         if self.slots < 1 or workers > self.workers:
             return False
         self.workers, self.slots = self.workers - workers, self.slots - 1
@@ -220,10 +223,10 @@ def _require_models(plan: Plan) -> None:
 
 @contextmanager
 def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
-    """Connect to Ray for the time of the block, if the study's resources need it; nested blocks share one connection.
+    """Connect to Ray while the block runs, if the study's resources need it or `dashboard` is true.
 
-    Gives the address of Ray's dashboard, or an empty text. A Ray that is started here has a dashboard only if
-    `dashboard` is true.
+    Yields the address of Ray's dashboard, or an empty text. Nested blocks share one connection. A Ray that is started
+    here has a dashboard only if `dashboard` is true.
     """
     alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
     if alone and not dashboard:

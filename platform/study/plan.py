@@ -1,4 +1,4 @@
-"""The plan: compares the tree of rounds with what is done, and says what is left, in which chains, at what cost."""
+"""The plan: which rounds of a study are done, which are left, in which chains, and what they need."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Plan:
-    """A study's tree of rounds against a root. It never writes.
+    """A study's tree of rounds, compared with the records on a root. A plan never writes.
 
-    `corpus` is None while none is built: then there are no ids and nothing is done, but the rest is known.
+    `corpus` is None if the corpus is not built yet. Then there are no ids and no round is done, but the tree and its
+    chains are known.
     """
 
     study: Study
@@ -40,11 +41,13 @@ class Plan:
     corpus: Corpus | None
     store: Store | None
     corpora: dict[str, Corpus] = field(default_factory=dict)
-    """By the name that sources have for them: the study's corpus, and those that tuned copies train on."""
+    """Corpora by the name that sources use: the study's corpus, and those that tuned copies train on."""
     ids: dict[str, str] = field(default_factory=dict)
+    """Key of a round -> its id, which names its folder in the root."""
     records: dict[str, Record] = field(default_factory=dict)
+    """Key of a round -> its record. A round is done if it has a record."""
     inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
-    """Records of the models published inside rounds, by round and step."""
+    """(key of a round, step) -> record of the model published after that step, inside the round."""
     _elsewhere: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
@@ -61,7 +64,7 @@ class Plan:
         return steps_inside(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
-        """Take up the records that these rounds, and the models published inside them, have by now."""
+        """Read the records that these rounds and the models published inside them have by now."""
         assert self.store is not None
         for key in keys:
             folder = paths.round_folder(self.ids[key])
@@ -80,7 +83,7 @@ class Plan:
 
     @cached_property
     def chains(self) -> list[Chain]:
-        """All rounds as chains, cut at every branch, parents before children, whatever is done."""
+        """All rounds, done or not, as chains that are cut at every branch; parents before children."""
         return cut(self.tree)
 
     def pending(self) -> list[Chain]:
@@ -97,11 +100,11 @@ class Plan:
         return left
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain, whatever is done already."""
+        """Return the workers (min, max) of a chain. They do not depend on what is done already."""
         return share(chain, self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
-        """Return whether other chains start from this one's end, and so wait for it."""
+        """Return whether other chains, not counting tuned copies, start from this chain's end and so wait for it."""
         return chain.keys[-1] in self._awaited
 
     @cached_property
@@ -109,8 +112,8 @@ class Plan:
         return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Return who trains it: the methods that share it, their seed, and its periods; of a tuned copy also the tasks
-        that it is made for."""
+        """Return a name for a chain: the methods that share it (only the number of runs if there are more than two),
+        their seeds, its periods; for a tuned copy also the tasks that need it."""
         key = self.tree.rounds[chain.keys[0]].parent if chain.is_tuned_copy else chain.keys[0]
         users = [
             (run.method.name, run.seed, len(run.method.seeds) > 1)
@@ -127,7 +130,8 @@ class Plan:
 
     @property
     def parameters(self) -> int | None:
-        """Parameters of the model with its embeddings, from a record if there is one, else from its config."""
+        """Parameters of the model with its embeddings, from a record if there is one, else from its config. None without
+        a corpus."""
         if self.records:
             return int(next(iter(self.records.values())).about["parameters"])
         if self.corpus is None:
@@ -139,7 +143,7 @@ class Plan:
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Tokens per second of a chain as last measured on this root; None if nothing was measured."""
+        """Training speed in tokens per second, from the newest record of a round; None if it has no measurement."""
         newest = max(self.records.values(), key=lambda r: r.created, default=None)
         if newest is None or not newest.about["measured"]["seconds"]:
             return None
@@ -162,8 +166,8 @@ class Plan:
         return task.labels(self.data_of(task), self.evaluated())
 
     def data_of(self, task: Task) -> Data:
-        """Return what a task reads; None if it reads no data. Raises InputError if these are not there, or are a corpus
-        of another tokenizer."""
+        """Return the data that a task reads; None if it reads none. Raises InputError if they are missing, or are a
+        corpus that does not fit the study's corpus (tokenizer, columns, row length)."""
         if task.reads == "nothing":
             return None
         assert self.corpus is not None
@@ -179,8 +183,8 @@ class Plan:
         return self._elsewhere[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
-        """Return (round key, source, epochs of the source that its chain has seen by the round's end). Empty without a
-        corpus."""
+        """Yield (round key, source, epochs): how often the chain has seen the source by the end of the round. If a
+        buffer keeps only part of a source, rows count as epochs of that part. Yields nothing without a corpus."""
         if self.corpus is None:
             return
         seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
@@ -195,8 +199,8 @@ class Plan:
                     yield key, source, float(seen[key][source])
 
     def kept(self, run: Run) -> tuple[int, int | None]:
-        """Return how many older periods a run needs at the same time, at most, and how many bytes of their shards (None
-        without a corpus)."""
+        """Return how much old data a run needs at the same time: the largest number of other periods that one of its
+        rounds reads, and the largest number of bytes of their shards (None without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
         for key in run.rounds.values():
             spec = self.tree.rounds[key]
@@ -243,7 +247,11 @@ class Plan:
 
 
 def make(study: Study, root: str | None) -> Plan:
-    """Return the plan of a study on a root. Without a corpus (or a root) it holds what can be known without."""
+    """Return the plan of a study on a root. Without a corpus or a root, it has no ids and no records.
+
+    Raises InputError if the corpus does not fit the study, or if a round would see a source more often than
+    `max_epochs`.
+    """
     store = Store(root) if root is not None else None
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None

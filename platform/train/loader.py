@@ -1,7 +1,7 @@
 """The loader: one stream of batches over the rounds of a chain, read by a thread of this process or by Ray Data actors.
 
-Both carriers call `RankReader.read`, so both give the same rows. A stream starts at any round and step without reading
-what came before.
+Both carriers call `RankReader.read`, so both give the same rows. A stream can start at any round and step
+without reading the rows before it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ class RankBatch:
 
 @dataclass(frozen=True)
 class LoaderSpec:
-    """What a stream needs to know. It is small, picklable, and the same on every rank except for `rank`.
+    """The settings of a stream. They are small, picklable, and the same on every rank except for `rank`.
 
-    `corpora` maps the names in sources to URIs. If `last_visible_period` is given, they are views that end with it.
+    `corpora` maps the names in sources to URIs. If `last_visible_period` is given, the corpora are opened as
+    views that end with it.
     """
 
     rounds: tuple[Round, ...]
@@ -56,22 +57,21 @@ class RankReader:
         self._readers: dict[Source, RowReader] = {}
 
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
-        """Return the batches of a round from step `start` to its end."""
+        """Yield the batches of a round from step `start` to its end."""
         spec = self.feed.rounds[round_]
         mine = slice(self.feed.rank, None, self.feed.world)
         for step, (sources, which, positions) in enumerate(self._order(spec, start), start):
             yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
 
     def rows(self, round_: int, step: int) -> dict[Source, list[int]]:
-        """Return the positions of a step's global batch in each source, to be named when something is wrong."""
+        """Return, for each source, the row positions of a step's global batch (for error messages)."""
         sources, which, positions = next(self._order(self.feed.rounds[round_], step))
         return {sources[k]: sorted(positions[which == k].tolist()) for k in np.unique(which)}
 
     def _order(
         self, spec: Round, start: int
     ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
-        """Return for each step from `start`: the sources, and for each row of the batch the number of its source and
-        its position there."""
+        """Yield, for each step from `start`, the sources, each row's source number and each row's position there."""
         segments = [
             self._segment(spec, number, segment.mixture.rows(segment.steps * spec.recipe.batch_rows))
             for number, segment in enumerate(spec.segments)
@@ -119,7 +119,7 @@ def _salt(period: str) -> int:
 
 
 def stream(feed: LoaderSpec, start: tuple[int, int], carrier: Literal["process", "ray-data"]) -> Iterator[RankBatch]:
-    """Return this rank's batches from (round, step) `start` to the end of the last round."""
+    """Yield this rank's batches from (round, step) `start` to the end of the last round."""
     yield from _from_thread(feed, start) if carrier == "process" else _from_ray_data(feed, start)
 
 
@@ -131,7 +131,7 @@ def _all(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
 
 
 def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch]:
-    """Read ahead in a thread. Its errors are raised here, and it ends when this generator is closed."""
+    """Yield batches that a thread reads ahead. Its errors are raised here; it ends when this generator is closed."""
     ready: queue.Queue[RankBatch | BaseException | None] = queue.Queue(PREFETCH)
     stop = threading.Event()
 
@@ -163,7 +163,7 @@ def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch
 
 
 class _Actor:
-    """A Ray Data map worker: reads the steps of a block in order, and mixes the replayed periods itself."""
+    """A Ray Data map worker: reads the steps of a block in order, and mixes the sources of each batch itself."""
 
     def __init__(self, feed: LoaderSpec) -> None:
         self.reader = RankReader(feed)

@@ -1,4 +1,4 @@
-"""Trains a chain of rounds: starts from weights, trains round after round, and publishes each. torch, no Ray.
+"""Training of a chain of rounds: load the first weights, train round after round, publish each. Uses torch, not Ray.
 
 The same code runs in this process, in plain gloo processes, and under Ray Train (`cluster/ray_train.py`).
 """
@@ -37,11 +37,11 @@ def run_chain(
     report: Report = lambda _: None,
     urgent: Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """Train the rounds that have no record yet; return the ids of all rounds, which are done then. Every rank calls.
+    """Train the rounds that have no record yet, and return the ids of all rounds of the chain. Every rank must call it.
 
-    Starts from the newest valid checkpoint: a finished round's weights, or a mid-round state that any number of workers
-    wrote. `report` gets progress events. `urgent` is called at every step: once it is true on some rank, a checkpoint
-    is complete before the next step.
+    Training starts from the newest valid checkpoint: a finished round's weights, or a mid-round state, which any number
+    of workers may have written. `report` gets progress events. `urgent` is called at every step: when it becomes true
+    on a rank, a checkpoint is complete before the next step. Raises Diverged if a loss or gradient is not a number.
     """
     torch.set_num_threads(work.resources.threads)
     store = Store(work.root)
@@ -72,7 +72,8 @@ class _Chain:
     writer: Writer
 
     def run(self, first: int, resume: str | None) -> None:
-        """Train the rounds from number `first` on; that one from the mid-round checkpoint `resume`, if there is one."""
+        """Train the rounds from number `first` on. If `resume` is given, round `first` goes on from that mid-round
+        checkpoint."""
         work, workers = self.work, self.workers
         feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period)
         batches: Iterator[RankBatch] | None = None
@@ -80,7 +81,7 @@ class _Chain:
         for number in range(first, len(work.rounds)):
             spec = work.rounds[number]
             if module is None or spec.recipe.adapter is not None:
-                module = None  # memory holds one
+                module = None  # freed before the next is loaded: memory holds one
                 module = self._placed(number)
             resuming = resume if number == first else None
             running = start(spec, module, workers, feed, work.resources.micro_batch_rows, resuming is not None)
@@ -123,7 +124,7 @@ class _Chain:
         return build.scratch(made, recipe.objective, recipe.seed)
 
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
-        """Train the steps that are left of a round; write its checkpoints, and the models that it publishes inside."""
+        """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it."""
         spec, resources = running.round, self.work.resources
         cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
         saved = reported = running.began = time.monotonic()
@@ -156,7 +157,7 @@ class _Chain:
             if now - reported > 0.5 or running.step == spec.steps:
                 reported = now
                 self.report(self._progress(running, number))
-            if running.step in inside:  # before a checkpoint of this step or a later one: a restart goes on behind it
+            if running.step in inside:  # before the checkpoint: a restart from it does not come back to this step
                 publish_inside(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
@@ -170,7 +171,8 @@ class _Chain:
                     self.workers.barrier()
 
     def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
-        """Return the error of a step whose loss or gradient is not a number. It names the step and its rows."""
+        """Return the error of a step whose loss or gradient is not a number. It names the step and its rows; rank 0
+        writes all of them to the store."""
         period = self.work.rounds[number].period
         rows = RankReader(
             LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
