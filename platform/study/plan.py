@@ -130,8 +130,10 @@ class Plan:
 
     @property
     def parameters(self) -> int | None:
-        """Parameters of the model with its embeddings, from a record if there is one, else from its config. None without
-        a corpus."""
+        """Parameters of the model with its embeddings, from a record if there is one, else from its config.
+
+        None without a corpus.
+        """
         if self.records:
             return int(next(iter(self.records.values())).about["parameters"])
         if self.corpus is None:
