@@ -444,7 +444,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "longest"),
-    [("process", 1.0), pytest.param("ray", 2.5, marks=(pytest.mark.ray, pytest.mark.nightly))],
+    [("process", 0.5), pytest.param("ray", 2.5, marks=(pytest.mark.ray, pytest.mark.nightly))],
 )
 def test_a_build_killed_at_random_moments_gives_the_shards_of_a_quiet_one(
     executor: str, longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
