@@ -19,8 +19,8 @@ test: lint         ## install what developing needs, then run every check and ev
 
 check: lint quick  ## what a change must pass before anything else
 
-quick: .venv/.dev  ## the tests that take no more than seconds each
-	$(PYTEST) -m 'not slow and not nightly'
+quick: .venv/.dev  ## the tests that take no more than seconds each, and no Ray
+	$(PYTEST) -m 'not slow and not nightly and not ray'
 
 nightly: .venv/.dev  ## the rest: more seeds, sizes and processes, and more examples of every property
 	$(PYTEST) -m 'nightly or hypothesis' --hypothesis-profile=nightly
