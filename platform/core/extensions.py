@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -54,11 +53,18 @@ class Own:
     def _validate(self, value: Any, built_in: core_schema.ValidatorFunctionWrapHandler) -> Any:
         if isinstance(value, self.base) and not _is_built_in(type(value)):
             return value
-        if isinstance(value, Mapping) and isinstance(kind := value.get("kind"), str):
-            path = kind if ":" in kind else _entry_point(self.group, kind)
-            if path is not None:
-                return self._made(path, {key: item for key, item in value.items() if key != "kind"})
-        return built_in(value)
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        if not isinstance(kind, str):
+            return built_in(value)
+        if ":" in kind:
+            return self._made(kind, value)
+        try:
+            return built_in(value)
+        except ValidationError:  # only now, as looking through what is installed takes a while
+            path = _entry_point(self.group, kind)
+            if path is None:
+                raise
+            return self._made(path, value)
 
     def _made(self, path: str, data: Mapping[str, Any]) -> Settings:
         try:
@@ -66,7 +72,7 @@ class Own:
         except InputError as error:
             raise PydanticCustomError("own_class", "{line}", {"line": str(error), "field": "kind"}) from None
         try:
-            return found.model_validate(data)
+            return found.model_validate({key: item for key, item in data.items() if key != "kind"})
         except ValidationError as error:
             field, line = first_error(error, found)
             raise PydanticCustomError("own_class", "{line}", {"line": line, "field": field}) from None
@@ -139,7 +145,9 @@ def _is_built_in(kind: type) -> bool:
 @cache
 def _entry_point(group: str, name: str) -> str | None:
     """Return the import path of the entry point of this name, if there is one."""
-    return next((entry.value for entry in entry_points(group=group, name=name)), None)
+    from importlib import metadata
+
+    return next((entry.value for entry in metadata.entry_points(group=group, name=name)), None)
 
 
 def _module(name: str, path: str) -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from textwrap import dedent
@@ -120,7 +121,7 @@ def test_ids_know_a_class_by_its_name_and_its_version(mine: str) -> None:
 def test_an_entry_point_gives_a_class_a_kind_of_its_own(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recent = EntryPoint("recent", f"{mine}:RecentReplay", "ticlm.methods")
     monkeypatch.setattr(
-        extensions, "entry_points", lambda group, name: [recent] if (group, name) == (recent.group, recent.name) else []
+        metadata, "entry_points", lambda group, name: [recent] if (group, name) == (recent.group, recent.name) else []
     )
     assert method(replay={"kind": "recent"}) == method(replay={"kind": f"{mine}:RecentReplay"})
 
