@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -356,12 +355,10 @@ def test_help_loads_nothing_heavy() -> None:
         "heavy = {'torch', 'ray', 'transformers', 'pandas', 'numpy', 'pyarrow', 'quickjs', 'fsspec', 'pydantic'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
-    began = time.process_time()
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr.splitlines()[-1] == "[]"
     for verb in ("run", "train", "eval", "report", "plan", "generate", "clean", "check", "data"):
         assert verb in ended.stdout
-    assert time.process_time() - began < 5
 
 
 def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -677,9 +676,7 @@ def test_a_study_of_quarters_without_costs_or_rates_is_reported_too(tmp_path: Pa
 def test_twelve_methods_of_every_month_fit_in_a_small_page(tmp_path: Path) -> None:
     many = [(f"{name}-{k}", group, (1,), a, b, c) for k in (0, 1) for name, group, _, a, b, c in METHODS][:11]
     result = study(TIC_CC_MONTHS, TIC_CC_MONTHS, many, steps=200)
-    began = time.process_time()
     write([result], tmp_path)
-    assert time.process_time() - began < 20
     assert (tmp_path / "index.html").stat().st_size < 1_000_000
 
 
