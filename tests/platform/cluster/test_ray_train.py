@@ -65,13 +65,17 @@ def train_workers() -> Iterator[tuple[int, str]]:
 
 
 def kill_one_worker(root: Path, round_id: str, killed: list[int]) -> None:
-    """Wait for the second mid-round checkpoint of a round, then SIGKILL one worker."""
-    store, deadline = Store(root), time.monotonic() + 120
+    """Wait for a mid-round checkpoint of a round that is newer than those there are, then SIGKILL one worker."""
+    store, deadline, folder = Store(root), time.monotonic() + 120, round_folder(round_id)
+
+    def newest() -> str:
+        steps = (s for a in store.folders(folder) for s in store.folders(f"{folder}/{a}/steps"))
+        return max(steps, default="")
+
+    before = newest()
     while time.monotonic() < deadline:
-        folder = round_folder(round_id)
-        steps = [s for a in store.folders(folder) for s in store.folders(f"{folder}/{a}/steps")]
         workers = sorted(train_workers())
-        if any(step >= "00000020" for step in steps) and len(workers) == 2:
+        if newest() > before and len(workers) == 2:
             killed.append(workers[-1][0])
             os.kill(workers[-1][0], signal.SIGKILL)
             return
@@ -142,7 +146,7 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
     record = read_record(Store(toy_root), round_folder(work.ids[0]))
     assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it was restarted"
     assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
-    assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 3, "one for each start of the workers"
+    assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start that had progress to report"
 
     driver.evaluate(made)
     assert cells.units(made) == []
