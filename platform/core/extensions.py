@@ -31,7 +31,7 @@ METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
 """Groups of entry points; an entry point's name is a `kind` that settings may give."""
 
 PACKAGE = "ticlm"
-T = TypeVar("T")
+S = TypeVar("S", bound=Settings)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def class_at(path: str, base: type[Settings]) -> type[Settings]:
     found = object_at(path)
     if not isinstance(found, type) or not issubclass(found, base):
         raise InputError(f"{path} is no {base.__name__}: derive it from {base.__module__}.{base.__name__}")
-    for other in _subclasses(Settings):
+    for other in subclasses(Settings):
         if other.identity_name == found.identity_name and other is not found and _is_built_in(other):
             raise InputError(
                 f"{path} has no name of its own: ids know {found.identity_name} as {_path(other)}; "
@@ -166,10 +166,11 @@ def _module(name: str, path: str) -> ModuleType:
         raise InputError(f"{path}: importing {name} raised {type(error).__name__}: {text}") from None
 
 
-def _subclasses(kind: type[Settings]) -> Iterator[type[Settings]]:
+def subclasses(kind: type[S]) -> Iterator[type[S]]:
+    """Yield every class that derives from `kind`, as far as their modules have been imported."""
     for sub in kind.__subclasses__():
         yield sub
-        yield from _subclasses(sub)
+        yield from subclasses(sub)
 
 
 def _values(value: Any) -> Iterator[Settings]:

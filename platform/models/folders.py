@@ -22,6 +22,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, Pretrained
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import subclasses
 from ticlm.platform.core.seeds import keyed
 from ticlm.platform.models.build import MAKING, from_config
 from ticlm.platform.models.settings import folder_objective
@@ -146,17 +147,11 @@ def _is_adapter(name: str) -> bool:
 
 def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
     """Return the adapter class that an entry names: one already imported, else from the module it was saved in."""
-    known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+    known = {kind.identity_name: kind for kind in subclasses(Adapter)}
     if entry["type"] not in known:
         with suppress(ImportError):
             import_module(entry["module"])
-        known = {kind.identity_name: kind for kind in _subclasses(Adapter)}
+        known = {kind.identity_name: kind for kind in subclasses(Adapter)}
     if entry["type"] not in known:
         raise InputError(f"{path}: no adapter is called {entry['type']}; looked for it in {entry['module']}")
     return known[entry["type"]]
-
-
-def _subclasses(kind: type[Adapter]) -> Iterator[type[Adapter]]:
-    for sub in kind.__subclasses__():
-        yield sub
-        yield from _subclasses(sub)
