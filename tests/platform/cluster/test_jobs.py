@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -222,11 +223,14 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def free_ports(count: int) -> list[int]:
+    """Ports that nobody has: below those the kernel gives to others meanwhile, and above those of Ray's workers."""
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+        found = list[int]()
+        for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+            with suppress(OSError):
+                stack.enter_context(socket.socket()).bind(("", port))
+                found.append(port)
+        return found[:count]
 
 
 @pytest.fixture(scope="module")
@@ -248,19 +252,28 @@ def cluster(nodes: Path, s3_server: None, tmp_path_factory: pytest.TempPathFacto
     with open(folder / "head.log", "w") as log:
         head = subprocess.Popen([nodes / "bin/python", *command.split()], env=env, cwd=folder, stdout=log, stderr=log)
     made = Cluster(f"http://127.0.0.1:{dashboard}", str(token), folder)
+
+    def runs() -> bool:
+        assert head.poll() is None, (folder / "head.log").read_text()
+        return "Ray runtime started" in (folder / "head.log").read_text() and answers(made)
+
     try:
-        until(
-            lambda: "Ray runtime started" in (folder / "head.log").read_text() and answers(made),
-            lambda: (folder / "head.log").read_text(),
-        )
+        until(runs, lambda: (folder / "head.log").read_text())
         yield made
     finally:
-        processes = [psutil.Process(head.pid), *psutil.Process(head.pid).children(recursive=True)]
+        processes = children(head.pid)
         head.terminate()
         for process in psutil.wait_procs(processes, timeout=15)[1]:
             process.kill()
         head.wait(10)
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def children(pid: int) -> list[psutil.Process]:
+    """The process and all below it; none if it has ended."""
+    with suppress(psutil.NoSuchProcess):
+        return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return []
 
 
 def answers(cluster: Cluster) -> bool:
