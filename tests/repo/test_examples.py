@@ -44,6 +44,7 @@ def test_the_table_of_examples_names_them_all() -> None:
     assert EXAMPLES and all(f"[{name}]({name})" in text for name in EXAMPLES)
 
 
+@pytest.mark.slow
 def test_a_folder_of_posts_becomes_a_corpus(tmp_path: Path) -> None:
     printed = run("corpus_from_a_folder_of_posts", tmp_path)
     assert "30 read = 30 kept + 0 dropped" in printed
@@ -52,6 +53,7 @@ def test_a_folder_of_posts_becomes_a_corpus(tmp_path: Path) -> None:
     assert all(corpus.split(label, split).rows for label in corpus.periods for split in ("train", "eval"))
 
 
+@pytest.mark.slow
 def test_a_published_model_is_scored_on_every_month(tmp_path: Path) -> None:
     speaker(tmp_path / "model")
     printed = run("published_model_scored_by_month", tmp_path, str(tmp_path / "model"))

@@ -515,6 +515,7 @@ def _killed(recipe: CorpusRecipe, root: Path) -> None:
         assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_killed_build_of_one_process_goes_on_and_never_imports_ray(texts: Path, tmp_path: Path) -> None:
     recipe, root = _recipe(texts), tmp_path / "killed"
     _killed(recipe, root)

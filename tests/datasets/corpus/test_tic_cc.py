@@ -518,6 +518,7 @@ def posts(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()] if path.exists() else []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="needs the real data")
 def test_real_posts_come_back_in_their_months_and_recrawled_pages_go_in_a_window(loop: None, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"

@@ -361,6 +361,7 @@ def test_help_loads_nothing_heavy() -> None:
         assert verb in ended.stdout
 
 
+@pytest.mark.slow
 def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:
     root = ("--root", str(desk.root))
     plan = desk.ticlm("plan", desk.yaml, *root, "--json")

@@ -568,6 +568,7 @@ def test_a_cloud_of_points_stays_a_small_page(monkeypatch: pytest.MonkeyPatch) -
     assert len(found["series"]) == len(METHODS) + 1  # every method is still there
 
 
+@pytest.mark.slow
 def test_the_text_and_contamination_are_figures_too(tmp_path: Path) -> None:
     files = write([cleaned(study(methods=METHODS[:1]))], tmp_path)
     names = {path.stem for path in files if path.suffix in (".png", ".svg")}
@@ -585,6 +586,7 @@ def test_names_cannot_break_out_of_the_page() -> None:
     assert json.loads(Page(html).data)["studies"][0]["methods"][0]["label"] == evil
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     result = without(cleaned(study(methods=METHODS[:2])), trained="201901", method="oracle")
     first = write([result], tmp_path / "a", made="2026-01-01")

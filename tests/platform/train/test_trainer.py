@@ -327,6 +327,7 @@ def test_a_finished_chain_is_not_touched_again(toy_root: Path, toy_study: MakeSt
     assert {path: (toy_root / path).stat().st_mtime_ns for path in Store(toy_root).walk()} == before
 
 
+@pytest.mark.slow
 def test_training_needs_no_ray(toy_root: Path, toy_study: MakeStudy, tmp_path: Path) -> None:
     """Where Ray is not installed, a chain trains in one process; so it does on a machine lent for its accelerator."""
     work = chain_work(toy_study, toy_root)
