@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
@@ -29,6 +28,7 @@ from ticlm.datasets.filters.repetition import Repetition
 from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
 from ticlm.datasets.io.documents import Document
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import object_at
 from ticlm.platform.core.settings import Settings
 
 
@@ -85,11 +85,10 @@ class Function(Settings):
 
 @cache
 def _imported(name: str) -> Callable[[Document], Any]:
-    module, _, function = name.partition(":")
     try:
-        found = getattr(import_module(module), function)
-    except Exception as error:  # a module of the user's may fail as it likes
-        raise InputError(f"filters: {name} cannot be imported: {type(error).__name__}: {error}") from None
+        found = object_at(name)
+    except InputError as error:
+        raise InputError(f"filters: {error}") from None
     if not callable(found):
         raise InputError(f"filters: {name} is no function but {found!r:.100}")
     return found  # type: ignore[no-any-return]
