@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.executor import Executor
+from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
@@ -18,8 +17,6 @@ from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-PROGRESS_S = 10.0
-"""Least time between two lines of progress."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -65,12 +62,7 @@ class BuildContext:
         self, done: str, function: Callable[[T], R], items: Sequence[T], size: int = 0, at_once: int | None = None
     ) -> Iterator[R]:
         """Yield the results of `Executor.each`, and report progress every few seconds as "<done> 12 of 40"."""
-        reported = time.monotonic()
-        for number, outcome in enumerate(self.executor.each(function, items, size, at_once), 1):
-            if time.monotonic() - reported > PROGRESS_S:
-                reported = time.monotonic()
-                self.progress(f"{done} {number:,} of {len(items):,}")
-            yield outcome
+        return reported(self.executor.each(function, items, size, at_once), f"{len(items):,}", self.progress, done)
 
 
 class ExampleSetBuilder(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -21,6 +22,8 @@ ExecutorSetting = Literal["auto", "process", "ray"]
 """`process` works in this process, `ray` on the connected Ray or on one that it starts. `auto` takes Ray if one is
 connected or named by RAY_ADDRESS, if the inputs have LARGE_BYTES or more, and if their size is not known."""
 
+REPORT_S = 10.0
+"""Least time between two lines of progress."""
 LARGE_BYTES = 64 << 20
 """Size of inputs from which `auto` starts a Ray. One process reads about 1 MB/s of compressed text, and starting Ray
 takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
@@ -61,6 +64,16 @@ class Executor(Protocol):
 
     def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> Workers[T, R]:
         """Return workers, each made once by `kind(*settings)`; at most `most` of them."""
+
+
+def reported(outcomes: Iterable[R], total: str, progress: Callable[[str], None], done: str) -> Iterator[R]:
+    """Yield the outcomes, and report every few seconds how many there were, as "<done> 12 of 40"."""
+    last = time.monotonic()
+    for number, outcome in enumerate(outcomes, 1):
+        if time.monotonic() - last > REPORT_S:
+            last = time.monotonic()
+            progress(f"{done} {number:,} of {total}")
+        yield outcome
 
 
 @contextmanager

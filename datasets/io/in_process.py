@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ticlm.platform.core.errors import RunError, TiclmError
+from ticlm.platform.core.errors import RunError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,10 +39,7 @@ class ProcessExecutor:
         if items:
             check_memory(memory, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine")
         for item in items:
-            outcome = attempt(function, item)
-            if isinstance(outcome, TiclmError):
-                raise outcome
-            yield outcome
+            yield attempt(function, item)
 
     def workers(
         self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int
@@ -67,10 +64,7 @@ class ProcessWorker(Generic[T, R]):
     def map(self, items: Sequence[T]) -> Iterator[R]:
         """Yield the worker's result for each item, in order."""
         for item in items:
-            outcome = attempt(self._work, item)
-            if isinstance(outcome, TiclmError):
-                raise outcome
-            yield outcome
+            yield attempt(self._work, item)
 
     def _work(self, item: T) -> R:
         if self._worker is None:
@@ -78,14 +72,12 @@ class ProcessWorker(Generic[T, R]):
         return self._worker(item)
 
 
-def attempt(function: Callable[[T], R], item: T) -> R | TiclmError:
-    """Return `function(item)`, or the error that ends a build: a TiclmError as it is, an OSError as a RunError."""
+def attempt(function: Callable[[T], R], item: T) -> R:
+    """Return `function(item)`. Raises RunError for an OSError: a full disk, a store that cannot be reached."""
     try:
         return function(item)
-    except TiclmError as error:
-        return error
-    except OSError as error:  # a full disk, a store that cannot be reached
-        return RunError(f"the build stopped: {' '.join(str(error).split())}; run it again to go on")
+    except OSError as error:
+        raise RunError(f"the build stopped: {' '.join(str(error).split())}; run it again to go on") from None
 
 
 def check_memory(needed: int, available: int, where: str) -> None:

@@ -31,6 +31,8 @@ LIBRARIES = (
     "lxml",
 )
 """Libraries whose releases may change the result for a document."""
+RECIPES = "recipes"
+"""Folder of packaged recipes, which are settings: a lineage holds its own."""
 
 
 def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
@@ -43,20 +45,23 @@ def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
 
 @cache
 def _code() -> tuple[tuple[str, str], ...]:
-    """Return the releases of libraries, and a hash of all modules below `datasets`, as a checkout has no release."""
+    """Return the releases of libraries, and a hash of all modules and tables below `datasets`, as a checkout has no
+    release."""
     digest = hashlib.sha256()
-    for name, file in sorted(_modules(files("ticlm").joinpath("datasets"))):
+    for name, file in sorted(_sources(files("ticlm").joinpath("datasets"))):
         digest.update(name.encode() + b"\0" + file.read_bytes())
     libraries = ((name, _version(name)) for name in LIBRARIES)
-    return ("python", platform.python_version()), *libraries, ("datasets/**/*.py", digest.hexdigest())
+    return ("python", platform.python_version()), *libraries, ("datasets", digest.hexdigest())
 
 
-def _modules(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Yield every Python file below a folder with its path from there."""
+def _sources(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield every Python file and every YAML table below a folder with its path from there."""
     for entry in folder.iterdir():
+        if entry.name == RECIPES:
+            continue
         if entry.is_dir():
-            yield from _modules(entry, f"{above}{entry.name}/")
-        elif entry.name.endswith(".py"):
+            yield from _sources(entry, f"{above}{entry.name}/")
+        elif entry.name.endswith((".py", ".yaml")):
             yield f"{above}{entry.name}", entry
 
 

@@ -121,7 +121,12 @@ class _Actor:
 
 
 def _mapped(row: dict[str, Any], function: Callable[[Any], Any]) -> dict[str, bytes]:
-    return {"outcome": pickle.dumps(attempt(function, pickle.loads(row["item"])))}
+    """Return the pickled result, or the TiclmError that ends a build: raised here, Ray would wrap it."""
+    try:
+        outcome = attempt(function, pickle.loads(row["item"]))
+    except TiclmError as error:
+        outcome = error
+    return {"outcome": pickle.dumps(outcome)}
 
 
 @contextmanager
