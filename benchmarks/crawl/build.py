@@ -21,7 +21,8 @@ from statistics import median
 
 from benchmarks.crawl import archives
 
-from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
+from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
+from ticlm.platform.core import paths
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Store
 
@@ -71,7 +72,7 @@ def main(folder: Path, out: Path, cpus: int) -> None:
         "held_out": {"clean": True},
         "filters": "refinedweb",
         "deduplicate": {"scope": "period"},
-        "tokenizer": {"kind": "pretrained", "name": str(folder / "tokens" / FOLDER), "as_of": 202312},
+        "tokenizer": {"kind": "pretrained", "name": str(folder / "tokens" / paths.TOKENIZER), "as_of": 202312},
         "length": 2048,
     }
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as scratch:

@@ -26,9 +26,11 @@ from ticlm.datasets.corpus import pack, staging, tokenize
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.row_makers import PackedTokens
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenize import Sets
-from ticlm.datasets.corpus.tokenizers import FOLDER, TrainedTokenizer
+from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
+from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import CorpusInfo, TokenizerInfo
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Store
@@ -132,7 +134,7 @@ def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[toke
         recipe="benchmark",
     )
     bundle = Bundle(period=recipe.calendar.period(PERIOD), streams=tuple(made), tally=staging.DocumentCounts())
-    pack.pack(store, corpus, 0, HeldOut(), bundle)
+    pack.pack(store, corpus, 0, HeldOut(), PackedTokens(), bundle)
     return {"tokens": _tokens(made)}
 
 
@@ -145,7 +147,7 @@ def _alone(store: Store, parts: Sequence[DocumentSpan]) -> Callable[[], dict[str
 
     from ticlm.datasets.corpus.tokenizers import batches
 
-    tokenizer = Tokenizer.from_str(store.read(f"{FOLDER}/tokenizer.json").decode())
+    tokenizer = Tokenizer.from_str(store.read(paths.tokenizer_file()).decode())
     tokenizer.encode_special_tokens = True
     packs = [b for part in parts for b in batches(list(tokenize.texts_of(store, "", Sets(), [part], "train")))]
 

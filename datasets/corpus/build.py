@@ -8,11 +8,10 @@ and recipe give the same bytes, whatever the executor, and however the work is s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ticlm.datasets.corpus import build_records, dedup_pass, dedup_plan, staging, tokenize
 from ticlm.datasets.corpus import merge as merging
@@ -25,17 +24,16 @@ from ticlm.datasets.corpus.sorted_runs import Group
 from ticlm.datasets.corpus.staging import Scan
 from ticlm.datasets.corpus.tokenize import Sets, Stream
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
-from ticlm.datasets.io.executor import Executor, executing
+from ticlm.datasets.io.executor import Executor, executing, reported
 from ticlm.datasets.io.lineage import lineage
+from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.store import Store, read_record
 
-REPORT_S = 10.0
 BESIDE_FILTER = 512 << 20
 """Bytes that a task needs besides its filter, for the n-grams of a part. No memory is reserved for smaller filters."""
-T = TypeVar("T")
 R = TypeVar("R")
 Progress = Callable[[str], None]
 
@@ -49,7 +47,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     documents, or hold too many bad ones. Raises RunError if too many inputs cannot be read, or while another process
     builds the same corpus.
     """
-    store = Store(Store(store_root).uri(f"corpora/{recipe.id}"))
+    store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     unread = build_records.unread(recipe, build_records.builds(store))
@@ -115,7 +113,8 @@ class _Build:
         scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
         size = sum(piece.input.size for piece in missing)
         failed: dict[str, str] = {}
-        for found in self._watched("read", scan, missing, size, self.recipe.limits.at_once):
+        scanned = self.executor.each(scan, missing, size, self.recipe.limits.at_once)
+        for found in self._watched("read", missing, scanned):
             if found.unread is not None:
                 failed[found.piece.input.path] = found.unread
         build_records.check_read(failed, inputs, self.recipe.limits)
@@ -124,7 +123,7 @@ class _Build:
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
             again=tuple(path for path in unread.again if path not in failed),
             scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in failed),
-            built=tuple(label for label in self.store.folders("periods") if self._is_built(label)),
+            built=tuple(label for label in self.store.folders(paths.PERIODS) if self._is_built(label)),
             last=self.recipe.periods.last,
             unread=dict(sorted(failed.items())),
             unopened=unread.unopened,
@@ -151,10 +150,10 @@ class _Build:
         self._deduplicated(parts)
         info = self._info(record, scans, parts)
         for label in todo:
-            self.store.remove(f"periods/{label}")  # attempts that were interrupted
+            self.store.remove(paths.period(label))  # attempts that were interrupted
         made = self._tokenised(info, [part for label in todo for part in parts[label]])
         bundles = [self._bundle(label, record, made[label], scans) for label in todo]
-        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out, maker=self.recipe.rows)
+        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out, self.recipe.rows)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
         for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
             tokens = manifest.splits["train"].tokens
@@ -175,8 +174,8 @@ class _Build:
         merge = partial(merging.merge, self.store, self.staged)
         level = 0
         while todo := merging.batches(groups, level):
-            done = self._watched("merged", merge, todo, 0, None, merging.TASK_BYTES)
-            groups = merging.merged(groups, done)
+            done = self.executor.each(merge, todo, memory=merging.TASK_BYTES)
+            groups = merging.merged(groups, self._watched("merged", todo, done))
             level += 1
         return groups
 
@@ -185,21 +184,23 @@ class _Build:
         if self.recipe.deduplicate is None or not parts:
             return
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
+        each = self.executor.each
         everything = [part for mine in parts.values() for part in mine]
         shingle = partial(dedup_pass.shingle, store, folder, settings)
         size = sum(part.bytes for part in everything)
-        counted = list(self._watched("counted n-grams of", shingle, everything, size))
-        built = [label for label in store.folders("periods") if self._is_built(label)]
+        counted = list(self._watched("counted n-grams of", everything, each(shingle, everything, size)))
+        built = [label for label in store.folders(paths.PERIODS) if self._is_built(label)]
         chains = dedup_plan.chains(settings, counted, self.recipe.position, built)
         needed = max(dedup_plan.filter_bytes(settings, chain, self.recipe.limits.filter_bytes) for chain in chains)
         self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
         memory = needed + BESIDE_FILTER if needed > BESIDE_FILTER else 0
         judge = partial(dedup_pass.judge_chain, store, folder, settings)
-        for _ in self._watched("judged", judge, chains, 0, None, memory):
+        for _ in self._watched("judged", chains, each(judge, chains, memory=memory)):
             pass
         if self.recipe.held_out.clean:
             compare = partial(dedup_pass.overlap, store, folder, settings)
-            for _ in self._watched("compared", compare, dedup_plan.by_period(chains), 0, None, memory):
+            periods = dedup_plan.by_period(chains)
+            for _ in self._watched("compared", periods, each(compare, periods, memory=memory)):
                 pass
 
     def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
@@ -217,33 +218,20 @@ class _Build:
         """Remove the filters that no later period needs."""
         if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
             return
-        built = [label for label in self.store.folders("periods") if self._is_built(label)]
+        built = [label for label in self.store.folders(paths.PERIODS) if self._is_built(label)]
         last = max(self.recipe.position(label) for label in built)
         dedup_pass.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)
 
-    def _watched(
-        self,
-        done: str,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        size: int = 0,
-        at_once: int | None = None,
-        memory: int = 0,
-    ) -> Iterator[R]:
-        """Yield what `Executor.each` does, and report from time to time how far it is."""
-        reported = time.monotonic()
-        for number, outcome in enumerate(self.executor.each(function, items, size, at_once, memory), 1):
-            if time.monotonic() - reported > REPORT_S:
-                reported = time.monotonic()
-                self.progress(f"{done} {number:,} of {len(items):,} pieces")
-            yield outcome
+    def _watched(self, done: str, items: Sequence[Any], outcomes: Iterator[R]) -> Iterator[R]:
+        """Yield the outcomes of work on these items, and report from time to time how far it is."""
+        return reported(outcomes, f"{len(items):,} pieces", self.progress, done)
 
     def _scans(self, plan: BuildPlan) -> list[Scan]:
         """Return the summaries of the plan's scans, in the order of its inputs."""
         return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
 
     def _is_built(self, label: str) -> bool:
-        return read_record(self.store, f"periods/{label}") is not None
+        return read_record(self.store, paths.period(label)) is not None
 
     def _info(
         self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[DocumentSpan]]
@@ -279,7 +267,8 @@ class _Build:
         self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)
-        made = {stream.path: stream for stream in self._watched("tokenised", tokenise, parts, size)}
+        streams = self.executor.each(tokenise, parts, size)
+        made = {stream.path: stream for stream in self._watched("tokenised", parts, streams)}
         found: dict[str, list[Stream]] = {}
         for part in parts:
             found.setdefault(part.period, []).append(made[tokenize.stream_path(self.staged, part)])

@@ -1,6 +1,6 @@
 """Packing: a period's token streams into shuffled rows of equal length.
 
-Rows are cut from one stream per set (or per source of a split, if the recipe says `by_source`), without padding. The
+The recipe's row maker makes rows of one stream per set (or per source of a split, if the recipe says `by_source`). The
 tokens and the place of a row follow from the documents and the seed alone: a stream may be made in any number of parts,
 by any worker.
 """
@@ -18,16 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowCount, RowMaker, TokenStream, random_numbers
+from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowCount, RowMaker, TokenStream
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.staging import SPLITS, DocumentCounts
 from ticlm.datasets.corpus.tokenize import Stream
 from ticlm.datasets.dedup.settings import DUPLICATE
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, ShardFile, SplitManifest
 from ticlm.platform.core.hashing import hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Period
+from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.core.token_rows import ROW_GROUP, Tokens, to_parquet
@@ -41,7 +43,6 @@ BEYOND = "tokens beyond the held-out rows"
 TOKEN_REASONS = (TAIL, SHORT, BEYOND)
 """Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
-PACKED = PackedTokens()
 
 
 class Bundle(Settings):
@@ -60,11 +61,11 @@ def pack(
     info: CorpusInfo,
     seed: int,
     held_out: HeldOut,
+    maker: RowMaker,
     bundle: Bundle,
-    maker: RowMaker = PACKED,
 ) -> PeriodManifest:
     """Write the shards of a period and then its record, and return the manifest in it."""
-    attempt = Attempt(store, f"periods/{bundle.period.label}")
+    attempt = Attempt(store, paths.period(bundle.period.label))
     splits: dict[Split, SplitManifest] = {}
     left = beyond = 0
     for split in (name for first in SPLITS for name in held_out.sets(first)):

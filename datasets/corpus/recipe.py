@@ -32,7 +32,8 @@ FOLDER = "datasets/recipes"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
 BYTES_PER_PAGE = 630
-"""Mean length of a page of a synthetic world, measured on the packaged recipe."""
+"""Mean length of a page of a synthetic world, measured on the packaged recipe. With another number, a finished build
+would read all its inputs again."""
 DAYS_PER_MONTH = 30.4
 
 

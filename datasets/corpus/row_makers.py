@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
+from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
 
@@ -50,8 +51,8 @@ class RowMaker(Protocol):
     give the same bytes however the work is cut.
 
     T5's span corruption fits this as one more class: its `special_tokens` add the sentinels `<extra_id_0>` … to those
-    of `PrefixLM`, its `columns` are `inputs` and `targets`, its `rows` draw the spans of each piece with `key`. Nothing
-    else changes: `objective: {kind: seq2seq}` trains on what it writes.
+    of `PrefixLM`, its `columns` are `inputs` and `targets`, its `rows` draw the spans of each piece with `key`. It
+    joins `AnyRowMaker`, and its `left_out`, if new, `pack.TOKEN_REASONS`. `objective: {kind: seq2seq}` trains on it.
     """
 
     left_out: ClassVar[str]
@@ -195,15 +196,6 @@ def _filled(
     rows[at >= sizes[:, None]] = pad
     rows[np.arange(len(rows)), sizes] = end_of_text
     return rows
-
-
-def random_numbers(total: int, key: int, first: int = 0) -> NDArray[np.uint64]:
-    """Return the numbers `first` … `first + total` − 1 of a random sequence: SplitMix64 (Steele et al., 2014), which no
-    release of NumPy changes."""
-    z: Any = np.uint64(key) + np.arange(first + 1, first + total + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
 
 
 def _named(value: object) -> object:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ticlm.datasets.corpus.row_makers import PAD
+from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
-FOLDER = "tokenizer"
 BATCH_CHARS = 1 << 20
 SMALLEST = 257  # every byte, and the end of text
 
@@ -67,8 +67,8 @@ class TrainedTokenizer(Settings):
         tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
         data = tokenizer.to_str(pretty=False).encode()
         config = _CONFIG | ({"pad_token": PAD} if PAD in special else {})
-        store.write(f"{FOLDER}/tokenizer_config.json", json.dumps(config, indent=1).encode())
-        store.write(f"{FOLDER}/tokenizer.json", data)
+        store.write(f"{paths.TOKENIZER}/tokenizer_config.json", json.dumps(config, indent=1).encode())
+        store.write(paths.tokenizer_file(), data)
         return TokenizerInfo(
             name=f"byte-level BPE trained on {period}",
             vocab_size=tokenizer.get_vocab_size(),
@@ -109,7 +109,7 @@ class PretrainedTokenizer(Settings):
             own = Path(self.name, "tokenizer.json")
             if own.is_file():  # as it is: transformers writes the same tokenizer in other words, under another hash
                 shutil.copyfile(own, Path(folder, "tokenizer.json"))
-            store.upload(Path(folder), FOLDER)
+            store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
             name=self.name,
@@ -131,9 +131,9 @@ class PretrainedTokenizer(Settings):
 
 def padding(store: Store) -> int | None:
     """The padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
-    token = store.read_json(f"{FOLDER}/tokenizer_config.json").get("pad_token")
+    token = store.read_json(f"{paths.TOKENIZER}/tokenizer_config.json").get("pad_token")
     name = token["content"] if isinstance(token, dict) else token
-    added = store.read_json(f"{FOLDER}/tokenizer.json").get("added_tokens", [])
+    added = store.read_json(paths.tokenizer_file()).get("added_tokens", [])
     return next((int(entry["id"]) for entry in added if entry["content"] == name), None)
 
 
@@ -153,7 +153,7 @@ class StreamEncoder:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already
         from tokenizers import Tokenizer
 
-        self._tokenizer: Tokenizer = Tokenizer.from_str(store.read(f"{FOLDER}/tokenizer.json").decode())
+        self._tokenizer: Tokenizer = Tokenizer.from_str(store.read(paths.tokenizer_file()).decode())
         self._tokenizer.encode_special_tokens = True
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

@@ -18,6 +18,7 @@ from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, t
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import INFO, Examples, ExamplesInfo, PeriodExamples, publish
@@ -27,7 +28,6 @@ from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-FOLDER = "examples"
 BUILDS = "builds"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
@@ -85,7 +85,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     InputError if the recipe would give other examples than those of the finished periods, or if the inputs give no
     examples; RunError while another process builds the same set.
     """
-    store = Store(Store(root).uri(f"{FOLDER}/{recipe.id}"))
+    store = Store(Store(root).uri(paths.examples(recipe.id)))
     _check_recipe(store, recipe)
     before = builds(store)
     inputs = tuple(recipe.examples.inputs())
@@ -127,7 +127,7 @@ def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
         subsets = marked(tagging, subsets)
-    context.store.remove(f"periods/{label}")  # attempts that were interrupted
+    context.store.remove(paths.period(label))  # attempts that were interrupted
     manifest = PeriodExamples(
         period=draft.period,
         subsets={},

@@ -24,7 +24,6 @@ from rich.console import Console
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.pack import TAIL, _shuffled
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.corpus.row_makers import random_numbers
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
 from ticlm.datasets.io.documents import Input
@@ -34,6 +33,7 @@ from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.lease import lease
+from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import load, parse
 from ticlm.platform.core.store import Store, verify
 
@@ -388,7 +388,9 @@ class _Stopped(BaseException):
 def _stopping_after(count: int) -> Callable[..., Iterator[Any]]:
     left = [count]
 
-    def each(_: ProcessExecutor, function: Callable[[Any], Any], items: Sequence[Any], *limits: Any) -> Iterator[Any]:
+    def each(
+        _: ProcessExecutor, function: Callable[[Any], Any], items: Sequence[Any], *_limits: Any, **_more: Any
+    ) -> Iterator[Any]:
         for item in items:
             if left[0] == 0:
                 raise _Stopped
