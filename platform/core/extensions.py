@@ -96,6 +96,19 @@ def class_at(path: str, base: type[Settings]) -> type[Settings]:
     return found
 
 
+def check_names(value: Settings) -> None:
+    """Raise ValueError if two classes among some settings' values have one name in ids, which would take them for
+    one."""
+    known: dict[str, type[Settings]] = {}
+    for kind in sorted({type(one) for one in _values(value)}, key=_path):
+        other = known.setdefault(kind.identity_name, kind)
+        if other is not kind:
+            raise ValueError(
+                f"{_path(kind)} and {_path(other)} are both {kind.identity_name} in ids; "
+                f"rename one, or say class {kind.__name__}(…, identity=…)"
+            )
+
+
 def object_at(path: str) -> Any:
     """Return what an import path `package.module:NAME` names. Raises InputError in one line if it cannot be imported.
 
@@ -161,7 +174,7 @@ def _module(name: str, path: str) -> ModuleType:
         if name == missing or name.startswith(f"{missing}."):
             raise InputError(f"{path}: no module {missing}; looked in {here} and among what is installed") from None
         raise InputError(f"{path}: the module {name} needs {missing}, which is not installed") from None
-    except Exception as error:  # a module of the user's may fail as it likes
+    except (Exception, SystemExit) as error:  # a module of the user's may fail as it likes
         text = " ".join(str(error).split())
         raise InputError(f"{path}: importing {name} raised {type(error).__name__}: {text}") from None
 
