@@ -101,7 +101,7 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chai
     for come first. Tuned copies come last; they have a pool of workers of their own."""
     resources = plan.study.resources
     pools = {
-        is_copy: _Pool(_workers(plan), slots)
+        is_copy: _Pool(plan.study.resources.worker_range[1], slots)
         for is_copy, slots in ((False, resources.chains), (True, resources.tuned_copies))
     }
     for chain in running:
@@ -132,11 +132,6 @@ class _Pool:
             return False
         self.workers, self.slots = self.workers - workers, self.slots - 1
         return True
-
-
-def _workers(plan: Plan) -> int:
-    workers = plan.study.resources.workers
-    return workers[1] if isinstance(workers, tuple) else workers
 
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -237,6 +232,6 @@ def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
     resources = plan.study.resources
     root = plan.store.root if plan.store is not None else None
     # tuned copies train beside the chains, on as many workers again
-    workers = _workers(plan) * (2 if plan.tree.tuned_copies else 1)
+    workers = plan.study.resources.worker_range[1] * (2 if plan.tree.tuned_copies else 1)
     with connect.connected(max(workers, resources.evaluators), dashboard, root) as address:
         yield address

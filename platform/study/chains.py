@@ -53,7 +53,7 @@ def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resou
 
     It depends on the study and its resources, never on what is done, so that an interrupted run goes on with the same.
     """
-    low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
+    low, high = resources.worker_range
     beside = resources.tuned_copies
     if not chain.is_tuned_copy:
         is_trunk = chain.keys[-1] in awaited

@@ -13,7 +13,7 @@ class Cadence(Settings):
     """How often a running round is checkpointed.
 
     A fault loses no more than `seconds` or `fraction` of the round, whichever is longer, provided that a checkpoint is
-    written in half of that time. With `steps`, there is a checkpoint every so many steps instead.
+    written in half of that time. With `steps`, there is a checkpoint after every `steps` steps instead.
     """
 
     seconds: float = Field(30.0, gt=0)
@@ -68,6 +68,11 @@ class Resources(Settings):
     cadence: Cadence = Cadence()
     wandb: Wandb | None = None
     tensorboard: bool = False
+
+    @property
+    def worker_range(self) -> tuple[int, int]:
+        """The least and the greatest number of workers."""
+        return self.workers if isinstance(self.workers, tuple) else (self.workers, self.workers)
 
     @field_validator("workers")
     @classmethod

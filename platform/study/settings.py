@@ -13,7 +13,7 @@ from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Continual
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.core import settings
+from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.settings import Settings
@@ -61,13 +61,13 @@ class Initial(Settings):
 
 
 class EverySteps(Settings):
-    """Every so many steps of a round."""
+    """After every `every_steps` steps of a round."""
 
     every_steps: int = Field(gt=0)
 
 
 class EveryEpochs(Settings):
-    """Every so many passes over the training rows of the round's own period."""
+    """After every `every_epochs` passes over the training rows of the round's own period."""
 
     every_epochs: float = Field(gt=0)
 
@@ -117,6 +117,7 @@ class Study(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
+        extensions.check_names(self)
         names = [m.name for m in self.methods]
         twice = {n for n in names if names.count(n) > 1}
         if twice:
@@ -129,7 +130,7 @@ class Study(Settings):
             raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
         if self.initial.budget == 0 and not isinstance(self.model, FolderModel):
             raise ValueError("initial.budget: 0 takes an imported checkpoint as it is; model must be of kind folder")
-        workers = self.resources.workers if isinstance(self.resources.workers, int) else self.resources.workers[1]
+        workers = self.resources.worker_range[1]
         if workers > self.batch_rows:
             raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
         labels = self.timeline.labels

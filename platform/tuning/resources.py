@@ -11,7 +11,7 @@ from ticlm.platform.study.resources import Resources
 
 def part_of(resources: Resources, at_once: int) -> Resources:
     """Split a study's resources evenly among `at_once` concurrent trials; returns those of one."""
-    low, high = resources.workers if isinstance(resources.workers, tuple) else (resources.workers,) * 2
+    low, high = resources.worker_range
     part = (max(1, low // at_once), max(1, high // at_once))
     return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
 
@@ -23,7 +23,7 @@ def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dic
     GPUs it gets `evaluator_gpus`, by default what the workers leave, up to a whole GPU. Raises InputError if the
     cluster has no room.
     """
-    each = resources.workers if isinstance(resources.workers, int) else resources.workers[0]
+    each, _ = resources.worker_range
     kind = "GPU" if resources.device != "cpu" and have.get("GPU", 0) >= 1 else "CPU"
     if have.get(kind, 0) < each * count:
         raise InputError(

@@ -79,8 +79,7 @@ class Tuning:
     @property
     def at_once(self) -> int:
         """How many trials run concurrently: they are chains of one study, which share its workers evenly."""
-        workers = self.study.resources.workers
-        return min(self.study.resources.chains, self.trials, workers if isinstance(workers, int) else workers[1])
+        return min(self.study.resources.chains, self.trials, self.study.resources.worker_range[1])
 
     def folder(self, ids: Sequence[str], needs: Mapping[str, float]) -> str:
         """Return the folder of the search in the root.
@@ -148,7 +147,7 @@ class Tuning:
         """Return settings that `ticlm run` takes: the study's, with only the method of this point and Oracle series."""
         method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
-        written = [m.model_dump(mode="json") for m in (method, *series)]
+        written = self.study.model_copy(update={"methods": (method, *series)}).model_dump(mode="json")["methods"]
         kept = {key: value for key, value in self.data.items() if key != "first_periods"}
         if self.study.reference not in (None, "raw", *(m.name for m in series)):
             kept["reference"] = None

@@ -11,6 +11,8 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from searches import FAST, MONTHS, write_study
+from toys import make_toy_study
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.methods.method import Continual
@@ -18,8 +20,9 @@ from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.study.settings import Evaluate
+from ticlm.platform.study.settings import Evaluate, Study
 from ticlm.platform.tasks.union import AnyTask
+from ticlm.platform.tuning import search
 from ticlm.tune_spaces import space
 
 MINE = """
@@ -106,6 +109,29 @@ def test_every_seam_takes_a_class_of_the_users(mine: str) -> None:
     made = parse(CorpusRecipe, recipe | {"tokenizer": {"kind": "train", "vocab_size": 300}}, "recipe")
     assert type(made.documents).__name__ == "Lines" and made.reader is made.documents
     assert space.load(f"{mine}:WINDOWS").method == "mine"
+
+
+def test_two_classes_of_one_name_in_a_study_are_refused(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "other_flat.py").write_text(dedent(MINE))
+    kinds = (f"{mine}:Flat", "other_flat:Flat")
+    methods = [{"kind": "continual", "name": f"m{n}", "schedule": {"kind": kind}} for n, kind in enumerate(kinds)]
+    with pytest.raises(
+        InputError, match=r"other_flat:Flat and .*parts:Flat are both Flat in ids; rename one"
+    ) as caught:
+        make_toy_study(methods=methods)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_settings_that_a_search_keeps_name_the_method_of_the_users(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "own_method.py").write_text(
+        "from ticlm.methods.method import Continual\n\n\nclass Halved(Continual):\n    pass\n"
+    )
+    own = {"kind": "own_method:Halved", "name": "halved", "schedule": {"kind": "cosine", **FAST}}
+    file = write_study(tmp_path, methods=[own, {"base": "oracle", "cutoffs": [MONTHS[0]]}])
+    tuning = search.load("halved", file, (), ("schedule.max_rate=1e-3,2e-3",), {})
+    kept = tuning.chosen({"schedule.max_rate": 2e-3})
+    assert [one["kind"] for one in kept["methods"]] == ["own_method:Halved", "oracle"]
+    assert type(parse(Study, kept, "kept").methods[0]).__name__ == "Halved"
 
 
 def test_ids_know_a_class_by_its_name_and_its_version(mine: str) -> None:
