@@ -100,7 +100,7 @@ class Context:
 
 class Imported(Settings):
     """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
-    `external_inputs` if that is not known. The plan fills in `sha256`, because a path is no identity."""
+    `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
 
     path: str
     as_of: Label

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def tune(
     space: Annotated[
-        str, typer.Argument(metavar="SPACE", help="A packaged space or a .py file; with --values, a method's name.")
+        str,
+        typer.Argument(
+            metavar="SPACE", help="A packaged space, a .py file or package.module:NAME; with --values, a method."
+        ),
     ],
     study: Name,
     root: Root = "runs",
