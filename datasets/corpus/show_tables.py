@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ticlm.datasets.corpus.totals import Totals
 from ticlm.platform.core.accounting import Deduplication, Overlap, Step
-from ticlm.platform.core.quantities import BYTES, COUNTS, scaled
+from ticlm.platform.core.quantities import COUNTS, scaled, size
 
 
 def census_tables(total: Totals) -> list[Group]:
@@ -60,11 +60,6 @@ def numbered(*columns: str, footer: Sequence[str] = ()) -> Table:
 def short(count: float) -> str:
     """Return a count as it is; from a million on with three digits and a suffix, so that columns stay narrow."""
     return f"{count:,.0f}" if abs(count) < 1e6 else scaled(count, COUNTS)
-
-
-def size(count: int) -> str:
-    """Return a number of bytes with three digits and a unit."""
-    return f"{count} B" if count < 1000 else scaled(count, BYTES)
 
 
 def percent(part: float, whole: float, digits: int = 1) -> str:

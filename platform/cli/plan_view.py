@@ -10,6 +10,7 @@ from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.plan import Plan, missing_periods
@@ -195,13 +196,7 @@ def _flops(value: float | None) -> str:
 
 
 def _bytes(value: float | None) -> str:
-    if value is None:
-        return "—"
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:,.0f} {unit}"
-        value /= 1000
-    return f"{value:,.1f} TB"
+    return "—" if value is None else quantities.size(value)
 
 
 def _time(seconds: float | None) -> str:

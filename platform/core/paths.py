@@ -38,15 +38,16 @@ def record(folder: str) -> str:
 
 def corpus(name: str) -> str:
     """Return the folder of the corpus `name@version`; the version is 1 if the name has none."""
-    return f"{CORPORA}/{_versioned(name)}"
+    return f"{CORPORA}/{versioned(name)}"
 
 
 def examples(name: str) -> str:
     """Return the folder of the set of examples `name@version`; the version is 1 if the name has none."""
-    return f"{EXAMPLES}/{_versioned(name)}"
+    return f"{EXAMPLES}/{versioned(name)}"
 
 
-def _versioned(name: str) -> str:
+def versioned(name: str) -> str:
+    """Return `name@version`; the version is 1 if the name has none."""
     return name if "@" in name else f"{name}@1"
 
 
@@ -60,14 +61,9 @@ def tokenizer_file(tokenizer: str = TOKENIZER) -> str:
     return f"{tokenizer}/tokenizer.json"
 
 
-def round_name(round_id: str) -> str:
-    """Return the name of a round's folder among the rounds."""
-    return round_id[:32]
-
-
 def round_folder(round_id: str) -> str:
     """Return the folder of a round."""
-    return round_at(round_name(round_id))
+    return round_at(round_id[:32])
 
 
 def round_at(name: str) -> str:
@@ -124,14 +120,9 @@ def inside(round_folder: str, step: int) -> str:
     return f"{insides(round_folder)}/{step_name(step)}"
 
 
-def weights_name(weights: str) -> str:
-    """Return the name of the folder with a checkpoint's cells; `weights` is the hash of its weights."""
-    return weights[:16]
-
-
 def cells(weights: str) -> str:
     """Return the folder with all cells of a checkpoint; `weights` is the hash of its weights."""
-    return f"{CELLS}/{weights_name(weights)}"
+    return f"{CELLS}/{weights[:16]}"
 
 
 def cells_file(weights: str, which: str) -> str:

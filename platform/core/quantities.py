@@ -17,3 +17,8 @@ def scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
             places = 0 if abs(shown) >= 99.95 else 1 if abs(shown) >= 9.995 else 2
             return f"{shown:.{places}f}{suffix}"
     return f"{value:.0f}"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes with three digits and a unit: 20.5 MB."""
+    return f"{count:.0f} B" if count < 1000 else scaled(count, BYTES)

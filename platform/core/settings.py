@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,16 +14,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings_errors import one_line
 
-if TYPE_CHECKING:
-    pass
-
 
 class Settings(BaseModel):
     """Base of everything a user can set: immutable, typo-proof, hashable by `fingerprint`.
 
     Identities name a class by its bare name, so that moving it changes none. Where two classes would share a name, one
     is given another (`class Recipe(Settings, identity="CorpusRecipe")`). A class whose meaning changes raises its
-    version (`class Recent(Replay, version=2)`), which gives its values new identities.
+    version (`class Flat(Schedule, version=2)`), which gives its values new identities.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -49,10 +49,6 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({self.root!r})"
 
-    def child(self, path: str) -> Store:
-        """Return the folder `path` as a store of its own."""
-        return Store(f"{self.root}/{path}")
-
     def path(self, path: str = "") -> str:
         """Return the full path for `self.fs`, without the protocol."""
         return f"{self.base}/{path}" if path else self.base
@@ -259,11 +255,8 @@ def read_record(store: Store, folder: str) -> Record | None:
         ) from None
 
 
-def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
-    """Check the files that a record names; return one line for each that is missing or differs.
-
-    Without `hashes`, only sizes are compared.
-    """
+def verify(store: Store, folder: str) -> list[str]:
+    """Check the files that a record names; return one line for each that is missing or differs."""
     record = read_record(store, folder)
     if record is None:
         return [f"{folder}: no record"]
@@ -274,7 +267,7 @@ def verify(store: Store, folder: str, hashes: bool = True) -> list[str]:
             return f"{path}: missing"
         if store.size(path) != entry.size:
             return f"{path}: {store.size(path)} bytes, the record says {entry.size}"
-        if hashes and store.sha256(path) != entry.sha256:
+        if store.sha256(path) != entry.sha256:
             return f"{path}: its hash differs from the record's"
         return None
 

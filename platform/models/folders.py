@@ -28,11 +28,7 @@ from ticlm.platform.models.build import MAKING, from_config
 from ticlm.platform.models.settings import folder_objective
 
 ADAPTERS = "adapters.json"
-
-
 ADAPTER_WEIGHTS = "adapters.safetensors"
-
-
 OBJECTIVE = "objective.json"
 
 

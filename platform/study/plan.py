@@ -48,7 +48,7 @@ class Plan:
     """Key of a round -> its record. A round is done if it has a record."""
     inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
     """(key of a round, step) -> record of the model published after that step, inside the round."""
-    _elsewhere: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
+    _data_sources: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
         """Return whether a round has a record."""
@@ -176,13 +176,13 @@ class Plan:
         if task.data_source is None:
             return self.corpus
         key = (task.data_source, task.reads)
-        if key not in self._elsewhere:
-            self._elsewhere[key] = (
+        if key not in self._data_sources:
+            self._data_sources[key] = (
                 corpora.examples(task.data_source, self.store, self.study.last_visible_period)
                 if task.reads == "examples"
                 else corpora.other(task.data_source, self.corpus, self.store, task.name)
             )
-        return self._elsewhere[key]
+        return self._data_sources[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
         """Yield (round key, source, epochs): how often the chain has seen the source by the end of the round. If a
@@ -262,7 +262,7 @@ def make(study: Study, root: str | None) -> Plan:
         return plan
     corpora.check(study, corpus)
     plan.corpora = corpora.trained_on(study, corpus, store)
-    plan.ids = identities(plan.tree, corpus, corpora.splits(plan.corpora))
+    plan.ids = identities(plan.tree, corpus, plan._splits)
     plan.read_records(plan.ids)
     if study.max_epochs is not None:
         for key, source, epochs in plan.epochs():

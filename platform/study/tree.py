@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
 from ticlm.methods.seams import MethodTimeline, RoundPosition, RoundRequest
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
@@ -49,8 +50,7 @@ class Tree:
 
 def corpus_id(name: str) -> str:
     """Return the id `name@version` of the corpus with this name or at this path; version 1 if none is given."""
-    last = name.rstrip("/").rsplit("/", 1)[-1]
-    return last if "@" in last else f"{last}@1"
+    return paths.versioned(name.rstrip("/").rsplit("/", 1)[-1])
 
 
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:

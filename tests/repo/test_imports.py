@@ -1,4 +1,4 @@
-"""Who may import whom (DESIGN, section 1): read from the sources, so that a wrong import fails before it runs."""
+"""Who may import whom: read from the sources, so that a wrong import fails before it runs."""
 
 from __future__ import annotations
 

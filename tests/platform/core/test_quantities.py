@@ -2,8 +2,9 @@
 
 import pytest
 
-from ticlm.datasets.corpus.show_tables import short, size
+from ticlm.datasets.corpus.show_tables import short
 from ticlm.platform.analysis.numbers import count, signed
+from ticlm.platform.core.quantities import size
 
 
 @pytest.mark.parametrize(

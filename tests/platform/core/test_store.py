@@ -88,7 +88,7 @@ def test_a_folder_goes_up_and_comes_back(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_store_travels_to_another_process_and_has_children(store: Store) -> None:
-    copy = pickle.loads(pickle.dumps(store.child("corpora/news")))
+    copy = pickle.loads(pickle.dumps(Store(store.uri("corpora/news"))))
     copy.write("corpus.json", b"{}")
     assert store.read("corpora/news/corpus.json") == b"{}"
     assert Store(store.uri("corpora/news")).read("corpus.json") == b"{}"
@@ -198,9 +198,8 @@ def test_a_changed_a_shortened_and_a_lost_file_are_each_found(store: Store) -> N
     weights = f"{attempt.path}/weights"
     store.write(weights, b"abd")
     assert verify(store, "rounds/x") == [f"{weights}: its hash differs from the record's"]
-    assert verify(store, "rounds/x", hashes=False) == []
     store.write(weights, b"ab")
-    assert verify(store, "rounds/x", hashes=False) == [f"{weights}: 2 bytes, the record says 3"]
+    assert verify(store, "rounds/x") == [f"{weights}: 2 bytes, the record says 3"]
     store.remove(weights)
     store.remove(f"{attempt.path}/deep/config")
     assert verify(store, "rounds/x") == [f"{attempt.path}/deep/config: missing", f"{weights}: missing"]

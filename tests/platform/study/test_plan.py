@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from ticlm.platform.cli import plan_view
+from ticlm.platform.core import quantities
 from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Split
@@ -579,9 +580,9 @@ def test_what_a_method_must_keep_is_told_in_periods_and_bytes(toy_study: Studies
     shown = lines(printed(plan), "cyclic-cosine ", "replay-half ", "ewc ", "oracle ")
     assert [(int(words[5]), " ".join(words[6:])) for words in shown] == [
         (0, "0 B"),
-        (3, f"{three / 1000:,.0f} kB"),
-        (1, f"{one / 1000:,.0f} kB"),
-        (2, f"{two / 1000:,.0f} kB"),
+        (3, quantities.size(three)),
+        (1, quantities.size(one)),
+        (2, quantities.size(two)),
     ]
 
 
