@@ -123,7 +123,7 @@ def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
 
 
 def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
-    """Return (round key, step, task id, evaluated period or part) -> (weights, cell key) of every cell of a model that
+    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a model that
     was published inside a round."""
     wanted: dict[str, dict[str, str]] = {}
     found: dict[tuple[str, int, str, str], tuple[str, str]] = {}

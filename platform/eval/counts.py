@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ticlm.platform.eval.cell_store import read_cells
+from functools import cache, partial
+
+from ticlm.platform.eval.cell_store import read_by_key
 from ticlm.platform.eval.cells import data_hashes, keys, keys_inside, scored, scored_inside
 from ticlm.platform.study.plan import Plan
 
@@ -13,13 +15,7 @@ def count(plan: Plan) -> tuple[int, int]:
     Not counted: cells of models that a finished round did not publish inside it, because no run will publish them.
     """
     assert plan.store is not None
-    store, kept = plan.store, dict[str, set[str]]()
-
-    def is_kept(weights: str, key: str) -> bool:
-        if weights not in kept:
-            kept[weights] = {cell.key for cell in read_cells(store, weights)}
-        return key in kept[weights]
-
+    kept = cache(partial(read_by_key, plan.store))
     there = [*keys(plan).values(), *keys_inside(plan).values()]
     sizes = {task.id: len(data_hashes(plan, task)) for task in plan.study.evaluations}
     models = {(run.rounds[t], -1, task.id): plan.tree.scored(run.rounds[t], task.id) for run, t, task in scored(plan)}
@@ -28,4 +24,4 @@ def count(plan: Plan) -> tuple[int, int]:
         if (run.rounds[t], step) not in plan.inside_records and not plan.done(run.rounds[t]):
             missing.add((run.rounds[t], step, task.id))
     waiting = sum(sizes[task] for _, _, task in missing)
-    return len(there) + waiting, waiting + sum(not is_kept(*cell) for cell in there)
+    return len(there) + waiting, waiting + sum(key not in kept(weights) for weights, key in there)

@@ -16,12 +16,11 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, model_folder
-from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.eval.cell_store import labelled, read_by_key
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
 from ticlm.platform.tasks.base import Measurement, Task
-from ticlm.platform.tasks.cell import Cell
 from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:
@@ -95,12 +94,10 @@ def run(asked: CheckpointWork, show: Show = SILENT) -> None:
 
 def scores(asked: CheckpointWork) -> list[FolderScore]:
     """Return the scores in the order of the tasks."""
-    found: dict[str, list[Cell]] = {}
-    for cell in read_cells(Store(asked.root), asked.weights):
-        found.setdefault(cell.key, []).append(cell)
+    found = read_by_key(Store(asked.root), asked.weights)
     rows: list[FolderScore] = []
     for job in asked.jobs:
-        mine = [cell for _, key in job.cells for cell in found.get(key, [])]
+        mine = [cell for label, key in job.cells for cell in labelled(label, found.get(key, []))]
         if job.task.axis == "period":
             rows += [FolderScore(job.task.id, cell.evaluated, Measurement.of(cell)) for cell in mine]
         else:

@@ -89,6 +89,15 @@ def test_any_folder_is_read_a_set_of_texts(tmp_path: Path, speaker: Path) -> Non
     assert {row.task for row in rows} == {"reading@1"}
 
 
+def test_two_periods_with_the_same_texts_have_a_score_each(tmp_path: Path, speaker: Path) -> None:
+    write_notes(tmp_path, {"202301": speakers.TEXTS[:2], "202302": speakers.TEXTS[:2]})
+    first, second = (
+        [row for row in asked(tmp_path, speaker, READING) if row.period == p] for p in ("202301", "202302")
+    )
+    assert [row.found for row in first] == [row.found for row in second]
+    assert len({row.found.metric for row in first}) == len(first) > 0
+
+
 def test_what_was_scored_is_not_scored_again(tmp_path: Path, speaker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_notes(tmp_path, {"202301": speakers.TEXTS[:2]})
     first = asked(tmp_path, speaker, READING)
