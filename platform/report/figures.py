@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 CHARTS = ("numbers.js", "svg.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
 """Scripts that need no browser, in their order."""
-UNCOVERED = re.compile(r"[^\n\x20-\u017f\u0370-\u045f\u2010-\u2265\u25a0-\u25cf]")
+UNCOVERED = re.compile(
+    r"[^\n\x20-\u017f\u0370-\u0377\u037a-\u037d\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u045f"
+    r"\u2010-\u2027\u2030-\u203a\u20ac\u2190-\u2193\u2200-\u2265\u25a0-\u25cf]"
+)
 """A character that the font of web/ lacks: Chinese, for one. The fonts of the machine are read for it alone, since that
 takes time and makes pictures differ from machine to machine."""
 ZOOM = 2

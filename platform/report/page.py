@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ticlm.platform.analysis.contamination import contamination
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import quantity
@@ -80,7 +79,9 @@ def render(
         has_differences=any(view["differences"] for study in shown for view in study["views"]),
         has_text=any(study.text for study in drawn),
         contaminations=[
-            f"{one.study.name}, {one.name}: {one.describe()}" for views in seen for one in contamination(views)
+            f"{study['name']}, {one['name']}: {one['told']}"
+            for study in data["studies"]
+            for one in study["contamination"]
         ],
         external_inputs=_outside(results),
         missing=missing(results, seen),

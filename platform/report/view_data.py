@@ -37,18 +37,18 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
     reference = None if view.reference is None else what.scale * view.reference
     shown = [what.scale * view.relative(method.mean) for method in view.methods]
     low, high = spread([*matrices, *([] if reference is None else [reference])])
+    lowest, highest = spread(matrices)
     step = (high - low) / (MISSING - 1) or 1.0
     trained, evaluated = view.axes()
     return {
         "name": view.name,
-        "task": view.task,
         "metric": _metric(what),
         "evaluated": view.evaluated,
         "places": places(evaluated),
         "low": low,
         "step": step,
-        "lowest": rounded(spread(matrices)[0]),
-        "highest": rounded(spread(matrices)[1]),
+        "lowest": rounded(lowest),
+        "highest": rounded(highest),
         "limit": rounded(what.scale * limit([m / what.scale for m in shown])),
         "widest": rounded(max((float(np.nanmax(np.abs(m))) for m in shown if not np.isnan(m).all()), default=1.0)),
         "kinds": base64.b64encode(_kinds(view, preset).tobytes()).decode(),

@@ -96,10 +96,10 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 def write(
     results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
 ) -> list[Path]:
-    """Write the report to `folder`; return the files written, sorted.
+    """Write the report to `folder`.
 
-    They are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and figures/*.png
-    and *.svg.
+    The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
+    figures/*.png and *.svg.
 
     `made`, such as a date, is shown on the page. Returns the files written, sorted. The same results give the same
     bytes.

@@ -3,8 +3,10 @@
 import base64
 import dataclasses
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable
+from importlib.resources import as_file
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,12 +15,13 @@ import pytest
 from calendars import CHECKPOINTS
 from numpy.typing import NDArray
 from reports import PRESET, TASKS, tic_lm
+from resvg_py import svg_to_bytes
 
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.analysis.tallies import CountedExamples
-from ticlm.platform.report.figures import draw, slug
+from ticlm.platform.report.figures import UNCOVERED, asset, draw, slug
 from ticlm.platform.report.page_data import examples_payload, payload
 from ticlm.platform.report.palette import SEQUENTIAL, THEMES
 
@@ -66,6 +69,24 @@ def cells(figure: Figure) -> list[NDArray[np.uint8]]:
 
 def rgb(color: object) -> tuple[int, ...]:
     return tuple(bytes.fromhex(str(color)[1:]))
+
+
+def ink(character: int) -> bytes:
+    """A picture of a character in the font of the figures alone."""
+    at = '<text x="4" y="18" font-family="DejaVu Sans" font-size="14">'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24">{at}&#{character};</text></svg>'
+    with as_file(asset("DejaVuSans.ttf")) as font:
+        return bytes(svg_to_bytes(svg, font_files=[str(font)], skip_system_fonts=True))
+
+
+def test_every_character_for_which_no_other_font_is_read_is_drawn() -> None:
+    covered = {
+        c for c in range(0x20, 0x3000) if not UNCOVERED.search(chr(c)) and unicodedata.category(chr(c))[0] in "LNPS"
+    }
+    assert len(covered) > 500 and {ord(c) for c in "é−×≤…→"} <= covered
+    blank = ink(ord(" "))
+    assert [chr(c) for c in sorted(covered) if ink(c) == blank] == []
+    assert all(UNCOVERED.search(c) for c in "™№⇒月")
 
 
 def test_a_cell_of_a_heat_map_has_the_color_of_its_regret(figures: Callable[..., dict[str, Figure]]) -> None:
