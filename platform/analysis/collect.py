@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
@@ -70,7 +71,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
 
     assert plan.store is not None
     keys = evaluation.keys(plan)
-    kept: dict[str, dict[str, list[Cell]]] = {}
+    kept = cache(partial(read_by_key, plan.store))
     rows: list[dict[str, Any]] = []
     static: list[dict[str, Any]] = []
     gaps: Counter[str] = Counter()
@@ -83,9 +84,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
                 gaps[_gap(plan, run, trained, task, label)] += 1
                 continue
             weights, key = found
-            if weights not in kept:
-                kept[weights] = read_by_key(plan.store, weights)
-            cells = labelled(label, kept[weights].get(key, []))
+            cells = labelled(label, kept(weights).get(key, []))
             gaps["not evaluated yet: ticlm eval"] += not cells
             values = [cell for cell in cells if cell.kind == "value"]
             if cells and not any(cell.metric == task.metric for cell in values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.results import COLUMNS
@@ -27,7 +28,7 @@ def inside_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
         return None, []
     assert plan.store is not None
     keys = evaluation.keys_inside(plan)
-    kept: dict[str, dict[str, list[Cell]]] = {}
+    kept = cache(partial(read_by_key, plan.store))
     rows: list[dict[str, Any]] = []
     missing: dict[tuple[str, int], str] = {}
     not_scored: Counter[str] = Counter()
@@ -40,9 +41,7 @@ def inside_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
         values: list[Cell] = []
         for label in plan.labels(task):
             weights, key = keys.get((round_key, step, task.id, label), ("", ""))
-            if weights and weights not in kept:
-                kept[weights] = read_by_key(plan.store, weights)
-            cells = labelled(label, kept[weights].get(key, [])) if weights else []
+            cells = labelled(label, kept(weights).get(key, [])) if weights else []
             not_scored["cells inside rounds: not evaluated yet: ticlm eval"] += bool(weights) and not cells
             values += [cell for cell in cells if cell.kind == "value"]
         place = {"study": plan.study.name, "method": run.method.name, "seed": run.seed, "trained": trained}

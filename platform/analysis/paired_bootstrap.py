@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ def describe(found: pd.DataFrame, most: int = 6) -> list[str]:
 
 
 def _line(row: dict[Any, Any]) -> str:
-    from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
-
     what = f"{row['study']}, {TableColumn(row['task'], row['source']).name}, {HEADINGS[row['mean']]}"
     counted = quantity(TaskMetric(row["metric"]))
     apart, low, high = (signed(counted.scale * row[name], counted.digits) for name in ("difference", "low", "high"))
@@ -87,7 +86,7 @@ def _of(view: View, preset: Preset) -> Iterator[dict[str, Any]]:
     of = {one.method.name: view.relative(one.mean) for one in view.methods}
     apart = np.stack([of[a.method.name] - of[b.method.name] for a, b in pairs], axis=-1)  # [trained, evaluated, pair]
     known = ~np.isnan(apart)
-    for mean in ("backward", "in_distribution", "forward"):
+    for mean in HEADINGS:
         mask = getattr(cells, mean)[:, :, np.newaxis]
         counted = known & mask
         sums, counts = np.where(counted, apart, 0.0).sum(0), counted.sum(0).astype(float)

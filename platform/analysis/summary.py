@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.conventions import Convention, Preset, named
+from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.analysis.results import MethodResult, StudyResult
 from ticlm.platform.analysis.transfer import Transfer, transfer
 from ticlm.platform.core.errors import InputError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ticlm.platform.analysis.matrix import MethodView, View
 
 Row = dict[str, Any]
-MEANS = ("backward", "in_distribution", "forward")
+MEANS = tuple(HEADINGS)
 
 
 def mark(rows: Sequence[Row]) -> None:

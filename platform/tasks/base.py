@@ -84,7 +84,8 @@ class Task(Settings):
 
     A checkpoint has one cell for each label of a task, and each cell holds one or more measurements. Callers ask a task
     for its labels, for the hashes of what it reads and for what to show. They never ask for its class, so a new kind
-    of task, or a new axis, needs no change elsewhere.
+    of task, or a new axis, needs no change in planning, scoring and results. Of a task without periods, the tables of
+    the page (report/page_tables.py) show accuracies.
     """
 
     name: str

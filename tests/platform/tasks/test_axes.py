@@ -1,4 +1,4 @@
-"""The axis of a task: a kind of task that no other module knows goes the whole way, from the plan to a report."""
+"""The axis of a task: a kind of task that no other module knows goes the whole way, from the plan to results."""
 
 from __future__ import annotations
 
