@@ -104,11 +104,15 @@ def relinked(text: str, source: str) -> str:
 
 
 def llms() -> str:
-    """Return the site's map for language models (llmstxt.org): a line for each page."""
+    """Return the site's map for language models (llmstxt.org): a line for each page.
+
+    Zensical's own plugin for it wants the URL of the site, which an offline site lacks.
+    """
     lines = ["# ticlm", "", "> Time-continual language modelling on Ray.", "", "## Pages", ""]
     for source, page in PAGES.items():
         title = re.search(r"^# (.+)$", (ROOT / source).read_text(), re.MULTILINE)
-        lines.append(f"- [{title[1] if title else page}]({page.removesuffix('.md')}/)")
+        link = "./" if page == "index.md" else f"{page.removesuffix('.md')}/"
+        lines.append(f"- [{title[1] if title else page}]({link})")
     lines += ["", "## API", ""]
     lines += [f"- [{package}](api/{package}/): {face(package).partition(chr(10))[0]}" for package in packages()]
     return "\n".join(lines) + "\n"

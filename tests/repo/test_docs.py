@@ -60,4 +60,6 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere(build: ModuleType) -
     assert "RecentReplay" not in (api := (site / "api/ticlm.methods/index.html").read_text()) and "FixedReplay" in api
     loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?(https?://[^\"' >]+)")
     found = {url for page in site.rglob("*.html") for url in loaded.findall(page.read_text())}
-    assert not {url for url in found if not url.startswith("https://ticlm")}, found
+    assert not found
+    links = re.findall(r"\]\((.+?)\)", (site / "llms.txt").read_text())
+    assert len(links) > 20 and all((site / link / "index.html").exists() for link in links)
