@@ -9,7 +9,6 @@ import logging
 import os
 import pickle
 import shutil
-import socket
 import struct
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import cloudpickle
 import groups
 import hypothesis
 import pytest
+from ports import free_ports
 from ranks import after_saves, train_rank
 from toys import build_toy_corpus, make_toy_study
 
@@ -63,9 +63,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def s3_environment() -> Iterator[int]:
     """A port for the S3 of these tests, already in the environment, so that Ray's workers inherit it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    (port,) = free_ports(1)
     values = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "test",
@@ -174,7 +172,6 @@ def forks(
         "GLOO_SOCKET_IFNAME": "lo",
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "MPLBACKEND": "agg",
         "COLUMNS": "200",
     }
     log = tmp_path_factory.mktemp("forks") / "log"

@@ -31,7 +31,7 @@ METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
 """Groups of entry points; an entry point's name is a `kind` that settings may give."""
 
 PACKAGE = "ticlm"
-S = TypeVar("S", bound=Settings)
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)

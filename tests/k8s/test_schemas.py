@@ -10,9 +10,9 @@ import kubernetes_validate
 import pytest
 import yaml
 from manifests import K8S, OVERLAYS, Manifest, build, cluster, named, needs_kustomize
-from paths import ROOT
+from paths import SHARED
 
-CRDS = ROOT.parent / "shared/data/kuberay"
+CRDS = SHARED / "kuberay"
 pytestmark = [needs_kustomize, pytest.mark.skipif(not CRDS.is_dir(), reason="KubeRay's CRDs are not here")]
 
 

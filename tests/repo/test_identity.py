@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -12,19 +12,13 @@ import pytest
 from paths import ROOT
 
 from ticlm.platform.core import fingerprint
+from ticlm.platform.core.extensions import subclasses
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 
 FOLDERS = ("platform", "methods", "datasets", "tune_spaces")
-
-
-def subclasses(kind: type) -> Iterator[type]:
-    sub: type
-    for sub in kind.__subclasses__():
-        yield sub
-        yield from subclasses(sub)
 
 
 def import_everything() -> None:
@@ -35,7 +29,8 @@ def import_everything() -> None:
 
 
 def ours(kind: type) -> list[type]:
-    return [sub for sub in {*subclasses(kind)} if sub.__module__.startswith("ticlm.")]
+    found: set[type] = {*subclasses(kind)}
+    return [sub for sub in found if sub.__module__.startswith("ticlm.")]
 
 
 def test_no_two_classes_share_a_name_in_ids() -> None:

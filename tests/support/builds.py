@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import signals
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as benchmark
@@ -50,7 +51,8 @@ def started(recipe: CorpusRecipe, root: str | Path) -> Iterator[subprocess.Popen
     """A build in a process of its own, which prints its progress; with `executor: ray`, it has a Ray of its own."""
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, "-c", BUILDER, recipe.model_dump_json(), str(root), folder]
-        yield subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        with signals.started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            yield process
 
 
 def hashes(corpus: Corpus) -> dict[str, list[str]]:

@@ -115,6 +115,21 @@ def _lines(file: Path | str) -> list[str]:
         return []
 
 
+TERMINATED = r"\"status\": \"TERMINATED\""
+
+
+def snapshot_says_terminated(root: Path) -> int:
+    """Count the trials that Tune's own snapshot of the search knows to be finished; after a kill it runs the others."""
+    texts = [path.read_text() for path in root.glob("tuning/*/tune/experiment_state-*.json")]
+    return max((text.count(TERMINATED) for text in texts), default=0)
+
+
+def finished(root: Path) -> dict[str, str]:
+    """What Tune has written of trials that went through, by their folders."""
+    texts = {path.parent.name: path.read_text() for path in root.glob("tuning/*/tune/*/result.json")}
+    return {name: text for name, text in texts.items() if len(text.splitlines()) == 9}
+
+
 @contextmanager
 def table_trials() -> Iterator[None]:
     """Have Tune's processes run TableTrial in place of Trial, and take the scores of a finished search from it."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +15,7 @@ import time
 import urllib.request
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ import psutil
 import pytest
 import yaml
 from paths import ROOT
+from ports import free_ports
 from signals import started
 
 from ticlm.platform.cluster import jobs
@@ -220,17 +219,6 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = subprocess.run([python, "-c", code], env=bare_env, cwd=folder, capture_output=True, text=True)
     assert found.stdout == "None\n", f"the nodes have ticlm: nothing would be tested: {found}"
     return folder
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody has: below those the kernel gives to others meanwhile, and above those of Ray's workers."""
-    with ExitStack() as stack:
-        found = list[int]()
-        for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
-            with suppress(OSError):
-                stack.enter_context(socket.socket()).bind(("", port))
-                found.append(port)
-        return found[:count]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reserved import wait_until_nothing_is_reserved
 
 from ticlm.platform.cluster import ray_train
 from ticlm.platform.core.corpus import Corpus
@@ -113,7 +114,6 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
 ) -> None:
     """Stopped, started again, and one worker killed: the weights are those of an undisturbed run. Without a dashboard
     nobody but the stop itself would free what its workers had reserved: a search that stops trials would starve."""
-    import ray
 
     study = study_of(toy_study, 120, workers=2, tensorboard=True)
     made = plan.make(study, str(toy_root))
@@ -124,12 +124,7 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
     train_world(undisturbed, 2)  # plain gloo processes
 
     stopped_after_a_checkpoint(made, work.ids[0])
-    deadline = time.monotonic() + 120
-    while ray.available_resources().get("CPU") != 2:
-        assert time.monotonic() < deadline, f"still reserved: {ray.util.placement_group_table()}"
-        time.sleep(0.1)
-    held = [group for group in ray.util.placement_group_table().values() if group["state"] != "REMOVED"]
-    assert held == []
+    wait_until_nothing_is_reserved()
 
     killed: list[int] = []
     killer = threading.Thread(target=kill_one_worker, args=(toy_root, work.ids[0], killed))

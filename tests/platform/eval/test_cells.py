@@ -131,7 +131,7 @@ def test_other_held_out_rows_are_scored_anew_and_only_they(
 def test_one_more_month_trains_one_round_per_chain_and_scores_the_new_cells(
     tmp_path: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus
 ) -> None:
-    """DESIGN, "daily use": text is appended, one line of the study changes."""
+    """Daily use: text is appended, one line of the study changes."""
     months = ("202301", "202302", "202303", "202304")
     toy_corpus(tmp_path / "corpora/toy@1", periods=months[:3])
     three = run(toy_study(periods={"initial": "202301", "last": "202303"}), tmp_path)

@@ -96,7 +96,7 @@ def outcome(work: ChainWork, store: Store) -> Trained:
 
 
 def assert_same_model(found: Trained, expected: Trained) -> None:
-    """DESIGN, invariant 2, for other worlds: weights within 1e-5 (relative L2 per tensor), cells within 1e-4 nats."""
+    """Invariant 2, for other worlds: weights within 1e-5 (relative L2 per tensor), cells within 1e-4 nats."""
     for mine, theirs in zip(found.weights, expected.weights, strict=True):
         assert mine.keys() == theirs.keys()
         for name, value in theirs.items():
@@ -208,7 +208,7 @@ def test_padded_pairs_train_alike_on_uneven_workers(
 
 @pytest.mark.slow
 def test_bfloat16_keeps_cells_within_its_rounding(replay: Worlds, toy_study: Callable[..., Study]) -> None:
-    """DESIGN, invariant 2: 2e-3 nats; weights and optimizer stay in float32. The rates are those of a real run: AdamW
+    """Invariant 2: 2e-3 nats; weights and optimizer stay in float32. The rates are those of a real run: AdamW
     gives a gradient that is nearly nothing a step of its whole rate, so that at 1e-2 roundings grow, on some processors
     to more."""
     from ticlm.platform.models.settings import Precision

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searches import HOLD, MONTHS, ON_RAY, journal, rates, searched, table_trials
+from reserved import wait_until_nothing_is_reserved
+from searches import (
+    HOLD,
+    MONTHS,
+    ON_RAY,
+    finished,
+    journal,
+    rates,
+    searched,
+    snapshot_says_terminated,
+    table_trials,
+)
 from toys import build_toy_corpus
 
 from ticlm.platform.core.errors import InputError
@@ -49,7 +60,6 @@ def began(root: Path) -> list[str]:
 def test_asha_stops_trials_and_leaves_nothing_reserved(table: None, year: Path, study: Study) -> None:
     """Six trials on two CPUs, which each hold a CPU beside their process: were a stopped one to keep it, the others
     would wait for ever."""
-    import ray
 
     values = "schedule.max_rate=1e-4,3e-4,5e-4,1e-3,2e-3,5e-3"
     tuning = rates(study(resources=ON_RAY), values, scheduler="asha", all_periods="none")
@@ -61,11 +71,7 @@ def test_asha_stops_trials_and_leaves_nothing_reserved(table: None, year: Path, 
     events = journal(year)
     assert [event for name, event in events if name.endswith("0.0001")] == ["began", *MONTHS[1:10], "ended"]
     assert len([event for _, event in events if event == "ended"]) == 6 - len(stopped)
-    deadline = time.monotonic() + 30
-    while ray.available_resources().get("CPU") != 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    held = [group for group in ray.util.placement_group_table().values() if group["state"] != "REMOVED"]
-    assert ray.available_resources().get("CPU") == 2 and held == []
+    wait_until_nothing_is_reserved()
 
 
 def test_optuna_draws_trials_of_a_joint_space(table: None, year: Path, study: Study, tmp_path: Path) -> None:
@@ -104,21 +110,6 @@ def test_trials_are_told_to_tensorboard_and_wandb_with_their_settings(
     written = b"".join(path.read_bytes() for path in runs)
     for label in (b"cyclic-cosine max_rate-0.001", b"schedule.max_rate"):
         assert label in written
-
-
-TERMINATED = r"\"status\": \"TERMINATED\""
-
-
-def snapshot_says_terminated(root: Path) -> int:
-    """Count the trials that Tune's own snapshot of the search knows to be finished; after a kill it runs the others."""
-    texts = [path.read_text() for path in root.glob("tuning/*/tune/experiment_state-*.json")]
-    return max((text.count(TERMINATED) for text in texts), default=0)
-
-
-def finished(root: Path) -> dict[str, str]:
-    """What Tune has written of trials that went through, by their folders."""
-    texts = {path.parent.name: path.read_text() for path in root.glob("tuning/*/tune/*/result.json")}
-    return {name: text for name, text in texts.items() if len(text.splitlines()) == 9}
 
 
 FOUR = "schedule.max_rate=1e-3,2e-3,5e-3,1e-2"

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from searches import MONTHS, ON_RAY, rates, searched
+from reserved import wait_until_nothing_is_reserved
+from searches import MONTHS, ON_RAY, finished, rates, searched, snapshot_says_terminated
+from signals import started
 from toys import build_toy_corpus
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -95,7 +97,6 @@ def test_regret_against_an_oracle_of_the_tenth_month_moves_all_alike(year: Path,
 def test_asha_stops_trials_and_leaves_nothing_reserved(ray_local: None, year: Path, study: Callable[..., str]) -> None:
     """Eight trials on two CPUs without a dashboard: were a stopped one to keep its workers, the others would wait for
     ever."""
-    import ray
 
     wanted = search.load(
         "cyclic-cosine",
@@ -110,11 +111,7 @@ def test_asha_stops_trials_and_leaves_nothing_reserved(ray_local: None, year: Pa
     through = [one for one in found.trials if one.scores is not None]
     assert len(found.trials) == 8 and stopped and through and len(stopped) + len(through) == 8
     assert all(one.scores is None for one in stopped)
-    deadline = time.monotonic() + 30
-    while ray.available_resources().get("CPU") != 2 and time.monotonic() < deadline:
-        time.sleep(0.2)
-    held = [group for group in ray.util.placement_group_table().values() if group["state"] != "REMOVED"]
-    assert ray.available_resources().get("CPU") == 2 and held == []
+    wait_until_nothing_is_reserved()
 
 
 def command(study: str, root: Path) -> list[str]:
@@ -123,29 +120,21 @@ def command(study: str, root: Path) -> list[str]:
     return [sys.executable, "-m", "ticlm.platform", "tune", "cyclic-cosine", study, *values, *options]
 
 
-def finished(root: Path) -> dict[str, str]:
-    """What Tune has written of trials that went through, by their folders."""
-    texts = {path.parent.name: path.read_text() for path in root.glob("tuning/*/tune/*/result.json")}
-    return {name: text for name, text in texts.items() if len(text.splitlines()) == 9}
-
-
 @pytest.mark.nightly
 def test_a_killed_search_goes_on_without_repeating_what_is_finished(year: Path, study: Callable[..., str]) -> None:
     file = study()
     log = year.parent / "log"
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        environment = os.environ | {"RAY_TMPDIR": folder, "OMP_NUM_THREADS": "1"}
+        environment = os.environ | {"RAY_TMPDIR": folder, "OMP_NUM_THREADS": "1", "TUNE_GLOBAL_CHECKPOINT_S": "0.5"}
         environment.pop("RAY_ADDRESS", None)
-        with log.open("w") as out:
-            first = subprocess.Popen(
-                command(file, year), stdout=out, stderr=subprocess.STDOUT, env=environment, start_new_session=True
-            )
-        deadline = time.monotonic() + 300
-        while len(finished(year)) < 2:
-            assert first.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
-            time.sleep(0.2)
-        os.killpg(first.pid, signal.SIGKILL)
-        first.wait()
+        options = {"stderr": subprocess.STDOUT, "env": environment, "start_new_session": True}
+        with log.open("w") as out, started(command(file, year), stdout=out, **options) as first:
+            deadline = time.monotonic() + 300
+            while snapshot_says_terminated(year) < 2:
+                assert first.poll() is None and time.monotonic() < deadline, log.read_text()[-3000:]
+                time.sleep(0.1)
+            os.killpg(first.pid, signal.SIGKILL)
+            first.wait()
         before = finished(year)
         assert len(before) < 5, "it was killed before its end"
         attempts = {name: read_record(Store(year), f"rounds/{name}") for name in Store(year).folders("rounds")}
