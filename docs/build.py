@@ -29,6 +29,11 @@ PAGES = {
 """Markdown of the project, and the page that each file becomes."""
 
 TOPS = ("platform", "methods", "datasets", "tune_spaces")
+FACES = {
+    "ticlm.methods": "Methods of continual training: schedules, replay, penalties, optimizers, objectives.",
+    "ticlm.tune_spaces": "Search spaces: one module per space, each with a constant `SPACE`.",
+}
+"""What the packages without an `__init__.py` hold."""
 
 
 def main() -> int:
@@ -78,9 +83,9 @@ def modules(package: str) -> list[str]:
 
 def face(package: str) -> str:
     """Return what a package's `__init__.py` says of it."""
+    if package in FACES:
+        return FACES[package]
     file = ROOT.joinpath(*package.split(".")[1:], "__init__.py")
-    if not file.exists():
-        return "See the table of layers in the README."
     return ast.get_docstring(ast.parse(file.read_text())) or ""
 
 

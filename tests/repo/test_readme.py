@@ -85,9 +85,9 @@ def test_the_example_of_a_task_measures_the_worst_row(
     assert found.n == len(tokens)
 
 
-def test_every_path_in_the_readme_exists() -> None:
-    text = (ROOT / "README.md").read_text()
-    named = set(re.findall(r"`((?:platform|methods|datasets|docs|tests|examples)/[\w/.-]+)`", text))
-    named |= {link for link in re.findall(r"\]\(([\w/.-]+)\)", text) if not link.startswith("http")}
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/data.md", "docs/evaluations.md"])
+def test_every_path_that_a_page_names_exists(page: str) -> None:
+    tops = "platform|methods|datasets|docs|tests|examples|benchmarks|k8s|tune_spaces"
+    named = set(re.findall(rf"`((?:{tops})/[\w/.-]+)`", (ROOT / page).read_text()))
     assert named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
