@@ -51,7 +51,7 @@ def _code() -> tuple[tuple[str, str], ...]:
     for name, file in sorted(_sources(files("ticlm").joinpath("datasets"))):
         digest.update(name.encode() + b"\0" + file.read_bytes())
     libraries = ((name, _version(name)) for name in LIBRARIES)
-    return ("python", platform.python_version()), *libraries, ("datasets", digest.hexdigest())
+    return ("python", platform.python_version()), *libraries, ("ticlm.datasets", digest.hexdigest())
 
 
 def _sources(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:

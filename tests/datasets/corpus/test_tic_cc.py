@@ -359,7 +359,7 @@ def test_lineage_names_inputs_settings_and_code(loop: None, tmp_path: Path) -> N
     lineage = corpus.periods["202302"].lineage
     assert [Path(path).name for path in lineage.inputs] == sorted(archive("202302", {}, part)[0] for part in range(4))
     assert CorpusRecipe.model_validate_json(lineage.recipe) == chosen
-    assert {"ticlm", "fastwarc", "resiliparse", "tokenizers", "datasets"} <= set(lineage.code)
+    assert {"ticlm", "fastwarc", "resiliparse", "tokenizers", "ticlm.datasets"} <= set(lineage.code)
 
 
 def test_a_filter_that_would_be_too_large_is_refused_before_anything_is_judged(loop: None, tmp_path: Path) -> None:
