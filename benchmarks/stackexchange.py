@@ -27,7 +27,7 @@ from benchmarks.sides import Side
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.store import Store
 
 WORDS = [f"word{n}" for n in range(4000)]

@@ -26,7 +26,7 @@ from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, ShardFile, SplitManifest
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.seeds import random_numbers

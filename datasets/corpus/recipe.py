@@ -20,8 +20,7 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.extensions import SOURCES, Own
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import fingerprint, hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
 from ticlm.platform.core.settings import Settings

@@ -123,7 +123,7 @@ class PretrainedTokenizer(Settings):
         from transformers import AutoTokenizer
 
         try:
-            return AutoTokenizer.from_pretrained(self.name)
+            return AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
         except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None

@@ -18,7 +18,7 @@ from ticlm.datasets.io.documents import Input, moment
 from ticlm.datasets.io.listing import Patterns
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Calendar, Period, span
 from ticlm.platform.core.settings import Settings

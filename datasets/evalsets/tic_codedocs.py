@@ -150,7 +150,7 @@ def _followed(earlier: str, version: str) -> str:
 
 
 def _writer(version: str, entry: Input) -> str:
-    from ticlm.platform.core.hashing import hash64
+    from ticlm.platform.core.fingerprint import hash64
 
     return f"{hash64(f'{version} {entry.model_dump_json()}'):016x}"
 

@@ -20,7 +20,7 @@ from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.settings import Settings

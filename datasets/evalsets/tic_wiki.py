@@ -17,7 +17,7 @@ from ticlm.datasets.wiki.diffs import DELETED, Comparison, Diff, comparisons
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
 SUBSETS = ("changed", "unchanged")

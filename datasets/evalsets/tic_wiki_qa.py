@@ -24,7 +24,7 @@ from ticlm.datasets.wikidata.statements import GROUP, GROUPS, Statements, Wikida
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
 RELATIONS = 30

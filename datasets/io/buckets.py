@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.store import Store
 
 HELD_BYTES = 64 << 20

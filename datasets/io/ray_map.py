@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ticlm.datasets.io.in_process import attempt, check_memory
+from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import TiclmError
 
 BLOCK_BYTES = 16 << 20
@@ -138,10 +139,11 @@ def running_ray() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **ray_start.arguments()}
     if os.environ.get("RAY_ADDRESS"):
         ray.init(**quiet)
     else:
+        ray_start.make_token()
         ray.init(address="local", include_dashboard=False, **quiet)
     try:
         yield

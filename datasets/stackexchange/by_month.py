@@ -19,7 +19,7 @@ from ticlm.datasets.stackexchange.threads import ask, example_of, join, no_quest
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 
 BUCKET_BYTES = 128 << 20
 FEWEST, MOST = 8, 512

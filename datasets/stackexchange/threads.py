@@ -18,7 +18,7 @@ from ticlm.datasets.stackexchange.posts import Post, joined, label, month_of, re
 from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 
 CHARACTERS = (0, 250, 500, 1000, 2000, 4000, 8000)
 ANSWERS = (0, 1, 2, 3, 4, 5, 10)

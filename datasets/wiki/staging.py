@@ -16,7 +16,7 @@ from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, Revision, Wiki
 from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.periods import span
 from ticlm.platform.core.store import Store
 

@@ -20,7 +20,7 @@ from ticlm.datasets.wikidata.statements import Statements, pairs
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules, capped, compared
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 
 CHANGED, UNCHANGED = "changed", "unchanged"
 NO_ARTICLE = "article in no such snapshot"

@@ -28,7 +28,7 @@ from ticlm.datasets.wikidata.entities import UNREADABLE, Entity, EntityFields, P
 from ticlm.datasets.wikidata.triplets import Triplet
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.periods import Label, span
 from ticlm.platform.core.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.hashing import hash64
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
 Category = Literal["unchanged", "new object", "new relation", "new entity"]

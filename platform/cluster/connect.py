@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.cluster import ray_internals
+from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.signals import heed_sigterm
 from ticlm.platform.core.store import Store
@@ -129,12 +130,14 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     if address:
         context = _joined(address)
     else:
+        ray_start.make_token()
         context = ray.init(
             address="local",
             num_cpus=max(cpus, os.cpu_count() or 1),
             include_dashboard=dashboard,
             log_to_driver=False,
             logging_level="ERROR",
+            **ray_start.arguments(),
         )
     heed_sigterm()
     try:
@@ -151,7 +154,7 @@ def _joined(address: str) -> Any:
 
     show_token()
     try:
-        return ray.init(log_to_driver=False, logging_level="ERROR")
+        return ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(

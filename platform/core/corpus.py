@@ -162,7 +162,7 @@ class Corpus:
         from transformers import AutoTokenizer
 
         with self.store.local(paths.TOKENIZER) as folder:
-            return AutoTokenizer.from_pretrained(folder)
+            return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
 class _OfPeriod(Protocol):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -31,6 +32,8 @@ METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
 """Groups of entry points; an entry point's name is a `kind` that settings may give."""
 
 PACKAGE = "ticlm"
+_USED = set[str]()
+"""Current folders in which this process has found a module of the user's own."""
 S = TypeVar("S")
 
 
@@ -131,14 +134,33 @@ def own_modules(value: Settings) -> dict[str, Path]:
     Modules that are installed, as packages are by pip, are left out.
     """
     found: dict[str, Path] = {}
-    for kind in {type(one) for one in _values(value)}:
+    for kind in own_classes(value):
         top = kind.__module__.partition(".")[0]
         file = getattr(sys.modules.get(top), "__file__", None)
         folders = list(getattr(sys.modules.get(top), "__path__", ()))
         path = Path(folders[0]) if folders else Path(file) if file else None
-        if top != PACKAGE and path is not None and not {"site-packages", "dist-packages"} & set(path.parts):
+        if path is not None and not {"site-packages", "dist-packages"} & set(path.parts):
             found[top] = path
     return found
+
+
+def own_classes(value: Settings) -> tuple[type[Settings], ...]:
+    """Return the classes of the user's own among some settings' values, in the order of their import paths."""
+    return tuple(sorted({type(one) for one in _values(value) if not _is_built_in(type(one))}, key=_path))
+
+
+def load_entry_points(group: str) -> None:
+    """Import what installed packages offer as entry points of a group. One that cannot be imported is passed over."""
+    from importlib import metadata
+
+    for entry in metadata.entry_points(group=group):
+        with suppress(ImportError, AttributeError):
+            entry.load()
+
+
+def own_folders() -> tuple[str, ...]:
+    """Return the current folders in which this process has found a module of the user's own."""
+    return tuple(sorted(_USED))
 
 
 def _dump(value: Any, built_in: core_schema.SerializerFunctionWrapHandler, info: core_schema.SerializationInfo) -> Any:
@@ -168,7 +190,10 @@ def _module(name: str, path: str) -> ModuleType:
     if here not in sys.path:
         sys.path.append(here)  # last, so that no folder here hides what is installed
     try:
-        return import_module(name)
+        module = import_module(name)
+        if (module.__file__ or "").startswith(f"{here}{os.sep}"):
+            _USED.add(here)
+        return module
     except ModuleNotFoundError as error:
         missing = error.name or name
         if name == missing or name.startswith(f"{missing}."):

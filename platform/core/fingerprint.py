@@ -1,4 +1,4 @@
-"""Fingerprints: strict hashes of values, which identities are made of."""
+"""Fingerprints: strict hashes of values, which identities are made of; and a short hash of text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from ticlm.platform.core.settings import Settings
+
+
+def hash64(text: str) -> int:
+    """Return the 64-bit BLAKE2b hash of the text, as an unsigned integer: the same in every process and on every
+    machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def fingerprint(value: object) -> str:

@@ -101,16 +101,16 @@ class Store:
     def _write_aside(self, path: str, data: bytes) -> str:
         folder = Path(self.path(path)).parent
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        temporary = folder / f".writing-{uuid.uuid4().hex}"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:  # unlike tempfile's, as open to others as the umask says
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
-        return temporary
+        return str(temporary)
 
     def folders(self, path: str = "") -> list[str]:
         """Return the names of the folders directly below `path`, sorted; empty if `path` does not exist."""

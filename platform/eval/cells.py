@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import paths
+from ticlm.platform.core import extensions, paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
@@ -77,6 +77,8 @@ class CheckpointWork:
     rows: int
     threads: int
     device: str
+    own_classes: tuple[type[Settings], ...] = ()
+    """The study's classes of the user's own. They come with the work, since no folder's adapters import anything."""
 
     @property
     def cells(self) -> int:
@@ -186,6 +188,7 @@ def units(plan: Plan) -> list[CheckpointWork]:
                     rows=resources.evaluation_rows,
                     threads=resources.threads,
                     device=resources.device,
+                    own_classes=extensions.own_classes(plan.study),
                 )
             )
     return found

@@ -43,7 +43,7 @@ class LoadedModel:
         if not any((self.folder / name).exists() for name in TOKENIZER_FILES):
             raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
         try:
-            return AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+            return AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
         except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file
             raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from None
 

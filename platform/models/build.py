@@ -89,7 +89,7 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
                     Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
                 except FileNotFoundError:
                     raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
-                return AutoConfig.from_pretrained(folder)
+                return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
@@ -115,7 +115,7 @@ def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedMo
     family = AutoModelForSeq2SeqLM if objective.encoder_decoder else AutoModelForCausalLM
     try:
         with MAKING:
-            return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa")
+            return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
     except (ValueError, TypeError, ZeroDivisionError) as error:
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
 

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, Pretrained
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import subclasses
+from ticlm.platform.core.extensions import METHODS, load_entry_points, subclasses
 from ticlm.platform.core.seeds import keyed
 from ticlm.platform.models.build import MAKING, from_config
 from ticlm.platform.models.settings import folder_objective
@@ -43,7 +42,7 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
         with MAKING:
-            module, found = family.from_pretrained(folder, output_loading_info=True, **how)
+            module, found = family.from_pretrained(folder, output_loading_info=True, trust_remote_code=False, **how)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
             raise  # the disk's or the device's, not the folder's
@@ -74,7 +73,10 @@ def objective_of(folder: Path) -> AnyObjective:
 
 
 def adapters(folder: Path) -> list[Adapter]:
-    """Return the stack of adapters saved in a folder, bottom first. Raises InputError if a class is not found."""
+    """Return the stack of adapters saved in a folder, bottom first.
+
+    No module is imported because a folder names it: its code would run. Raises InputError if a class is not known.
+    """
     path = folder / ADAPTERS
     entries = json.loads(path.read_text()) if path.exists() else []
     return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
@@ -118,10 +120,7 @@ def publish(
         own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
         with _disk_errors(folder):
             save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
-        entries = [
-            {"type": a.identity_name, "module": type(a).__module__, "settings": a.model_dump(mode="json")}
-            for a in stack
-        ]
+        entries = [{"type": a.identity_name, "settings": a.model_dump(mode="json")} for a in stack]
         (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
 
 
@@ -142,12 +141,14 @@ def _is_adapter(name: str) -> bool:
 
 
 def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
-    """Return the adapter class that an entry names: one already imported, else from the module it was saved in."""
+    """Return the adapter class that an entry names: one of ticlm, of the study's, or of an installed entry point."""
     known = {kind.identity_name: kind for kind in subclasses(Adapter)}
     if entry["type"] not in known:
-        with suppress(ImportError):
-            import_module(entry["module"])
+        load_entry_points(METHODS)
         known = {kind.identity_name: kind for kind in subclasses(Adapter)}
     if entry["type"] not in known:
-        raise InputError(f"{path}: no adapter is called {entry['type']}; looked for it in {entry['module']}")
+        raise InputError(
+            f"{path}: no adapter is called {entry['type']}; known are {', '.join(sorted(known)) or 'none'}, and those "
+            f"that a study names or that an installed package offers as an entry point of {METHODS}"
+        )
     return known[entry["type"]]

@@ -1,0 +1,49 @@
+"""How this project's processes start or join a Ray: from where its workers import, and who may read its token."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ticlm.platform.core import extensions
+
+
+def arguments() -> dict[str, Any]:
+    """Return the arguments of `ray.init` for a job whose workers import nothing from the driver's current folder.
+
+    Ray puts that folder first on the path of its workers, so that a `queue.py` there would run in place of Python's
+    own. If this process has found a class of the user's own in the current folder, workers search it as this process
+    does, after everything that is installed.
+    """
+    from ray.job_config import JobConfig
+
+    class Job(JobConfig):  # type: ignore[misc]
+        def _runtime_env_has_working_dir(self) -> bool:
+            return True  # Ray adds no folder to the path of a job that brings its own
+
+    folders = extensions.own_folders()
+
+    def search_last() -> None:
+        sys.path.extend(folder for folder in folders if folder not in sys.path)
+
+    hook = {"runtime_env": {"worker_process_setup_hook": search_last}} if folders else {}
+    return {"job_config": Job(), **hook}
+
+
+def make_token() -> None:
+    """Write a token for the local Ray, which only this user may read, unless there is one or Ray shall use none.
+
+    Ray would write it itself, for everybody to read; whoever has it can run code as this user.
+    """
+    named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    if named or os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
+        return
+    path = Path.home() / ".ray" / "auth_token"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(FileExistsError), os.fdopen(os.open(path, new, 0o600), "w") as file:
+        file.write(secrets.token_hex(32))

@@ -1,0 +1,78 @@
+"""A Ray that this project starts: where its workers import from, and who may read its token."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ticlm.platform.core import ray_start
+
+SCRIPT = """
+import sys
+from ticlm.platform.cluster import connect
+from ticlm.platform.core import extensions
+
+def imported(names):
+    from importlib import import_module
+    return [import_module(name).__file__ for name in names]
+
+if len(sys.argv) > 1:
+    extensions.object_at(sys.argv[1])
+with connect.connected(1):
+    import ray
+    names = ["filecmp", *([sys.argv[1].partition(":")[0]] if len(sys.argv) > 1 else [])]
+    print(*ray.get(ray.remote(imported).remote(names)), sep="\\n")
+"""
+
+
+def test_a_new_token_is_for_its_owner_alone_and_an_old_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    token = tmp_path / ".ray" / "auth_token"
+    ray_start.make_token()
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert len(first := token.read_text()) == 64
+    ray_start.make_token()
+    assert token.read_text() == first
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("RAY_AUTH_MODE", "disabled"), ("RAY_AUTH_TOKEN", "t"), ("RAY_AUTH_TOKEN_PATH", "/t")]
+)
+def test_no_token_is_made_where_none_is_needed(
+    variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(variable, value)
+    ray_start.make_token()
+    assert not (tmp_path / ".ray").exists()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("own", [False, True])
+def test_workers_import_from_the_current_folder_last_and_only_for_classes_of_the_users_own(
+    own: bool, tmp_path: Path
+) -> None:
+    """`filecmp.py` beside the study stands for any name of the standard library."""
+    (tmp_path / "filecmp.py").touch()
+    (tmp_path / "mine.py").write_text("VALUE = 1")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SCRIPT, *(["mine:VALUE"] if own else [])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    files = done.stdout.split()[-2:] if own else done.stdout.split()[-1:]
+    assert not files[0].startswith(str(tmp_path)), files
+    assert files[1:] == ([str(tmp_path / "mine.py")] if own else [])

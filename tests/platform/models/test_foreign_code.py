@@ -1,0 +1,71 @@
+"""Folders from outside: nothing that lies in a model folder runs as code."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+
+import pytest
+
+from ticlm.methods.objectives import Causal
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import build, folders
+from ticlm.platform.models.settings import FolderModel, PresetModel
+
+SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
+LEAVES_A_TRACE = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    module = build.scratch(build.config(SMALL, 64), Causal(), 0)
+    folders.publish(module.state_dict(), module.config, Causal(), [], tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_folder_of_adapters_imports_no_module_that_it_names(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (model / "planted_module.py").write_text(LEAVES_A_TRACE)
+    monkeypatch.syspath_prepend(str(model))
+    entry = {"type": "Planted", "module": "planted_module", "settings": {}}
+    (model / folders.ADAPTERS).write_text(json.dumps([entry]))
+    with pytest.raises(InputError, match="no adapter is called Planted; known are "):
+        folders.load(model)
+    assert not (model / "ran").exists()
+
+
+@pytest.mark.parametrize("part", ["model", "config", "tokenizer"])
+def test_code_of_a_folder_does_not_run_even_if_somebody_says_yes(
+    model: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ticlm.platform.eval.loaded_model import LoadedModel
+
+    monkeypatch.setattr(builtins, "input", lambda *_: "y")
+    (model / "planted.py").write_text(LEAVES_A_TRACE)
+    config = json.loads((model / "config.json").read_text())
+    classes = {"AutoConfig": "planted.C", "AutoModelForCausalLM": "planted.M"}
+    (model / "config.json").write_text(json.dumps(config | {"model_type": "planted", "auto_map": classes}))
+    (model / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "Planted", "auto_map": {"AutoTokenizer": ["planted.T", None]}})
+    )
+    with pytest.raises(InputError) as caught:
+        match part:
+            case "model":
+                folders.load(model)
+            case "config":
+                build.config(FolderModel(path=str(model), as_of="202301"), 64)
+            case "tokenizer":
+                module = build.scratch(build.config(SMALL, 64), Causal(), 0)
+                assert LoadedModel(model, Causal(), module).tokenizer is None, "it was loaded"
+    assert "\n" not in str(caught.value)
+    assert not (model / "ran").exists()
+
+
+def test_files_of_a_root_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write("written", b"")
+    store.create("created", b"")
+    (tmp_path / "plain").touch()
+    expected = (tmp_path / "plain").stat().st_mode
+    assert {(tmp_path / name).stat().st_mode for name in ("written", "created")} == {expected}
