@@ -3,6 +3,9 @@ PY ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 # Two processes; tests/support/groups.py says which tests stay together in one of them, and which come first.
+# The hashes of what the image of k8s/ installs, on the Python of its base.
+HASHED := $(BIN)/uv pip compile --quiet --no-header --no-annotate --generate-hashes --constraints constraints.txt \
+	--python-version 3.11 --python-platform x86_64-manylinux_2_28
 PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
@@ -34,10 +37,13 @@ docs: .venv/.docs  ## the documentation site, offline, into build/site; a link t
 	$(BIN)/python docs/build.py
 
 # Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
-lock: .venv/.dev   ## pin what is installed now, in constraints.txt
+lock: .venv/.dev   ## pin what is installed now, in constraints.txt, and what the image installs, by hashes
 	$(PIP) -e '.[bench,dev,docs,gcs,s3,spacy,static,wandb]'
 	$(BIN)/pip freeze --exclude-editable > .venv/freeze.txt
 	sed -E 's/\+(cpu|cu[0-9]+)$$//' .venv/freeze.txt > constraints.txt
+	$(PIP) uv
+	$(HASHED) pyproject.toml --extra gcs --extra s3 --extra wandb -o k8s/image/requirements.txt
+	echo setuptools | $(HASHED) - -o k8s/image/build-requirements.txt
 	touch .venv/.run .venv/.dev .venv/.docs
 
 # A stamp is older than what it was installed from where something has changed since.

@@ -106,6 +106,27 @@ def test_a_network_policy_holds_for_every_pod_and_every_selector_selects_one(mad
         assert wanted and any(wanted <= have for have in labels.values()), wanted
 
 
+def test_only_the_head_reaches_the_api_server_and_only_buckets_are_outside(made: list[Manifest]) -> None:
+    """An address that is not a pod's may be reached by the head, and by all pods where a component names a bucket."""
+    root = next(m["data"]["TICLM_ROOT"] for m in made if m["metadata"]["name"] == "ticlm-environment")
+    outside = {
+        m["metadata"]["name"]: m["spec"]["podSelector"]["matchLabels"]
+        for m in made
+        if m["kind"] == "NetworkPolicy" and "ipBlock" in str(m["spec"].get("egress"))
+    }
+    assert outside.pop("ticlm-head")["app.kubernetes.io/component"] == "head"
+    assert outside.keys() == ({"ticlm-bucket"} if root.startswith("s3://") else set()) | (
+        {"ticlm-bucket", "ticlm-identity"} if root.startswith("gs://") else set()
+    )
+
+
+def test_keys_of_a_bucket_are_where_the_bucket_is(made: list[Manifest]) -> None:
+    root = next(m["data"]["TICLM_ROOT"] for m in made if m["metadata"]["name"] == "ticlm-environment")
+    with_keys = {where for where, container, _ in containers(made) if "ticlm-s3" in str(container.get("envFrom"))}
+    ray = {where for where, container, _ in containers(made) if container.get("envFrom")}
+    assert with_keys == (ray if root.startswith("s3://") else set())
+
+
 # whole: images, resources, and what is referred to
 
 
