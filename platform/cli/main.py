@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from ticlm.platform.cli import evaluation, study
+from ticlm.platform.cli.chaos import chaos
 from ticlm.platform.cli.data import data
 from ticlm.platform.cli.exit import ended
 from ticlm.platform.cli.report import report
@@ -27,6 +28,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "clean": clean,
     "check": check,
     "generate": evaluation.generate,
+    "chaos": chaos,
 }
 
 app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)

@@ -42,7 +42,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
 
     made = plan_of(study, root, set_)
     with ExitStack() as stack:
-        recipe = _missing_recipe(made)
+        recipe = missing_recipe(made)
         if recipe is not None:
             stack.enter_context(driver.connected(made))
             data.build(recipe, root)
@@ -69,7 +69,7 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
         driver.train(made, show)
 
 
-def _missing_recipe(made: Plan) -> str | None:
+def missing_recipe(made: Plan) -> str | None:
     """Return the packaged recipe that builds what the study's corpus lacks, or None."""
     from ticlm.platform.core import settings
     from ticlm.platform.study import plan

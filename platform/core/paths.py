@@ -11,6 +11,7 @@
     cells/WEIGHTS/NAME.parquet                what was measured on the checkpoint with these weights
     reports/STUDY+STUDY/                      the page of one or several studies
     tuning/STUDY-SPACE-HASH/                  a search
+    chaos/STUDY-HASH/                         a study that was run again, in peace and under faults; each is a root
     leases/NUMBER.json                        who writes to the root
     ray/RUN/                                  what Ray Train keeps while a chain trains
     tensorboard/HASH/                         curves of a chain
@@ -138,6 +139,11 @@ def report(studies: Sequence[str]) -> str:
 def search(study: str, space: str, whole: str) -> str:
     """Return the folder of a search of a space for a study; `whole` is the hash of all that the search is made of."""
     return f"tuning/{study}-{space}-{whole[:8]}"
+
+
+def chaos(study: str, whole: str) -> str:
+    """Return the folder of a study's runs under faults; `whole` is the hash of what its rounds are made of."""
+    return f"chaos/{study}-{whole[:8]}"
 
 
 def lease(number: int) -> str:

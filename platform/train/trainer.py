@@ -27,6 +27,7 @@ from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, strea
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import StepResult, is_finite, train_step
+from ticlm.platform.train.step_log import StepLog, step_log
 
 Report = Callable[[Mapping[str, Any]], None]
 
@@ -48,9 +49,9 @@ def run_chain(
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first < len(work.ids):
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
-        writer = Writer(store, workers)
+        writer, log = Writer(store, workers), step_log(workers)
         try:
-            _Chain(work, workers, report, urgent, store, writer).run(first, resume)
+            _Chain(work, workers, report, urgent, store, writer, log).run(first, resume)
         finally:
             writer.close()
     return list(work.ids)
@@ -70,6 +71,7 @@ class _Chain:
     urgent: Callable[[], bool]
     store: Store
     writer: Writer
+    log: StepLog | None
 
     def run(self, first: int, resume: str | None) -> None:
         """Train the rounds from number `first` on. If `resume` is given, round `first` goes on from that mid-round
@@ -150,6 +152,8 @@ class _Chain:
             )
             if not is_finite(result):
                 raise self._no_number(result, number, running.step, attempt)
+            if self.log is not None:
+                self.log.add(self.work.ids[number], running.step, batch.columns)
             running.step += 1
             running.history.append([result.loss, rate, result.gradient_norm])
             now = time.monotonic()

@@ -29,7 +29,7 @@ LAYERS = (
     "platform.eval platform.train",
     "platform.analysis platform.cluster",
     "platform.report platform.run",
-    "platform.tuning",
+    "platform.tuning platform.chaos",
     "platform.cli",
 )
 """The packages from the ground up. One imports those of lower floors, never those of its own or a higher one."""

@@ -1,0 +1,92 @@
+"""How far two runs of one study lie apart: the weights of their rounds, and the cells measured on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval import cells
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.tasks.cell import Cell
+
+
+@dataclass(frozen=True)
+class WeightsDifference:
+    """`same` of `rounds` have the same bits. `largest` is the largest relative L2 distance of a tensor, in the round
+    `where`; `missing` rounds were never finished."""
+
+    rounds: int
+    same: int
+    missing: int
+    largest: float
+    where: str
+
+
+@dataclass(frozen=True)
+class CellsDifference:
+    """The number of cells, how many of them are in one run alone, and the largest difference of a value."""
+
+    cells: int
+    missing: int
+    largest: float
+
+
+def compare_weights(first: Plan, second: Plan) -> WeightsDifference:
+    """Compare the weights of all rounds of two plans of one study; their records must be up to date."""
+    ids = dict.fromkeys(first.ids.values())
+    same, missing, largest, where = 0, 0, 0.0, ""
+    one, other = _store(first), _store(second)
+    labels = {first.ids[key]: spec.period for key, spec in first.tree.rounds.items()}
+    done = [{plan.ids[key] for key in plan.records} for plan in (first, second)]
+    for id in ids:
+        if not all(id in finished for finished in done):
+            missing += 1
+            continue
+        with one.local(published(one, id)) as a, other.local(published(other, id)) as b:
+            distance = _distance(a, b)
+        same += distance == 0
+        if distance > largest:
+            largest, where = distance, f"{labels[id]} ({id[:8]})"
+    return WeightsDifference(len(ids), same, missing, largest, where)
+
+
+def _distance(first: Path, second: Path) -> float:
+    """Return the largest relative L2 distance between tensors of two model folders."""
+    import torch
+    from safetensors import safe_open
+
+    largest = 0.0
+    for file in sorted(first.glob("*.safetensors")):
+        with safe_open(file, "pt") as a, safe_open(second / file.name, "pt") as b:
+            for name in a.keys():  # noqa: SIM118 (not a mapping)
+                x, y = a.get_tensor(name).double(), b.get_tensor(name).double()
+                if not torch.equal(x, y):
+                    largest = max(largest, float((x - y).norm() / x.norm().clamp_min(1e-30)))
+    return largest
+
+
+def compare_cells(first: Plan, second: Plan) -> CellsDifference:
+    """Compare the values of all cells of two plans of one study."""
+    a, b = _values(first), _values(second)
+    both = a.keys() & b.keys()
+    return CellsDifference(len(a), len(a.keys() ^ b.keys()), max((abs(a[key] - b[key]) for key in both), default=0.0))
+
+
+def _values(plan: Plan) -> dict[tuple[str, ...], float]:
+    store, found = _store(plan), dict[tuple[str, ...], float]()
+    by_weights: dict[str, list[Cell]] = {}
+    for (key, task, label), (weights, cell_key) in cells.keys(plan).items():
+        if weights not in by_weights:
+            by_weights[weights] = read_cells(store, weights)
+        for cell in by_weights[weights]:
+            if cell.key == cell_key:
+                found[key, task, label, cell.source, cell.title] = cell.value
+    return found
+
+
+def _store(plan: Plan) -> Store:
+    assert plan.store is not None
+    return plan.store
