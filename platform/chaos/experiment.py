@@ -120,7 +120,7 @@ class _Run:
 
     def __init__(self, root: Path, arguments: Sequence[str], study: Study, show: Show) -> None:
         self.root, self.logs = root, root.with_name(f"{root.name}-logs")
-        self.command = [sys.executable, "-m", "ticlm", "run", *arguments, "--root", str(root)]
+        self.command = [sys.executable, "-m", "ticlm.platform", "run", *arguments, "--root", str(root)]
         self.command += ["--set", "resources.trainer=ray"]
         self.nodes = max(2, study.resources.worker_range[1])
         self.show = show

@@ -10,6 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ticlm.platform.cluster import connect
+from ticlm.platform.core import ray_start
+
 WORKERS = ("RayTrainWorker", "_Evaluator")
 """Names that Ray gives to the processes of training workers and of evaluators."""
 
@@ -51,12 +54,14 @@ class LocalCluster:
 @contextmanager
 def local_cluster(nodes: int, environment: Mapping[str, str]) -> Iterator[LocalCluster]:
     """Run a cluster of this many nodes for the time of the block. Its workers have `environment`."""
-    from ray.cluster_utils import Cluster
-
     folder = tempfile.mkdtemp(prefix="tc", dir="/tmp")  # short: sockets live in it
     changed = {"RAY_TMPDIR": folder, **environment}
-    before = {name: os.environ.get(name) for name in changed}
+    before = {name: os.environ.get(name) for name in (*changed, "RAY_AUTH_MODE")}
     os.environ.update(changed)
+    ray_start.make_token()
+    connect.show_token()  # its processes and its drivers must agree on whether there is one
+    from ray.cluster_utils import Cluster  # after that: Ray reads the environment once
+
     cluster = None
     try:
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
