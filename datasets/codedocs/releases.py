@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field
 
 from ticlm.datasets.io import fetching
-from ticlm.datasets.io.documents import moment
+from ticlm.datasets.io.dates import moment
 from ticlm.datasets.io.retry import in_one_line, passing
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Label

@@ -59,6 +59,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         stack.enter_context(lease(store, f"data build {recipe.id}"))
         waiting = build_records.unfinished_plan(store, staged)
         inputs = (*unread.inputs, *(waiting.inputs if waiting is not None else ()))
+        recipe.reader.check(unread.inputs)
         executor = stack.enter_context(executing(recipe.executor, inputs))
         work = _Build(recipe, store, staged, executor, progress)
         try:

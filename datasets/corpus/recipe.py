@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -13,6 +13,7 @@ from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, padding
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
+from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
 from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
@@ -51,6 +52,9 @@ class DocumentReader(Protocol):
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]: ...
 
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if the first of these inputs cannot be read with the source's settings."""
+
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write into the corpus's folder what is known about its text but is not part of it."""
 
@@ -85,6 +89,9 @@ class WorldReader:
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         return self.world.documents(self.calendar.period(piece.input.path.removeprefix("synthetic/")))
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        pass
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         self.world.write_truth(store, "truth/facts.parquet", timeline)
@@ -152,6 +159,8 @@ class CorpusRecipe(Settings):
             raise ValueError("held_out.clean needs deduplicate, whose rule it follows")
         if self.by_source and self.held_out.subsets:
             raise ValueError("give by_source or held_out.subsets, not both")
+        if isinstance(self.documents, FileDocuments | HubDocuments):
+            dates.check_resolution(self.documents.fields.timestamp_format, self.periods)
         if isinstance(self.documents, CrawlDocuments):
             named = [subset.name for subset in self.documents.subsets]
             if unknown := [name for name in self.held_out.subsets if name not in named]:

@@ -14,7 +14,8 @@ from pydantic import Field
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Input, moment
+from ticlm.datasets.io.dates import moment
+from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example

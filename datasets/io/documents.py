@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.datasets.io import listing, records
+from ticlm.datasets.io import dates, listing, records
+from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
+from ticlm.datasets.io.fetching import Unreachable
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Timeline
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
+
+FIRST_ROWS = 1000
+"""Rows of a file that are looked at before a build, until one is a document."""
+_FORMAT = "timestamp_format"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class Piece(Settings):
     end: int | None = None
 
 
-class Fields(Settings):
+class FieldNames(Settings, identity="Fields"):
     """Names of the record fields for each field of a Document; dots lead into nested records (`metadata.created`)."""
 
     text: str = "text"
@@ -80,6 +86,23 @@ class Fields(Settings):
     timestamp: str = "timestamp"
     source: str = "source"
     extra: tuple[str, ...] = ()
+
+
+class Fields(FieldNames, identity="DatedFields"):
+    """Names of the record fields, and how the timestamp is written, if that has to be said (see TimestampFormat).
+
+    Without `timestamp_format`, a timestamp is a time or date of Parquet, ISO 8601 (also `2013-05` and `201305`), or
+    seconds since 1970 after February 1973. Smaller numbers may be years or dates and are bad.
+    """
+
+    timestamp_format: TimestampFormat | None = None
+
+    @property
+    def identity(self) -> FieldNames:
+        """Return what determines the bytes of a corpus: the names alone, unless a format is stated."""
+        if self.timestamp_format is not None:
+            return self
+        return FieldNames(**self.model_dump(exclude={"timestamp_format"}))
 
     def names(self) -> tuple[str, ...]:
         return (self.text, self.id, self.timestamp, self.source, *self.extra)
@@ -90,7 +113,9 @@ class Fields(Settings):
         if stamp is None or stamp == "":
             return Bad("without date", where)
         try:
-            timestamp = moment(stamp)
+            timestamp = dates.parser(self.timestamp_format)(stamp)
+        except UnclearNumber:
+            return Bad(dates.NUMBER, where)
         except ValueError:
             return Bad("unreadable date", where)
         text = _get(record, self.text)
@@ -108,6 +133,33 @@ class Fields(Settings):
             source=_plain(_get(record, self.source)),
             extra={name: _get(record, name) for name in self.extra},
         )
+
+
+    def wrong(self, rows: Iterable[Mapping[str, Any]]) -> str | None:
+        """Return what is wrong with these names or this format, in a line, if none of the first rows has a readable
+        time, or none has text. Return None if one has both, and if there is no row."""
+        number, undated, untexted = 0, True, True
+        stamp: Any = None
+        for number, row in enumerate(islice(rows, FIRST_ROWS), 1):
+            outcome = self.document(row, "")
+            if isinstance(outcome, Document):
+                return None
+            undated = undated and outcome.timestamp is None
+            stamp = _get(row, self.timestamp) if stamp in (None, "") else stamp
+            text = _get(row, self.text)
+            untexted = untexted and not (isinstance(text, str) and text.strip())
+        if not number:
+            return None
+        first = f"of its first {number:,} rows " if number > 1 else "of its rows "
+        if undated and stamp in (None, ""):
+            return f"none {first}has a value in {self.timestamp!r}, which documents.fields.timestamp names"
+        if undated:
+            known = f"; formats are {', '.join(dates.FORMATS)} or a pattern such as %Y%m%d"
+            form = f"as {self.timestamp_format}" if self.timestamp_format else f"without documents.fields.{_FORMAT}"
+            return f"none {first}has a {self.timestamp!r} that can be read {form}; the first is {_shown(stamp)}{known}"
+        if untexted:
+            return f"none {first}has text in {self.text!r}, which documents.fields.text names"
+        return None
 
 
 class Documents(Settings):
@@ -137,6 +189,12 @@ class Documents(Settings):
         """Yield the documents of a piece, and a Bad for each record that should have been one."""
         raise NotImplementedError
 
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if a look at the first of these inputs shows that they cannot be read with these settings.
+
+        It is called before workers start, and has to be quick; by default it does nothing.
+        """
+
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Keep beside the corpus what is known about its text but does not stand in it; nothing by default."""
 
@@ -152,9 +210,9 @@ class FileDocuments(Settings):
     fields: Fields = Fields()
 
     @property
-    def identity(self) -> Fields:
+    def identity(self) -> FieldNames:
         """Return the settings that determine the bytes of a corpus: the fields, not where the files are."""
-        return self.fields
+        return self.fields.identity
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
@@ -168,6 +226,21 @@ class FileDocuments(Settings):
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
         return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if `fields` fit none of the first rows of the first, a middle and the last input. It names
+        the file, the field, and the columns there are."""
+        wrong = ""
+        for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
+            try:
+                said = self.fields.wrong(records.first(path, self.fields.names()))
+                if said is None:
+                    return
+                wrong = wrong or f"{path}: {said}; its columns are {', '.join(records.columns(path))}"
+            except (InputError, Unreachable):  # which the build itself reports, under its limits
+                return
+        if wrong:
+            raise InputError(wrong)
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write nothing: files of text bring nothing besides their documents."""
@@ -184,50 +257,6 @@ class FileDocuments(Settings):
             yield outcome
 
 
-def moment(value: object) -> datetime:
-    """Return a time in UTC from ISO 8601 (also `2013-05` and `201305`), seconds since 1970, a date or a datetime.
-
-    A time without an offset is taken as UTC. Raises ValueError for all other formats: they would have to be guessed,
-    and a wrong guess puts a text into the wrong period.
-    """
-    match value:
-        case bool():
-            raise ValueError(f"not a date: {value!r}")
-        case datetime():
-            return _utc(value)
-        case date():
-            return datetime.combine(value, time(), UTC)
-        case int() | float():
-            return _since_1970(value)
-        case str():
-            return _written(value.strip())
-    raise ValueError(f"not a date: {value!r}")
-
-
-def _written(text: str) -> datetime:
-    if month := re.fullmatch(r"(\d{4})-?(\d{2})", text):
-        return datetime(int(month[1]), int(month[2]), 1, tzinfo=UTC)
-    if re.fullmatch(r"\d{9,11}(\.\d*)?", text):
-        return _since_1970(float(text))
-    return _utc(datetime.fromisoformat(text))
-
-
-def _since_1970(seconds: float) -> datetime:
-    if not math.isfinite(seconds) or abs(seconds) >= 1e11:  # beyond the year 5138: milliseconds, most likely
-        raise ValueError(f"not seconds since 1970: {seconds!r}")
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError):
-        raise ValueError(f"not seconds since 1970: {seconds!r}") from None
-
-
-def _utc(value: datetime) -> datetime:
-    try:
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    except OverflowError:
-        raise ValueError(f"not a date: {value!r}") from None
-
-
 def _get(record: Mapping[str, Any], name: str) -> Any:
     if name in record:
         return record[name]
@@ -241,3 +270,8 @@ def _get(record: Mapping[str, Any], name: str) -> Any:
 
 def _plain(value: object) -> str:
     return "" if value is None else str(value).encode(errors="replace").decode()
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

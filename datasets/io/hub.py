@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ticlm.datasets.io.documents import Bad, Document, Fields, Input, Piece
+from ticlm.datasets.io.documents import Bad, Document, FieldNames, Fields, Input, Piece
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Calendar, Timeline
@@ -28,9 +28,9 @@ class HubDocuments(Settings):
     fields: Fields = Fields()
 
     @property
-    def identity(self) -> Fields:
+    def identity(self) -> FieldNames:
         """Return the settings that determine the bytes of a corpus: the fields, not where the rows are."""
-        return self.fields
+        return self.fields.identity
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each shard of the split, in order. Raises InputError if it cannot be loaded."""
@@ -46,6 +46,18 @@ class HubDocuments(Settings):
     def pieces(self, entry: Input) -> list[Piece]:
         """Return the shard as one piece."""
         return [Piece(input=entry)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if `fields` fit none of the first rows of the split. It names the columns there are."""
+        if not inputs:
+            return
+        seen: dict[str, None] = {}
+        try:
+            wrong = self.fields.wrong(_noted(self._rows(), seen))
+        except Exception:  # of files, networks and formats of all kinds, which the build itself reports
+            return
+        if wrong is not None:
+            raise InputError(f"{inputs[0].path.rpartition('#')[0]}: {wrong}; its columns are {', '.join(seen)}")
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write nothing: data sets of the hub bring nothing besides their documents."""
@@ -83,6 +95,13 @@ class HubDocuments(Settings):
             raise InputError(f"documents.path: {self.path} cannot be loaded: {_line(error)}") from None
         files = (builder.config.data_files or {}).get(self.split)
         return fingerprint((str(builder.hash), str(getattr(files, "origin_metadata", ""))))[:32]
+
+
+def _noted(rows: Iterable[Mapping[str, Any]], seen: dict[str, None]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows, and note the names of their columns."""
+    for row in rows:
+        seen.update(dict.fromkeys(row))
+        yield row
 
 
 def _line(error: Exception) -> str:

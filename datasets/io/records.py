@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from ticlm.datasets.io.fetching import Unreachable, opened
@@ -15,6 +16,8 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STRETCH = 256 << 20
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
+FIRST = 100  # JSON lines of which the keys are shown as columns
+MOST_NAMES = 40
 BROKEN = "broken file"
 Record = Mapping[str, Any]
 
@@ -54,6 +57,34 @@ def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Ite
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def first(path: str, names: Sequence[str]) -> Iterator[Record]:
+    """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
+    return (record for _, record in records(path, 0, None, names) if not isinstance(record, str))
+
+
+def columns(path: str) -> list[str]:
+    """Return the names of a file's columns (of JSON lines: the keys of the first records), those of nested records
+    with dots."""
+    if path.endswith(".parquet"):
+        import pyarrow as pa
+
+        with _parquet(path) as file:
+            found = [name for field in file.schema_arrow for name in _dotted(field.name, field.type, pa.types.is_struct)]
+    else:
+        found = [
+            f"{key}.{inner}" if inner else key
+            for record in islice(first(path, ()), FIRST)
+            for key, value in record.items()
+            for inner in (value if isinstance(value, dict) and value else [""])
+        ]
+    found = list(dict.fromkeys(found))
+    return found if len(found) <= MOST_NAMES else [*found[:MOST_NAMES], "…"]
+
+
+def _dotted(name: str, kind: Any, is_struct: Callable[[Any], bool]) -> list[str]:
+    return [f"{name}.{kind.field(at).name}" for at in range(kind.num_fields)] if is_struct(kind) else [name]
 
 
 def lines_before(path: str, start: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -72,6 +72,9 @@ class CrawlDocuments(Settings):
     def pieces(self, entry: Input) -> list[Piece]:
         """Return the archive as one piece: where its records begin is not known before it is read."""
         return [Piece(input=entry)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Do nothing: records of archives have their fields by a standard."""
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write nothing: archives bring nothing besides their documents."""

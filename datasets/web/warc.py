@@ -10,7 +10,8 @@ from typing import BinaryIO, NamedTuple
 
 from pydantic import Field
 
-from ticlm.datasets.io.documents import Bad, Skipped, moment
+from ticlm.datasets.io.dates import moment
+from ticlm.datasets.io.documents import Bad, Skipped
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
 from ticlm.datasets.web.warc_records import Damage, WarcRecord, records

@@ -21,7 +21,8 @@ from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.union import MinChars, Outcome, passed
 from ticlm.datasets.io import records as formats
-from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece, moment
+from ticlm.datasets.io.dates import moment
+from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import load, packaged, parse

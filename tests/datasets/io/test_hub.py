@@ -91,4 +91,4 @@ def test_shards_that_changed_in_number_are_refused(folder: Path) -> None:
 
 
 def test_where_rows_lie_is_not_part_of_the_identity() -> None:
-    assert HubDocuments(path="a").identity == HubDocuments(path="b", revision="c").identity == Fields()
+    assert HubDocuments(path="a").identity == HubDocuments(path="b", revision="c").identity == Fields().identity
