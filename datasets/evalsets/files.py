@@ -107,8 +107,8 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
         for number, record in records.records(entry.path, 0, None, ()):
             read += 1
             try:
-                if isinstance(record, str):
-                    raise _Unusable(record)
+                if isinstance(record, records.Unusable):
+                    raise _Unusable(record.reason)
                 label, example = _placed(files, record, entry.path), _example(files.fields, record)
             except _Unusable as why:
                 dropped[str(why)] += 1

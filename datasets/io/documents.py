@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
@@ -42,11 +42,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A record that should have been a document: why it is not, where it stands, and its time if that could be read."""
+    """A record that should have been a document: why it is not, where it stands, and its time if that could be read.
+
+    A break in the input is one Bad for all that is lost there, with the `lost` bytes of the input (as they are stored,
+    packed or not) as far as they are known.
+    """
 
     reason: str
     where: str
     timestamp: datetime | None = None
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,6 @@ class Fields(FieldNames, identity="DatedFields"):
             source=_plain(_get(record, self.source)),
             extra={name: _get(record, name) for name in self.extra},
         )
-
 
     def wrong(self, rows: Iterable[Mapping[str, Any]]) -> str | None:
         """Return what is wrong with these names or this format, in a line, if none of the first rows has a readable
@@ -246,14 +250,17 @@ class FileDocuments(Settings):
         """Write nothing: files of text bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
-        """Yield a Document or a Bad for each record, in order; of a broken file, those before the break."""
+        """Yield a Document or a Bad for each record, in order. A part of a file that is broken is one Bad."""
         path = piece.input.path
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
-            outcome = Bad(record, "") if isinstance(record, str) else self.fields.document(record, "")
+            lost = isinstance(record, records.Unusable)
+            outcome = Bad(record.reason, "", lost=record.lost) if lost else self.fields.document(record, "")
             if isinstance(outcome, Bad):
                 before = records.lines_before(path, piece.start) if before is None else before
-                outcome = Bad(outcome.reason, f"{path}:{before + number}", outcome.timestamp)
+                line = before + number
+                to = f"-{line + record.rows - 1}" if lost and record.rows > 1 else ""
+                outcome = replace(outcome, where=f"{path}:{line}{to}")
             yield outcome
 
 

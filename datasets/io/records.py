@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.platform.core.errors import InputError
@@ -16,10 +18,27 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STRETCH = 256 << 20
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
+ZSTD_BLOCK = 1 << 12  # smaller, as zstd can pack 30,000 bytes into one
 FIRST = 100  # JSON lines of which the keys are shown as columns
 MOST_NAMES = 40
+LINE_BYTES = 64 << 20
+"""Longest line in bytes. A file of a few megabytes can unpack to a line of many gigabytes."""
 BROKEN = "broken file"
+BROKEN_GROUP = "broken row group"
+BREAKS = (BROKEN, BROKEN_GROUP)
+"""Reasons that stand for a part of a file, and not for a record."""
+TOO_LONG = f"a line longer than {LINE_BYTES >> 20} MiB"
 Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Why a line has no record. A break stands for all `rows` from there on to the end of the damaged part, 0 if their
+    number is not known, and for `lost` bytes of the file that could not be read."""
+
+    reason: str
+    rows: int = 1
+    lost: int = 0
 
 
 def known(path: str) -> bool:
@@ -41,12 +60,12 @@ def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
     return [(start, min(start + step, groups)) for start in range(0, groups, step)]
 
 
-def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | str]]:
-    """Yield (line, record) of a range, with lines counted from 1 at its start. A text instead of a record says why the
-    line has none.
+def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+    """Yield (line, record) of a range, with lines counted from 1 at its start, or why the line has no record.
 
-    A range has the lines that begin in it. A broken file ends with a line `broken file`. Raises InputError if a file
-    cannot be read, and Unreachable if that is behind a URI, as this says nothing about its contents.
+    A range has the lines that begin in it. JSON lines that are packed end where their packing breaks. Of Parquet, a
+    damaged row group ends at the damage, and the next one is read. Raises InputError if a file cannot be read, and
+    Unreachable if that is behind a URI, as this says nothing about its contents.
     """
     try:
         if path.endswith(".parquet"):
@@ -61,7 +80,7 @@ def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Ite
 
 def first(path: str, names: Sequence[str]) -> Iterator[Record]:
     """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
-    return (record for _, record in records(path, 0, None, names) if not isinstance(record, str))
+    return (record for _, record in records(path, 0, None, names) if not isinstance(record, Unusable))
 
 
 def columns(path: str) -> list[str]:
@@ -71,7 +90,9 @@ def columns(path: str) -> list[str]:
         import pyarrow as pa
 
         with _parquet(path) as file:
-            found = [name for field in file.schema_arrow for name in _dotted(field.name, field.type, pa.types.is_struct)]
+            found = [
+                name for field in file.schema_arrow for name in _dotted(field.name, field.type, pa.types.is_struct)
+            ]
     else:
         found = [
             f"{key}.{inner}" if inner else key
@@ -102,40 +123,47 @@ def lines_before(path: str, start: int) -> int:
 
 
 class _Broken(Exception):
-    """A compressed stream is damaged or cut off."""
+    """A compressed stream is damaged or cut off; `lost` bytes of it were not unpacked."""
+
+    def __init__(self, lost: int) -> None:
+        super().__init__(lost)
+        self.lost = lost
 
 
-def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | str]]:
+def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | Unusable]]:
     number = 0
     try:
         for number, line in enumerate(_stretch(path, start, end), 1):
-            if line.strip():
+            if line is None:
+                yield number, Unusable(TOO_LONG)
+            elif line.strip():
                 yield number, _parsed(line)
-    except _Broken:
-        yield number + 1, BROKEN
+    except _Broken as error:
+        yield number + 1, Unusable(BROKEN, 0, error.lost)
 
 
-def _parsed(line: bytes) -> Record | str:
+def _parsed(line: bytes) -> Record | Unusable:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return "broken JSON line"
-    return record if isinstance(record, dict) else "not a JSON object"
+        return Unusable("broken JSON line")
+    return record if isinstance(record, dict) else Unusable("not a JSON object")
 
 
-def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes]:
-    """Yield the lines that begin in [start, end); the byte before `start` tells whether a line begins there."""
+def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
+    """Yield the lines that begin in [start, end), None for one that is too long. The byte before `start` tells whether a
+    line begins there."""
     at = max(start - 1, 0)
     with opened(path) as raw:
         if path.endswith(".gz"):
-            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31))
+            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31), PACKED_BLOCK)
         elif path.endswith(".zst"):
-            blocks = _unpacked(raw, _zstd)
+            blocks = _unpacked(raw, _zstd, ZSTD_BLOCK)
         else:
             raw.seek(at)
             blocks = _blocks(raw, BLOCK)
-        for line in _lines(blocks):
-            begins, at = at, at + len(line) + 1
+        for line, size in _lines(blocks):
+            begins, at = at, at + size + 1
             if end is not None and begins >= end:
                 return
             if begins >= start:
@@ -147,39 +175,54 @@ def _blocks(raw: Any, size: int) -> Iterator[bytes]:
         yield block
 
 
-def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes | None, int]]:
+    """Yield each line with its size in bytes; None for a line of more than LINE_BYTES, of which no more is held."""
     parts: list[bytes] = []
+    size = 0
     for block in blocks:
         head, *rest = block.split(b"\n")
+        size += len(head)
         parts.append(head)
+        if size > LINE_BYTES:
+            parts.clear()
         if rest:
-            yield b"".join(parts)
-            yield from rest[:-1]
-            parts = [rest[-1]]
-    if last := b"".join(parts):
-        yield last
+            yield _joined(parts, size), size
+            yield from ((_joined([line], len(line)), len(line)) for line in rest[:-1])
+            parts, size = [rest[-1]], len(rest[-1])
+    if size:
+        yield _joined(parts, size), size
 
 
-def _unpacked(raw: Any, begin: Callable[[], Any]) -> Iterator[bytes]:
+def _joined(parts: Sequence[bytes], size: int) -> bytes | None:
+    return None if size > LINE_BYTES else b"".join(parts)
+
+
+def _unpacked(raw: Any, begin: Callable[[], Any], size: int) -> Iterator[bytes]:
     """Yield the bytes of all members of a compressed file. Raises _Broken if one is damaged or the last is cut off."""
     import zstandard
 
     member = begin()
     fresh = False  # an empty file has no end either
-    for packed in _blocks(raw, PACKED_BLOCK):
+    at = 0
+    for packed in _blocks(raw, size):
+        begins, at = at, at + len(packed)
         while packed:
             if fresh and not (packed := packed.lstrip(b"\0")):  # gzip allows zeros after a member
                 break
             try:
                 unpacked = member.decompress(packed)
             except (zlib.error, zstandard.ZstdError) as error:
-                raise _Broken from error
+                raise _Broken(_size(raw) - begins) from error
             yield unpacked
             fresh, packed = member.eof, member.unused_data if member.eof else b""
             if fresh:
                 member = begin()
     if not fresh:
-        raise _Broken
+        raise _Broken(0)
+
+
+def _size(raw: Any) -> int:
+    return int(raw.seek(0, os.SEEK_END))
 
 
 def _zstd() -> Any:
@@ -188,21 +231,62 @@ def _zstd() -> Any:
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
 
-def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | str]]:
-    number = 0
+def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+    before = 0
     try:
         with _parquet(path) as file:
-            top = {name if name in file.schema_arrow.names else name.partition(".")[0] for name in names}
-            columns = [name for name in file.schema_arrow.names if name in top]
-            groups = range(start, file.num_row_groups if end is None else end)
-            for batch in file.iter_batches(1024, row_groups=groups, columns=columns, use_threads=False):
-                for record in _microseconds(batch).to_pylist():
-                    number += 1
-                    yield number, record
+            every = file.schema_arrow.names
+            top = {name if name in every else name.partition(".")[0] for name in names}
+            read = [name for name in every if name in top] if names else None
+            for group in range(start, file.num_row_groups if end is None else end):
+                yield from _group(file, group, read, before)
+                before += file.metadata.row_group(group).num_rows
     except _damage() as error:
-        if isinstance(error, Unreachable) or (isinstance(error, OSError) and error.errno is not None):
-            raise
-        yield number + 1, BROKEN
+        _raise_of_storage(error)
+        yield before + 1, Unusable(BROKEN, 0)
+
+
+def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | Unusable]]:
+    """Yield the rows of a row group; of a damaged one, those before the damage, as far as whole batches go."""
+    about = file.metadata.row_group(group)
+    done = 0
+    try:
+        for batch in file.iter_batches(1024, row_groups=[group], columns=read, use_threads=False):
+            for record in _plain_rows(batch):
+                done += 1
+                yield before + done, record
+    except _damage() as error:
+        _raise_of_storage(error)
+        packed = sum(about.column(at).total_compressed_size for at in range(about.num_columns))
+        left = about.num_rows - done
+        yield before + done + 1, Unusable(BROKEN_GROUP, left, packed * left // max(about.num_rows, 1))
+
+
+def _raise_of_storage(error: Exception) -> None:
+    """Raise the error again if it is one of a disk or network, which says nothing about a file."""
+    if isinstance(error, Unreachable) or (isinstance(error, OSError) and error.errno is not None):
+        raise error
+
+
+def _plain_rows(batch: Any) -> list[Record]:
+    """Return the rows of a batch. A value that Python has no type for, such as a time after the year 9999, is a text."""
+    batch = _microseconds(batch)
+    try:
+        return cast(list[Record], batch.to_pylist())
+    except (ValueError, OverflowError, LookupError):  # LookupError: a time zone that nobody knows
+        return [
+            {name: _plain(batch.column(at)[row]) for at, name in enumerate(batch.schema.names)}
+            for row in range(batch.num_rows)
+        ]
+
+
+def _plain(value: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError, LookupError):
+        return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, pa.StructScalar) else "?"
 
 
 @contextmanager
@@ -210,7 +294,7 @@ def _parquet(path: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     with opened(path) as raw:
-        yield pq.ParquetFile(raw)
+        yield pq.ParquetFile(raw, page_checksum_verification=True)
 
 
 def _damage() -> tuple[type[Exception], ...]:

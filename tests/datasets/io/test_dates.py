@@ -117,7 +117,9 @@ def test_a_date_coarser_than_the_calendar_is_refused_as_it_could_let_in_the_futu
         _recipe(form, step)
 
 
-@pytest.mark.parametrize(("form", "step"), [("%Y", "year"), ("%Y%m", "month"), ("crawl", "quarter"), ("%d.%m.%y", "week")])
+@pytest.mark.parametrize(
+    ("form", "step"), [("%Y", "year"), ("%Y%m", "month"), ("crawl", "quarter"), ("%d.%m.%y", "week")]
+)
 def test_a_date_as_fine_as_the_calendar_is_taken(form: str, step: str) -> None:
     assert _recipe(form, step).periods.step == step
 
