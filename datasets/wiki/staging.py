@@ -13,7 +13,7 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps, xml_bytes
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, Revision, Wiki, end_of, revisions
-from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
+from ticlm.datasets.wiki.wikitext import COSTLY, FAILED, Unparsable, paragraphs
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import hash64
@@ -24,7 +24,6 @@ BUCKET_BYTES = 64 << 20
 """Approximate bytes of XML per bucket."""
 MOST_BUCKETS = 256  # a writer keeps the files of all buckets open
 TWICE = "page twice in a dump"
-UNPARSED = "wikitext that its parser does not get through"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,8 @@ class WikiStage:
                     continue
                 seen.add(key)
                 article = self._cleaned(int(key), value, known.get(int(key)), hidden)
-                dropped[UNPARSED] += article.lost == UNPARSED
+                if article.lost in (COSTLY, FAILED):
+                    dropped[article.lost] += 1
                 _add(into, article)
             into.about = {"dropped": {why: count for why, count in sorted(dropped.items()) if count}}
 
@@ -159,8 +159,8 @@ class WikiStage:
             return Article(page, title, digest, known.paragraphs)
         try:
             lines = () if lost else tuple(paragraphs(value["text"], hidden, self.wiki.lists))
-        except Unparsable:
-            lines, lost = (), UNPARSED
+        except Unparsable as reason:
+            lines, lost = (), str(reason)
         return Article(page, title, digest, lines, lost)
 
     def articles(self, snapshot: Snapshot, number: int) -> Iterator[Article]:

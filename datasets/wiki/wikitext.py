@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from ticlm.datasets.wiki.parse_cost import is_costly
+
 HIDDEN = ("category", "file", "image")
 _KEPT_TAGS = frozenset(
     {
@@ -44,13 +46,18 @@ _RESIDUE = re.compile(r"\{\||\|\}|\{\{|\}\}|^[|}]")
 """Remains of tables and templates that were never closed, or closed twice."""
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:[,;:/–—-]\s*)*\)|\[\s*\]")
 _OPENING = re.compile(r"\(\s*(?:[,;:]\s*)*")
-_CLOSING = re.compile(r"(?:\s*[,;:])+\s*\)")
-_LOOSE = re.compile(r"^[,;:.)]+(?= |$)| +(?=\))| +(?=[,.](?: |$))")
+# each of these begins at the start of a run, or its time would grow with the square of the run
+_CLOSING = re.compile(r"(?<![\s,;:])\s*[,;:][\s,;:]*\)")
+_LOOSE = re.compile(r"^[,;:.)]+(?= |$)|(?<! ) +(?=\)|[,.](?: |$))")
 _SPACE = re.compile(r"[^\S\n]+|[\u200b\u200e\u200f\ufeff]")
 
 
+COSTLY = "wikitext that would take its parser too long"
+FAILED = "wikitext that its parser does not get through"
+
+
 class Unparsable(ValueError):
-    """The parser failed on a wikitext."""
+    """A wikitext that cannot be parsed; the message is the reason."""
 
 
 def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) -> list[str]:
@@ -59,14 +66,16 @@ def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) ->
     Headings, tables, templates, references, formulas and pictures are left out, entities are decoded, and links are
     replaced by their text. Links into `hidden` namespaces (names in lower case) show nothing. List items are lines too,
     unless `lists` is off. A line that contains remains of a table or template that was never closed is left out. Raises
-    Unparsable if the parser fails.
+    Unparsable if the parser fails, or would take too long.
     """
     import mwparserfromhell
 
+    if is_costly(text):
+        raise Unparsable(COSTLY)
     try:
         code = mwparserfromhell.parse(_NEVER.sub("", text), skip_style_tags=True)
     except Exception as error:  # the parser has bugs on unusual pages and raises several types of errors
-        raise Unparsable(f"{type(error).__name__}: {error}") from error
+        raise Unparsable(FAILED) from error
     text = "".join(_visible(code, frozenset(hidden)))
     lines = (_line(line, lists) for line in _without_headers(text.split("\n")))
     return [line for line in lines if line]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
+from ticlm.datasets.wiki.wikitext import COSTLY, FAILED, Unparsable, paragraphs
 
 PAGE = """{{Infobox country
 | name = Aba
@@ -98,7 +98,7 @@ def test_what_the_parser_does_not_get_through_is_said(monkeypatch: pytest.Monkey
         raise RecursionError("too deep")
 
     monkeypatch.setattr(mwparserfromhell, "parse", fail)  # no page is known that still breaks it
-    with pytest.raises(Unparsable, match="RecursionError: too deep"):
+    with pytest.raises(Unparsable, match=FAILED):
         paragraphs("text")
 
 
@@ -109,3 +109,30 @@ def test_any_markup_gives_lines_without_blank_ends(parts: list[str]) -> None:
     for line in paragraphs("".join(parts)):
         assert line and line == line.strip() and "\n" not in line
         assert "{{" not in line and "[[" not in line and "''" not in line
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["[http://a ", "<!--", "<ref>", "{|", "{|\n", "{{a|", "{{{a|", "[[a|", "<b ", '<b a="', '<ref name="a" ', "<pre>"],
+)
+def test_openings_that_never_close_are_refused_before_the_parser_takes_hours(opening: str) -> None:
+    with pytest.raises(Unparsable, match=COSTLY):
+        paragraphs(opening * 100_000)
+
+
+def test_closings_that_come_too_early_or_too_late_do_not_count() -> None:
+    for text in ("</ref>" * 50_000 + "<ref>" * 50_000, "<td " * 50_000 + "</ref>" * 50_000, "{{a|" * 50_000 + "}}" * 9):
+        with pytest.raises(Unparsable, match=COSTLY):
+            paragraphs(text)
+
+
+def test_a_large_page_with_some_markup_left_open_is_read() -> None:
+    """As people leave it: a paragraph's tag in every line, a table, a reference."""
+    lines = [f"<p>Line {n} of the [[list]], ''with'' a <ref>note {n}</ref>.{{{{clear}}}}" for n in range(200)]
+    found = paragraphs("\n".join([*lines, "An <ref>open note", "and <!-- an open remark"]))
+    assert len(found) == 202 and found[7].endswith("Line 7 of the list, with a.")
+
+
+@pytest.mark.parametrize("text", [",", ", ", " ,", "\u200b", "(", "( ", "(,", ") ", ". ", "() "])
+def test_marks_without_end_take_no_longer_than_their_number(text: str) -> None:
+    assert len(paragraphs("a" + text * 100_000 + "b")) == 1
