@@ -48,7 +48,7 @@ def _source(data: bytes) -> str:
     """Return the text as Python decodes it (PEP 263), else with a guessed encoding."""
     try:
         return importlib.util.decode_source(data)
-    except (SyntaxError, UnicodeDecodeError):
+    except (SyntaxError, UnicodeError, LookupError):  # LookupError: a coding that is not of texts, as rot13
         return decoded(data, None, html=False)
 
 

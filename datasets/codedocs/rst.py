@@ -14,8 +14,10 @@ from functools import cache
 from typing import Any
 
 from ticlm.datasets.codedocs.doctree import text_of
+from ticlm.datasets.codedocs.rst_cost import MOST_STEPS, TooManySubstitutions, bounded_reader, parse_steps
 
 MOST_CHARS = 4 << 20
+COSTLY = "markup that would take its parser too long"
 
 
 class BrokenPage(Exception):
@@ -35,17 +37,23 @@ def rst_page(name: str, source: str, version: str = "") -> DocPage:
     """Return the page of a file; its title is the first title in it, else the file's name.
 
     `|version|` and `|release|` are replaced by `version`, unless the page defines them. Markup with errors stays as it
-    is written. Raises BrokenPage if docutils fails.
+    is written. Raises BrokenPage if docutils fails, or would take too long.
     """
     from docutils.core import publish_doctree
 
     if len(source) > MOST_CHARS:
         raise BrokenPage("too large")
+    if parse_steps(source) > MOST_STEPS:
+        raise BrokenPage(COSTLY)
     try:
         with _sphinx_markup():
             # at the top no block is open, and a definition by the page itself comes later and replaces this one
             release = _RELEASE.format(version) if version else ""
-            title, text = text_of(publish_doctree(release + source, source_path=name, settings_overrides=_QUIET))
+            reader = bounded_reader()()
+            tree = publish_doctree(release + source, source_path=name, reader=reader, settings_overrides=_QUIET)
+            title, text = text_of(tree)
+    except TooManySubstitutions:
+        raise BrokenPage(COSTLY) from None
     except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
         raise BrokenPage("broken markup") from None
     return DocPage(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)

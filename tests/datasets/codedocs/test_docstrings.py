@@ -139,3 +139,8 @@ def test_a_bad_escape_is_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pages(b'"""A \\d digit."""') == {"toy.sums": "A \\d digit."}
+
+
+@pytest.mark.parametrize("coding", ["rot13", "base64", "undefined", "no-such-coding", "hex", "idna"])
+def test_a_coding_that_is_none_of_texts_is_guessed(coding: str) -> None:
+    assert pages(f'# -*- coding: {coding} -*-\n"""Sums."""\n') == {"toy.sums": "Sums."}

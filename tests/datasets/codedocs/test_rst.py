@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.codedocs.rst import rst_page
+from ticlm.datasets.codedocs.rst import COSTLY, BrokenPage, rst_page
 
 
 def text(source: str, version: str = "1.2") -> str:
@@ -148,3 +148,43 @@ def test_docutils_is_as_it_was_afterwards() -> None:
 def test_no_word_of_plain_paragraphs_is_lost(paragraphs: list[list[str]]) -> None:
     lines = ["x " + " ".join(words) for words in paragraphs]  # a number alone could begin a list
     assert text("\n\n".join(lines)) == "\n\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "**a ",
+        "*a ",
+        "``a ",
+        "`a ",
+        "|a ",
+        "_`a ",
+        '"**a ',
+        ":r:`a ",
+        "*a*b ",
+        "a_ ",
+        "|a| ",
+        "[#a]_ ",
+        "`a`_ ",
+        "aa",
+        "+-",
+    ],
+)
+def test_markup_that_would_take_the_parser_hours_is_refused(markup: str) -> None:
+    with pytest.raises(BrokenPage, match=COSTLY):
+        rst_page("a", markup * 100_000)
+
+
+@pytest.mark.parametrize("wide, text", [(10, "x"), (2, "x" * 300_000)])
+def test_substitutions_within_substitutions_are_bounded(wide: int, text: str) -> None:
+    """Eleven levels of ten would be ten thousand million."""
+    levels = [f".. |a{n}| replace:: {f'|a{n - 1}| ' * wide}" for n in range(1, 12)]
+    bomb = "\n".join([f".. |a0| replace:: {' '.join(text[at : at + 99] for at in range(0, len(text), 99))}", *levels])
+    with pytest.raises(BrokenPage, match=COSTLY):
+        rst_page("a", f"{bomb}\n\n|a11|\n")
+
+
+def test_substitutions_of_a_page_are_made_also_within_others_and_a_circle_is_left() -> None:
+    page = ".. |a| replace:: one\n.. |b| replace:: |a| two\n.. |c| replace:: |c| x\n\nIt is |B| and |a|.\n\nA |c|.\n"
+    assert "It is one two and one.\n\nA |c|." in rst_page("a", page).text
+    assert len(rst_page("a", ".. |a| replace:: b\n\n" + "|a| and\n\n" * 1000).text.split()) == 2000
