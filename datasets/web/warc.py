@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import BinaryIO, NamedTuple
 
@@ -21,6 +21,9 @@ HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 TEXT = "text/plain"
 UNSAID = ("", "application/octet-stream", "unk", "unknown/unknown", "application/unknown")
 OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
+OF_ARCHIVE = ("metadata:", "urn:x-wget:")
+"""Schemes of what a crawler writes about itself as resources: the log and the arguments of wget."""
+METADATA = "about the archive itself"
 WITHOUT_TEXT = "without text"
 OTHER_MIME = "not HTML or text"
 NO_PAGE = "cannot be extracted"
@@ -80,6 +83,9 @@ def _page(record: WarcRecord, when: datetime | None, rules: PageRules) -> PageTe
     kind = record.header.get("warc-type", "").lower()
     if kind not in ("response", "resource", "conversion"):
         raise _NoPage(f"record of type {kind}" if kind in OTHER_TYPES else "record of unknown type")
+    url = record.header.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
+    if url.lower().startswith(OF_ARCHIVE):
+        raise _NoPage(METADATA)
     if record.block is None:
         raise TooLarge
     text = _response_text(record.header, record.block, rules) if kind == "response" else _block_text(record, rules)
@@ -87,7 +93,6 @@ def _page(record: WarcRecord, when: datetime | None, rules: PageRules) -> PageTe
         return Bad(text.reason, record.where, when)
     if not text.strip():
         raise _NoPage(WITHOUT_TEXT)
-    url = record.header.get("warc-target-uri", "").removeprefix("<").removesuffix(">").strip()
     return PageText(url, when, text, record.where) if url else Bad("without URL", record.where, when)
 
 
@@ -171,10 +176,23 @@ def _mime(content_type: str) -> str:
 
 def _when(written: str, years: tuple[int, int]) -> datetime | None:
     try:
-        when = moment(written)
+        when = moment(_DAY_OF_YEAR.sub(_as_day_of_month, written, count=1))
     except ValueError:
         return None
     return when if years[0] <= when.year <= years[1] else None
+
+
+_DAY_OF_YEAR = re.compile(r"^(\d{4})-(\d{2})-(\d{2,3})(?=T)")
+
+
+def _as_day_of_month(found: re.Match[str]) -> str:
+    """Return the date of `2009-03-65`, as ClueWeb09 writes the 65th day of 2009, which is in March, and any other date
+    as it is."""
+    year, month, day = map(int, found.groups())
+    if day <= 31 or year < 1:
+        return found[0]
+    meant = date(year, 1, 1) + timedelta(days=day - 1)
+    return meant.isoformat() if (meant.year, meant.month) == (year, month) else found[0]
 
 
 def _too_large(rules: PageRules) -> str:

@@ -27,6 +27,7 @@ YEAR = 9
 """The precision of a time that is known to the year; 10 is a month, 11 a day."""
 UNREADABLE = "broken JSON line"
 NO_ENTITY = "not an entity"
+NOT_PREFERRED = "beside a preferred statement"
 ValueKind = Literal["item", "string", "monolingualtext", "quantity", "time"]
 _WRITTEN_AS: Mapping[str, ValueKind] = {
     "wikibase-entityid": "item",
@@ -177,10 +178,12 @@ def _item(name: str, label: str, raw: Mapping[str, Any], fields: EntityFields) -
     dropped: Counter[str] = Counter()
     read = 0
     for property_, claims in _mapping(raw.get("claims")).items():
-        for statement in claims if isinstance(claims, list) else [claims]:
+        listed = [_mapping(claim) for claim in (claims if isinstance(claims, list) else [claims])]
+        best = "preferred" if any(claim.get("rank") == "preferred" for claim in listed) else "normal"
+        for statement in listed:
             read += 1
             known = _PROPERTY.fullmatch(property_) is not None
-            value = _value_of(_mapping(statement), fields) if known else "unreadable property"
+            value = _value_of(statement, best, fields) if known else "unreadable property"
             if isinstance(value, str):
                 dropped[value] += 1
             else:
@@ -194,10 +197,16 @@ def canonical(title: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _value_of(statement: Mapping[str, Any], fields: EntityFields) -> StatementValue | str:
-    """Return the value of a statement, or the reason why it is left out."""
+def _value_of(statement: Mapping[str, Any], best: str, fields: EntityFields) -> StatementValue | str:
+    """Return the value of a statement, or the reason why it is left out.
+
+    Statements of a rank below the `best` of their property do not count, as for Wikidata ("truthy"): former values
+    stand beside a preferred one.
+    """
     if statement.get("rank") == "deprecated":
         return "deprecated"
+    if best == "preferred" and statement.get("rank") != best:
+        return NOT_PREFERRED
     snak = _mapping(statement.get("mainsnak"))
     match snak.get("snaktype"):
         case "somevalue":

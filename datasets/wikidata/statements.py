@@ -75,10 +75,10 @@ class WikidataDump(Settings):
         return f"{GROUP}{self.date}"
 
 
-class Wikidata(EntityFields):
+class Wikidata(EntityFields, version=2):
     """Dumps of Wikidata by date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`.
 
-    The labels of properties are read from the dumps. For dumps without them, `property_labels` names a JSON file such
+    Of a property with preferred statements, only these count. The labels of properties are read from the dumps. For dumps without them, `property_labels` names a JSON file such
     as `{"P6": "head of government"}`.
     """
 

@@ -693,3 +693,29 @@ def test_reading_needs_no_extractor_to_be_imported() -> None:
 
     code = "import sys, ticlm.datasets.web.crawl; sys.exit(any(m in sys.modules for m in ('resiliparse', 'fastwarc')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["metadata://gnu.org/software/wget/warc/wget.log", "<METADATA://a/b>", "urn:X-wget:log"]
+)
+def test_what_an_archive_says_of_itself_is_no_page(url: str) -> None:
+    log = web.record("resource", SENTENCE.encode(), url, Content_Type="text/plain")
+    assert said(log) == ["about the archive itself"]
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2009-03-65T08:43:19-0800", "2009-03-06"),  # as ClueWeb09 writes it
+        ("2009-02-045T23:43:19-0800", "2009-02-15"),
+        ("2012-02-60T00:00:00Z", "2012-02-29"),
+        ("2009-01-13T18:05:17-0800", "2009-01-14"),
+        ("2009-04-65T08:43:19Z", None),
+        ("2009-02-366T00:00:00Z", None),
+        ("2009-12-999T00:00:00Z", None),
+    ],
+)
+def test_a_day_of_the_year_beside_its_month_is_a_date(written: str, day: str | None) -> None:
+    (page,) = pages(io.BytesIO(web.page("http://a/", SENTENCE, date=written)), PageRules())
+    assert isinstance(page, PageText)
+    assert (page.when and page.when.date().isoformat()) == day

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from paths import SHARED
 
 from ticlm.datasets.wikidata import entities as wikidata
-from ticlm.datasets.wikidata.entities import Entity, EntityFields, Property, StatementValue, canonical, entities, entity
+from ticlm.datasets.wikidata.entities import (
+    NOT_PREFERRED,
+    Entity,
+    EntityFields,
+    Property,
+    StatementValue,
+    canonical,
+    entities,
+    entity,
+)
 from ticlm.platform.core.errors import InputError
 
 WIKIDATA = SHARED / "wikidata"
@@ -113,7 +122,6 @@ def test_titles_are_written_as_the_wiki_writes_them() -> None:
 def test_deprecated_and_empty_statements_are_left_out_with_the_reason() -> None:
     raw = item(item_snak(2), item_snak(3), {"snaktype": "somevalue"}, {"snaktype": "novalue"})
     raw["claims"]["P1"][0]["rank"] = "deprecated"
-    raw["claims"]["P1"][1]["rank"] = "preferred"
     raw["claims"]["P2"] = [None, {"mainsnak": []}]
     raw["claims"]["P3"] = {"mainsnak": item_snak(4)}  # one where there should be a list
     found = read(raw)
@@ -122,6 +130,18 @@ def test_deprecated_and_empty_statements_are_left_out_with_the_reason() -> None:
     reasons = {"deprecated": 1, "unknown value": 1, "no value": 1, "another kind of value": 2}
     assert (found.read, found.dropped) == (7, reasons)
     assert read(item(claims=[])) == Entity("Q1", "one", ("uno",), "One", (), 0, {})
+
+
+def test_a_preferred_statement_hides_those_of_normal_rank() -> None:
+    """The mayor of today is preferred; former ones stand beside with normal rank."""
+    raw = item(item_snak(2), item_snak(3), item_snak(4), {"snaktype": "somevalue"})
+    raw["claims"]["P1"][1]["rank"] = "preferred"
+    raw["claims"]["P1"][2]["rank"] = "deprecated"
+    raw["claims"]["P3"] = [{"mainsnak": item_snak(5), "rank": "normal"}]
+    found = read(raw)
+    assert isinstance(found, Entity)
+    assert found.statements == (("P1", StatementValue("Q3")), ("P3", StatementValue("Q5")))
+    assert found.dropped == {NOT_PREFERRED: 2, "deprecated": 1}
 
 
 def test_literals_count_where_they_are_asked_for() -> None:
