@@ -16,7 +16,7 @@ from pydantic import Field
 from ticlm.datasets.corpus.recipe import CorpusRecipe, Limits
 from ticlm.datasets.corpus.staging import OUTSIDE, DocumentCounts, Scan
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.records import BROKEN
+from ticlm.datasets.io.records import BROKEN, BROKEN_GROUP
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Calendar, Label
 from ticlm.platform.core.settings import Settings
@@ -195,6 +195,11 @@ def _wrong(scans: Sequence[Scan]) -> dict[str, tuple[int, str]]:
 
 def _warnings(scans: Sequence[Scan], late: Counter[str], unread: Mapping[str, str]) -> list[str]:
     lines = [f"{s.first[BROKEN]}: the file is broken here; what lies before was kept" for s in scans if BROKEN in s.bad]
+    lines += [
+        f"{s.first[BROKEN_GROUP]}: these rows cannot be read; the other row groups were"
+        for s in scans
+        if BROKEN_GROUP in s.bad
+    ]
     lines += [f"left out, as it cannot be read: {why}" for why in unread.values()]
     if late:
         labels = sorted(late)

@@ -105,7 +105,8 @@ class RemoveUrls(Settings):
     A url begins with a scheme or `www.`, or is a host that ends in one of `tlds` (or of the list `tld_list`, such as
     IANA's), or an IPv4 address; its port and path belong to it. Marks that end a sentence or close a bracket stay, and
     mail addresses stay. The released code looks for hosts (with or without a scheme) only in texts whose first letters
-    spell a top-level domain ("The" begins with `th`, "Hello" with none); `released` does the same.
+    spell a top-level domain ("The" begins with `th`, "Hello" with none). `released` looks only there too; what it then
+    removes is as above, and differs from the released code by the marks beside a url.
     """
 
     kind: Literal["remove_urls"] = "remove_urls"

@@ -217,5 +217,5 @@ CRAWL_MONTHS = _months("""
 2024 10:03 18:04 22:05 26:06 30:07 33:08 38:09 42:10 46:11 51:12
 2025 05:01 08:02 13:03 18:05 21:05 26:06 30:07
 """)
-"""The month in which a crawl of Common Crawl ended, by its name without `CC-MAIN-` (from its announcements). A crawl that
-ran over the end of a month lies in the later one, so that no model reads a page before it was there."""
+"""The month in which a crawl of Common Crawl ended, by its name without `CC-MAIN-` (from its announcements). A crawl
+that ran over the end of a month lies in the later one, so that no model reads a page before it was there."""

@@ -142,9 +142,10 @@ class Fields(FieldNames, identity="DatedFields"):
     def wrong(self, rows: Iterable[Mapping[str, Any]]) -> str | None:
         """Return what is wrong with these names or this format, in a line, if none of the first rows has a readable
         time, or none has text. Return None if one has both, and if there is no row."""
-        number, undated, untexted = 0, True, True
+        count, undated, untexted = 0, True, True
         stamp: Any = None
-        for number, row in enumerate(islice(rows, FIRST_ROWS), 1):
+        for row in islice(rows, FIRST_ROWS):
+            count += 1
             outcome = self.document(row, "")
             if isinstance(outcome, Document):
                 return None
@@ -152,9 +153,9 @@ class Fields(FieldNames, identity="DatedFields"):
             stamp = _get(row, self.timestamp) if stamp in (None, "") else stamp
             text = _get(row, self.text)
             untexted = untexted and not (isinstance(text, str) and text.strip())
-        if not number:
+        if not count:
             return None
-        first = f"of its first {number:,} rows " if number > 1 else "of its rows "
+        first = f"of its first {count:,} rows " if count > 1 else "of its rows "
         if undated and stamp in (None, ""):
             return f"none {first}has a value in {self.timestamp!r}, which documents.fields.timestamp names"
         if undated:
@@ -254,12 +255,15 @@ class FileDocuments(Settings):
         path = piece.input.path
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
-            lost = isinstance(record, records.Unusable)
-            outcome = Bad(record.reason, "", lost=record.lost) if lost else self.fields.document(record, "")
+            outcome: Document | Bad
+            if isinstance(record, records.Unusable):
+                outcome, rows = Bad(record.reason, "", lost=record.lost), record.rows
+            else:
+                outcome, rows = self.fields.document(record, ""), 1
             if isinstance(outcome, Bad):
                 before = records.lines_before(path, piece.start) if before is None else before
                 line = before + number
-                to = f"-{line + record.rows - 1}" if lost and record.rows > 1 else ""
+                to = f"-{line + rows - 1}" if rows > 1 else ""
                 outcome = replace(outcome, where=f"{path}:{line}{to}")
             yield outcome
 

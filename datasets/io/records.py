@@ -151,8 +151,8 @@ def _parsed(line: bytes) -> Record | Unusable:
 
 
 def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
-    """Yield the lines that begin in [start, end), None for one that is too long. The byte before `start` tells whether a
-    line begins there."""
+    """Yield the lines that begin in [start, end), None for one that is too long. The byte before `start` tells
+    whether a line begins there."""
     at = max(start - 1, 0)
     with opened(path) as raw:
         if path.endswith(".gz"):
@@ -269,7 +269,7 @@ def _raise_of_storage(error: Exception) -> None:
 
 
 def _plain_rows(batch: Any) -> list[Record]:
-    """Return the rows of a batch. A value that Python has no type for, such as a time after the year 9999, is a text."""
+    """Return the rows of a batch. A value that Python has no type for, as a time after the year 9999, is a text."""
     batch = _microseconds(batch)
     try:
         return cast(list[Record], batch.to_pylist())

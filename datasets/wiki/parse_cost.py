@@ -10,16 +10,16 @@ import re
 from collections.abc import Sequence
 
 MOST_STEPS = 40_000_000
-"""Steps that a text may take: about a second, and some seconds for the worst mixtures of markup that were found. A step is
-a character that is read after an opening of a link."""
+"""Steps that a text may take: about a second, and some seconds for the worst mixtures of markup that were found. A step
+is a character that is read after an opening of a link."""
 MOST_DEPTH = 100
 """Depth at which the parser takes openings for text."""
 MOST_KINDS = 4
 _LINK, _COMMENT, _TAG, _RAW_TAG, _BRACES, _TABLE, _HEAD = range(7)
 _STEPS = {_LINK: 1, _COMMENT: 20, _TAG: 1, _RAW_TAG: 4, _BRACES: 8, _TABLE: 8, _HEAD: 20}
 """Steps per character that is read after an opening, measured with mwparserfromhell 0.7.2 on openings alone."""
-_ALONE = frozenset("br hr wbr img li dd dt th td tr".split())
-_RAW = frozenset("gallery graph math nowiki pre score source syntaxhighlight timeline".split())
+_ALONE = frozenset(["br", "hr", "wbr", "img", "li", "dd", "dt", "th", "td", "tr"])
+_RAW = frozenset(["gallery", "graph", "math", "nowiki", "pre", "score", "source", "syntaxhighlight", "timeline"])
 _OPENINGS = (("[", 1), ("<", 41), ("{{", 8), ("{|", 8))
 _MARKUP = re.compile(
     r"<!--|-->|<([A-Za-z][A-Za-z0-9]*)|</([A-Za-z][A-Za-z0-9]*)\s*>?|/?>|\[\[|\]\]|\[(?=[a-zA-Z:/])|\]|\{\{|\}\}|\{\||\|\}"

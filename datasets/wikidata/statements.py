@@ -78,8 +78,8 @@ class WikidataDump(Settings):
 class Wikidata(EntityFields, version=2):
     """Dumps of Wikidata by date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`.
 
-    Of a property with preferred statements, only these count. The labels of properties are read from the dumps. For dumps without them, `property_labels` names a JSON file such
-    as `{"P6": "head of government"}`.
+    Of a property with preferred statements, only these count. The labels of properties are read from the dumps. For
+    dumps without them, `property_labels` names a JSON file such as `{"P6": "head of government"}`.
     """
 
     dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_not_empty)]

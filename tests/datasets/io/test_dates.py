@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -24,7 +22,7 @@ SECONDS = 1_709_251_200
 
 @pytest.mark.parametrize("value", [20240301, 202403, 2024, 2024.0, 20240301.0, 0, -1, 99_999_999])
 def test_a_number_that_may_be_a_date_is_not_read_as_seconds(value: float) -> None:
-    with pytest.raises(ValueError, match="set fields.timestamp_format"):
+    with pytest.raises(ValueError, match=r"set fields\.timestamp_format"):
         moment(value)
     outcome = Fields().document({"text": "Hi", "timestamp": value}, "f:1")
     assert outcome == Bad(NUMBER, "f:1")
@@ -93,7 +91,7 @@ def test_a_value_of_another_format_is_unreadable(form: str, value: object) -> No
 
 @pytest.mark.parametrize("form", ["seconds", "", "YYYY-MM-DD", "%m%d", "%H:%M", "%Y%Q", "%Y-%d"])
 def test_a_format_that_gives_no_date_is_refused(form: str) -> None:
-    with pytest.raises(InputError, match="timestamp_format: .*iso, s, ms, us, ns, rfc2822, crawl or a pattern"):
+    with pytest.raises(InputError, match=r"timestamp_format: .*iso, s, ms, us, ns, rfc2822, crawl or a pattern"):
         parse(Fields, {"timestamp_format": form}, "here")
 
 
