@@ -1,8 +1,8 @@
 """The cost of parsing reStructuredText, estimated before docutils reads it.
 
-docutils searches the end of inline markup from each beginning, looks for an address from each character of a word, and moves
-the rest of a paragraph for each reference in it: all grow with the square. Substitutions within substitutions grow without
-limit.
+docutils searches the end of inline markup from each beginning, looks for an address from each character of a word, and
+moves the rest of a paragraph for each reference in it: all grow with the square. Substitutions within substitutions
+grow without limit.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.datasets.io import dates, listing, records
+from ticlm.datasets.io import dates, first_rows, listing, records
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.errors import InputError
@@ -238,10 +238,10 @@ class FileDocuments(Settings):
         wrong = ""
         for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
             try:
-                said = self.fields.wrong(records.first(path, self.fields.names()))
+                said = self.fields.wrong(first_rows.first(path, self.fields.names()))
                 if said is None:
                     return
-                wrong = wrong or f"{path}: {said}; its columns are {', '.join(records.columns(path))}"
+                wrong = wrong or f"{path}: {said}; its columns are {', '.join(first_rows.columns(path))}"
             except (InputError, Unreachable):  # which the build itself reports, under its limits
                 return
         if wrong:

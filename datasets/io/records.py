@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, cast
 
 from ticlm.datasets.io.fetching import Unreachable, opened
@@ -19,8 +18,6 @@ STRETCH = 256 << 20
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
 ZSTD_BLOCK = 1 << 12  # smaller, as zstd can pack 30,000 bytes into one
-FIRST = 100  # JSON lines of which the keys are shown as columns
-MOST_NAMES = 40
 LINE_BYTES = 64 << 20
 """Longest line in bytes. A file of a few megabytes can unpack to a line of many gigabytes."""
 BROKEN = "broken file"
@@ -52,7 +49,7 @@ def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
     if not path.endswith(".parquet"):
         return [(start, min(start + STRETCH, size)) for start in range(0, size, STRETCH)]
     try:
-        with _parquet(path) as file:
+        with parquet(path) as file:
             groups = file.num_row_groups
     except _damage():
         return [(0, None)]  # reading it says what is wrong
@@ -78,42 +75,12 @@ def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Ite
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def first(path: str, names: Sequence[str]) -> Iterator[Record]:
-    """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
-    return (record for _, record in records(path, 0, None, names) if not isinstance(record, Unusable))
-
-
-def columns(path: str) -> list[str]:
-    """Return the names of a file's columns (of JSON lines: the keys of the first records), those of nested records
-    with dots."""
-    if path.endswith(".parquet"):
-        import pyarrow as pa
-
-        with _parquet(path) as file:
-            found = [
-                name for field in file.schema_arrow for name in _dotted(field.name, field.type, pa.types.is_struct)
-            ]
-    else:
-        found = [
-            f"{key}.{inner}" if inner else key
-            for record in islice(first(path, ()), FIRST)
-            for key, value in record.items()
-            for inner in (value if isinstance(value, dict) and value else [""])
-        ]
-    found = list(dict.fromkeys(found))
-    return found if len(found) <= MOST_NAMES else [*found[:MOST_NAMES], "…"]
-
-
-def _dotted(name: str, kind: Any, is_struct: Callable[[Any], bool]) -> list[str]:
-    return [f"{name}.{kind.field(at).name}" for at in range(kind.num_fields)] if is_struct(kind) else [name]
-
-
 def lines_before(path: str, start: int) -> int:
     """Return how many lines (rows of Parquet) are before the range that begins at `start`."""
     if not start:
         return 0
     if path.endswith(".parquet"):
-        with _parquet(path) as file:
+        with parquet(path) as file:
             return sum(file.metadata.row_group(group).num_rows for group in range(start))
     with opened(path) as raw:
         lines, left, last = 0, start, b"\n"
@@ -234,7 +201,7 @@ def _zstd() -> Any:
 def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
     before = 0
     try:
-        with _parquet(path) as file:
+        with parquet(path) as file:
             every = file.schema_arrow.names
             top = {name if name in every else name.partition(".")[0] for name in names}
             read = [name for name in every if name in top] if names else None
@@ -290,7 +257,8 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def _parquet(path: str) -> Iterator[Any]:
+def parquet(path: str) -> Iterator[Any]:
+    """Open a Parquet file, whose pages are held against their checksums as they are read."""
     import pyarrow.parquet as pq
 
     with opened(path) as raw:

@@ -198,15 +198,10 @@ def canonical(title: str) -> str:
 
 
 def _value_of(statement: Mapping[str, Any], best: str, fields: EntityFields) -> StatementValue | str:
-    """Return the value of a statement, or the reason why it is left out.
-
-    Statements of a rank below the `best` of their property do not count, as for Wikidata ("truthy"): former values
-    stand beside a preferred one.
-    """
-    if statement.get("rank") == "deprecated":
-        return "deprecated"
-    if best == "preferred" and statement.get("rank") != best:
-        return NOT_PREFERRED
+    """Return the value of a statement, or why it is left out: also for a rank below the `best` of its property."""
+    rank = statement.get("rank")
+    if rank == "deprecated" or (best == "preferred" and rank != best):
+        return "deprecated" if rank == "deprecated" else NOT_PREFERRED
     snak = _mapping(statement.get("mainsnak"))
     match snak.get("snaktype"):
         case "somevalue":

@@ -16,6 +16,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from builds import hashes, started, without_ray
 from paths import SHARED
@@ -342,6 +344,25 @@ def test_a_broken_file_gives_what_it_can_and_is_named(texts: Path, loop: None, t
     _sound(corpus)
     assert 0 < corpus.periods["202303"].read < 60
     assert any(re.fullmatch(rf"warning: {path}:\d+: the file is broken here; .*", line) for line in lines)
+
+
+def test_a_damaged_row_group_is_named_with_its_rows_and_the_others_are_built(
+    texts: Path, loop: None, tmp_path: Path
+) -> None:
+    path = texts / "202303.parquet"
+    pq.write_table(pa.Table.from_pylist(_documents("202303", seed=1)), path, row_group_size=20, use_dictionary=False)
+    (texts / "202303.jsonl.gz").unlink()
+    column = pq.ParquetFile(path).metadata.row_group(1).column(1)
+    data = bytearray(path.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = bytes(
+        column.total_compressed_size
+    )
+    path.write_bytes(data)
+    lines: list[str] = []
+    corpus = build.build(_recipe(texts), str(tmp_path), lines.append)
+    _sound(corpus)
+    assert corpus.periods["202303"].read == 40
+    assert f"warning: {path}:21-40: these rows cannot be read; the other row groups were" in lines
 
 
 def test_filters_drop_with_a_reason(texts: Path, loop: None, tmp_path: Path) -> None:
