@@ -17,6 +17,7 @@ PRIVATE_MODULES = re.compile(r"ray(\.\w+)*\.(_\w+|impl)\b")
 HIDDEN_ATTRIBUTES = ("health_check_failure", "get_reserved_resources", "abort", "current_actor")
 """Of Ray's objects, without an underscore, but not documented either."""
 DOCUMENTED_VARIABLES = {
+    "RAY_TMPDIR",
     *("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS"),
     *("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"),
 }
