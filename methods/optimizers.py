@@ -24,9 +24,9 @@ class AdamW(Optimizer):
         import torch
 
         trained = [p for p in context.module.parameters() if p.requires_grad]
-        return torch.optim.AdamW(
-            trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
-        )
+        # fused on the CPU, it rounds the last numbers of each shard differently: other shards would be other bits
+        how = {"fused": True} if any(p.is_cuda for p in trained) else {"foreach": True}
+        return torch.optim.AdamW(trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, **how)
 
 
 class ScheduleFree(Optimizer):

@@ -1,0 +1,47 @@
+"""The norm of a gradient, the same bits however its rows are spread over workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ticlm.platform.models.sharding import Workers
+
+
+def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
+    """Return the squared L2 norm of each row (along the first dimension) of each gradient, float64; 0 for rows of other
+    ranks. The sum of all is the squared norm of the gradient."""
+    found = torch.zeros(sum(_rows(p) for p in trained), dtype=torch.float64, device=workers.device)
+    end = 0
+    for parameter in trained:
+        rows = local(parameter.grad)
+        begin, end = end, end + _rows(parameter)
+        # FSDP2 cuts rows as torch.chunk does: as many for each rank as the first needs, and the last ranks get the rest
+        begin += min(-(-_rows(parameter) // workers.world) * workers.rank, _rows(parameter))
+        rows = rows.flatten(1) if rows.ndim > 1 else rows.reshape(-1, 1)
+        found[begin : begin + len(rows)] = _norms(rows)
+    return found.square_()
+
+
+def _norms(rows: Tensor) -> Tensor:
+    """Return the L2 norm of each row, which depends on this row alone.
+
+    On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows, so
+    there it is taken in float64 and rounded, which leaves no trace of the order.
+    """
+    if rows.is_cuda:
+        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).float()
+    return torch.linalg.vector_norm(rows, dim=1)
+
+
+def local(tensor: Tensor | None) -> Tensor:
+    """Return this rank's shard, which shares memory with the whole tensor."""
+    assert tensor is not None
+    tensor = tensor.detach()
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def _rows(parameter: nn.Parameter) -> int:
+    return parameter.shape[0] if parameter.ndim else 1
