@@ -21,12 +21,12 @@ class AdamW(Optimizer):
     weight_decay: float = Field(0.033, ge=0)
 
     def start(self, context: Context) -> torch.optim.Optimizer:
-        import torch
+        from ticlm.methods.adamw import ShardableAdamW
 
         trained = [p for p in context.module.parameters() if p.requires_grad]
-        # fused on the CPU, it rounds the last numbers of each shard differently: other shards would be other bits
-        how = {"fused": True} if any(p.is_cuda for p in trained) else {"foreach": True}
-        return torch.optim.AdamW(trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, **how)
+        return ShardableAdamW(
+            trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
+        )
 
 
 class ScheduleFree(Optimizer):

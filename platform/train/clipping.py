@@ -1,4 +1,4 @@
-"""The norm of a gradient, the same bits however its rows are spread over workers."""
+"""Gradient clipping: the norm of a gradient, the same bits however its rows are spread over workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ticlm.methods.seams import local_shard
 from ticlm.platform.models.sharding import Workers
+
+
+def scale(trained: Sequence[nn.Parameter], factor: Tensor) -> None:
+    """Multiply the gradients by `factor`, a number as a tensor."""
+    torch._foreach_mul_([local_shard(p.grad) for p in trained if p.grad is not None], factor)
 
 
 def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
@@ -16,7 +22,8 @@ def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
     found = torch.zeros(sum(_rows(p) for p in trained), dtype=torch.float64, device=workers.device)
     end = 0
     for parameter in trained:
-        rows = local(parameter.grad)
+        assert parameter.grad is not None
+        rows = local_shard(parameter.grad)
         begin, end = end, end + _rows(parameter)
         # FSDP2 cuts rows as torch.chunk does: as many for each rank as the first needs, and the last ranks get the rest
         begin += min(-(-_rows(parameter) // workers.world) * workers.rank, _rows(parameter))
@@ -29,18 +36,11 @@ def _norms(rows: Tensor) -> Tensor:
     """Return the L2 norm of each row, which depends on this row alone.
 
     On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows, so
-    there it is taken in float64 and rounded, which leaves no trace of the order.
+    there it is taken in float64 and rounded, after which the order shows in hardly any row.
     """
     if rows.is_cuda:
         return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).float()
     return torch.linalg.vector_norm(rows, dim=1)
-
-
-def local(tensor: Tensor | None) -> Tensor:
-    """Return this rank's shard, which shares memory with the whole tensor."""
-    assert tensor is not None
-    tensor = tensor.detach()
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
 def _rows(parameter: nn.Parameter) -> int:

@@ -20,7 +20,7 @@ from ticlm.platform.core.seeds import keyed
 from ticlm.platform.core.token_rows import Tokens
 from ticlm.platform.models.sharding import Workers, turn_of
 from ticlm.platform.study.round import RoundRecipe
-from ticlm.platform.train.clipping import local, squared_rows
+from ticlm.platform.train.clipping import scale, squared_rows
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,7 @@ def train_step(
     # every number has its own place, and is 0 on the ranks that do not know it: no order of the sum changes a bit
     squares, nll, voted = _summed(torch.cat([squares, nll, voted]), workers).split([len(squares), len(nll), len(voted)])
     norm = squares.sum().sqrt()
-    torch._foreach_mul_(
-        [local(p.grad) for p in trained], (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float()
-    )
+    scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float())
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     return StepResult(float(nll.sum()) / targets, float(norm), tuple(voted.tolist()))
