@@ -38,9 +38,9 @@ def _norms(rows: Tensor) -> Tensor:
     On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows, so
     there it is taken in float64 and rounded, after which the order shows in hardly any row.
     """
-    if rows.is_cuda:
-        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).float()
-    return torch.linalg.vector_norm(rows, dim=1)
+    wide = torch.float64 if rows.is_cuda else torch.float32
+    norms: Tensor = torch.linalg.vector_norm(rows, dim=1, dtype=wide)
+    return norms.float()
 
 
 def _rows(parameter: nn.Parameter) -> int:

@@ -123,7 +123,7 @@ def share(batch_rows: int, micro_rows: int, rank: int, world: int) -> NDArray[np
     r + w, r + 2w, … A rank may have one less than others, or none.
     """
     rows = np.arange(batch_rows, dtype=np.int64)
-    return rows[rows // micro_rows % world == rank]
+    return np.flatnonzero(rows // micro_rows % world == rank)
 
 
 def _salt(period: str) -> int:

@@ -59,10 +59,9 @@ def train_step(
                 for penalty in penalties:
                     penalty.pull(name, parameter)
     trained = [p for p in module.parameters() if p.grad is not None]
-    voted = torch.tensor(votes, dtype=torch.float64, device=workers.device)
-    squares = squared_rows(trained, workers)
     # every number has its own place, and is 0 on the ranks that do not know it: no order of the sum changes a bit
-    squares, nll, voted = _summed(torch.cat([squares, nll, voted]), workers).split([len(squares), len(nll), len(voted)])
+    parts = [squared_rows(trained, workers), nll, torch.tensor(votes, dtype=torch.float64, device=workers.device)]
+    squares, nll, voted = torch.split(_summed(torch.cat(parts), workers), [len(part) for part in parts])
     norm = squares.sum().sqrt()
     scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float())
     optimizer.step()

@@ -112,7 +112,7 @@ def replay(
 ) -> Worlds:
     folder = tmp_path_factory.mktemp("worlds")
     toy_corpus(folder / "toy@1")
-    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 4}, "micro_batch_rows": 3}
+    resources = {"trainer": "process", "device": "cpu", "chains": 1, "cadence": {"steps": 4}, "micro_batch_rows": 3}
     return Worlds(train_world, forks, folder, toy_study(**REPLAY, corpus=f"{folder}/toy@1", resources=resources))
 
 
@@ -139,6 +139,23 @@ def test_ranks_together_read_the_rows_of_one_worker(replay: Worlds, world: int, 
                 assert (part.round, part.step) == (batch.round, batch.step)
                 rows[chosen] = part.columns["tokens"]
             np.testing.assert_array_equal(rows, batch.columns["tokens"])
+
+
+@pytest.mark.parametrize(
+    ("resources", "rows"),
+    [
+        ({"workers": 1}, 10),
+        ({"workers": 4}, 3),
+        ({"workers": (1, 4)}, 3),
+        ({"workers": (1, 4), "micro_batch_rows": 2}, 2),
+    ],
+)
+def test_micro_batches_do_not_depend_on_how_many_workers_there_are_now(
+    replay: Worlds, resources: dict[str, Any], rows: int
+) -> None:
+    chosen = replay.study.resources.model_copy(update={"micro_batch_rows": None} | resources)
+    work = chain_work(replay.study.model_copy(update={"resources": chosen}), replay.folder / "none")
+    assert work.micro_rows == rows
 
 
 @pytest.mark.slow
