@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Batch, Context, Penalty
+from ticlm.methods.seams import Batch, Context, Penalty, local_shard
 from ticlm.platform.core.mixture import Source
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class EWC(Penalty):
         return previous if self.data == "previous" else now
 
     def start(self, context: Context) -> EWCState:
-        anchor = {name: _local(p).clone() for name, p in context.module.named_parameters() if p.requires_grad}
+        anchor = {name: local_shard(p).clone() for name, p in context.module.named_parameters() if p.requires_grad}
         return EWCState(self.weight, anchor, fisher(context, self.batches, self.z_loss))
 
 
@@ -51,8 +51,8 @@ def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
         context.backward(rows, z_loss)
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
-                gradient = _local(parameter.grad)
-                _local(total[name]).addcmul_(gradient, gradient, value=1 / batches)
+                gradient = local_shard(parameter.grad)
+                local_shard(total[name]).addcmul_(gradient, gradient, value=1 / batches)
         module.zero_grad(set_to_none=True)
     module.train(training)
     return total
@@ -69,8 +69,8 @@ class EWCState:
 
     def pull(self, name: str, parameter: Tensor) -> None:
         assert parameter.grad is not None
-        moved = _local(parameter) - self.anchor[name]
-        _local(parameter.grad).addcmul_(_local(self.fisher[name]), moved, value=self.weight)
+        moved = local_shard(parameter) - self.anchor[name]
+        local_shard(parameter.grad).addcmul_(local_shard(self.fisher[name]), moved, value=self.weight)
 
     def before_evaluation(self) -> None: ...
 
@@ -79,9 +79,3 @@ class EWCState:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.fisher = state["fisher"]
-
-
-def _local(tensor: Tensor) -> Tensor:
-    """Return this rank's shard, which shares memory with the whole tensor."""
-    tensor = tensor.detach()
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor

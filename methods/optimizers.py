@@ -21,10 +21,10 @@ class AdamW(Optimizer):
     weight_decay: float = Field(0.033, ge=0)
 
     def start(self, context: Context) -> torch.optim.Optimizer:
-        import torch
+        from ticlm.methods.adamw import ShardableAdamW
 
         trained = [p for p in context.module.parameters() if p.requires_grad]
-        return torch.optim.AdamW(
+        return ShardableAdamW(
             trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
         )
 

@@ -98,6 +98,12 @@ class Context:
     resuming: bool = False
 
 
+def local_shard(tensor: Tensor) -> Tensor:
+    """Return this rank's shard of a tensor, without its gradient; it shares memory with the whole tensor."""
+    shard: Tensor = tensor.detach()
+    return shard.to_local() if hasattr(shard, "to_local") else shard
+
+
 class Imported(Settings):
     """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
     `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -18,6 +18,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.models.build import from_config
 from ticlm.platform.models.folders import extend
 from ticlm.platform.models.settings import Precision
+from ticlm.platform.models.summing import OrderedSum, Turn
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Workers:
 def local_group(precision: Precision, wanted: str) -> Iterator[str]:
     """Give the device for one worker alone, in a process group if FSDP2 needs one, as for mixed precision."""
     device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-    if precision.compute == "float32" or dist.is_initialized():
+    if _is_plain(precision) or dist.is_initialized():
         yield device
         return
     dist.init_process_group("nccl" if device == "cuda" else "gloo", store=HashStore(), rank=0, world_size=1)
@@ -57,7 +58,7 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
 
 def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
     """Put a module on its device, sharded over the workers (FSDP2, a unit per block). A single worker in float32 keeps
-    it whole.
+    it whole. FSDP2 adds up gradients, and divides by nothing.
 
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
@@ -65,16 +66,33 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
 
 
+def turn_of(module: nn.Module) -> Turn | None:
+    """Return where the sums of a placed module's gradients over the workers are told the turn; None on one worker."""
+    return getattr(module, "ticlm_turn", None)
+
+
+def _is_plain(precision: Precision) -> bool:
+    return precision.compute == precision.reduce == "float32"
+
+
 def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
-    if workers.world == 1 and precision.compute == "float32":
+    if workers.world == 1 and _is_plain(precision):
         return module
+    wire = getattr(torch, precision.reduce)
+    # one worker rounds a gradient as if it were sent; several send it so, and add up in float32
     policy = MixedPrecisionPolicy(
-        param_dtype=getattr(torch, precision.compute), reduce_dtype=getattr(torch, precision.reduce)
+        param_dtype=getattr(torch, precision.compute), reduce_dtype=wire if workers.world == 1 else torch.float32
     )
     mesh = dist.device_mesh.init_device_mesh(workers.device, (workers.world,))
-    for block in _blocks(module):
-        fully_shard(block, mesh=mesh, mp_policy=policy)
-    fully_shard(module, mesh=mesh, mp_policy=policy)
+    turn = Turn()
+    for unit in (*_blocks(module), module):
+        placed = cast(Any, fully_shard(unit, mesh=mesh, mp_policy=policy))
+        placed.set_gradient_divide_factor(1.0)
+        placed.set_force_sum_reduction_for_comms(True)
+        if workers.world > 1:
+            placed.set_custom_reduce_scatter(OrderedSum(turn, wire))
+    if workers.world > 1:
+        module.ticlm_turn = turn  # type: ignore[assignment]
     return module
 
 

@@ -1,4 +1,4 @@
-"""Resources: everything about a run that changes no number beyond rounding."""
+"""Resources: everything about a run that changes no number beyond rounding; for `workers`, see `micro_batch_rows`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ class Resources(Settings):
     evenly. `[min, max]` takes as many as there is room for, and looks for more every `resize_seconds`. `trainer:
     process` runs everything in this process, without Ray.
 
+    `micro_batch_rows` are the rows of a batch that a worker computes at once. It is the grain of all sums: with the
+    same value, any number of workers trains the same bits, on the same kind of hardware with the same `threads`. By
+    default a batch has one micro-batch for each of the most workers that a chain may get. So a chain ends in the same
+    bits whichever numbers of `[min, max]` it has in the course of time, but other `workers` round differently.
+
     `tuned_copies` is the number of tuned copies (the leaf rounds of tasks with `prepare`) that train at the same time.
     They train beside the chains, in a pool of their own that is as large as `workers` and that they share evenly. With
     `trainer: process` they train one after another, after the chains.
@@ -73,6 +78,10 @@ class Resources(Settings):
     def worker_range(self) -> tuple[int, int]:
         """The least and the greatest number of workers."""
         return self.workers if isinstance(self.workers, tuple) else (self.workers, self.workers)
+
+    def micro_rows(self, batch_rows: int, workers: int) -> int:
+        """Return the rows of a micro-batch in a chain that has `workers` workers at most."""
+        return self.micro_batch_rows or -(-batch_rows // workers)
 
     @field_validator("workers")
     @classmethod

@@ -133,6 +133,13 @@ class Study(Settings):
         workers = self.resources.worker_range[1]
         if workers > self.batch_rows:
             raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
+        micro = self.resources.micro_batch_rows
+        if micro is not None and workers > -(-self.batch_rows // micro):
+            raise ValueError(
+                f"resources.workers: {workers} workers, but a batch of {self.batch_rows} rows has only "
+                f"{-(-self.batch_rows // micro)} micro-batches; lower resources.micro_batch_rows from {micro} to "
+                f"{(self.batch_rows - 1) // (workers - 1)}, or workers"
+            )
         labels = self.timeline.labels
         wanted: list[tuple[str, Sequence[str]]]
         wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]

@@ -20,7 +20,7 @@ class ChainWork:
     Each round starts from the weights of the one before, the first from those of `parent` (an id) or from scratch.
     `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
     `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
-    is given, nothing of later periods may be opened.
+    is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch.
     """
 
     root: str
@@ -35,6 +35,7 @@ class ChainWork:
     resources: Resources
     inside: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
+    micro_rows: int | None = None
 
 
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
@@ -57,4 +58,5 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         resources=plan.study.resources,
         inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
+        micro_rows=plan.study.resources.micro_rows(plan.study.batch_rows, plan.share(chain)[1]),
     )

@@ -38,7 +38,7 @@ class LoaderSpec:
     """The settings of a stream. They are small, picklable, and the same on every rank except for `rank`.
 
     `corpora` maps the names in sources to URIs. If `last_visible_period` is given, the corpora are opened as
-    views that end with it.
+    views that end with it. `micro_rows` are the rows of a micro-batch; by default, each rank has one micro-batch.
     """
 
     rounds: tuple[Round, ...]
@@ -46,6 +46,7 @@ class LoaderSpec:
     rank: int = 0
     world: int = 1
     last_visible_period: str | None = None
+    micro_rows: int | None = None
 
 
 class RankReader:
@@ -59,7 +60,8 @@ class RankReader:
     def read(self, round_: int, start: int = 0) -> Iterator[RankBatch]:
         """Yield the batches of a round from step `start` to its end."""
         spec = self.feed.rounds[round_]
-        mine = slice(self.feed.rank, None, self.feed.world)
+        rows, rank, world = spec.recipe.batch_rows, self.feed.rank, self.feed.world
+        mine = share(rows, self.feed.micro_rows or -(-rows // world), rank, world)
         for step, (sources, which, positions) in enumerate(self._order(spec, start), start):
             yield RankBatch(round_, step, self._take(sources, which[mine], positions[mine]))
 
@@ -112,6 +114,16 @@ class RankReader:
             for name, values in self._reader(sources[k]).take(positions[mine]).items():
                 out[name][mine] = values
         return out
+
+
+def share(batch_rows: int, micro_rows: int, rank: int, world: int) -> NDArray[np.int64]:
+    """Return the numbers of the rows of a batch that are a rank's, int64[n].
+
+    A micro-batch is `micro_rows` consecutive rows, the last one perhaps fewer; rank r of w takes the micro-batches r,
+    r + w, r + 2w, … A rank may have one less than others, or none.
+    """
+    rows = np.arange(batch_rows, dtype=np.int64)
+    return np.flatnonzero(rows // micro_rows % world == rank)
 
 
 def _salt(period: str) -> int:

@@ -1,7 +1,7 @@
 """The order of rows: which rows make up each step of a round, a pure function of the study and the corpus.
 
-The order does not depend on workers, prefetching or restarts, or on how rows are loaded (`resources.carrier`). Of each
-batch, rank r of w takes rows [r::w].
+The order does not depend on workers, prefetching or restarts, or on how rows are loaded (`resources.carrier`). The
+loader cuts a batch into micro-batches, for any number of workers the same.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from ticlm.methods.seams import Context, Imported, PenaltyState, RoundPosition
 from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.seeds import keyed
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
@@ -41,17 +40,14 @@ class RunningRound:
         """How long all steps of the round take at the pace so far; 0 before the first step."""
         return self.seconds / self.trained_steps * self.round.steps if self.trained_steps else 0.0
 
-    def seed_dropout(self, rank: int) -> None:
-        """Seed torch for the next step, so that a resumed round draws the same dropout masks (for the same number of
-        workers). It is always done: not all dropout is a module that could be found, attention takes it as an argument.
-        """
-        key = (self.round.recipe.seed, self.round.position.index, self.step, rank)
-        torch.manual_seed(int(keyed(*key).integers(1 << 62)))
+    @property
+    def dropout_key(self) -> tuple[int, ...]:
+        """The key of the next step's dropout masks, so that a resumed round draws the same. It is always given: not all
+        dropout is a module that could be found, attention takes it as an argument."""
+        return (self.round.recipe.seed, self.round.position.index, self.step)
 
 
-def start(
-    spec: Round, module: nn.Module, workers: Workers, feed: LoaderSpec, micro_rows: int | None, resuming: bool
-) -> RunningRound:
+def start(spec: Round, module: nn.Module, workers: Workers, feed: LoaderSpec, resuming: bool) -> RunningRound:
     """Return a round at its first step, with a fresh optimizer and penalties made from its starting weights.
 
     `resuming` says that a checkpoint is loaded into it next.
@@ -63,7 +59,7 @@ def start(
             module=module,
             teacher=lambda imported: _teacher(spec, module, workers, imported),
             batches=lambda n: _batches(spec, feed, workers, reads, n),
-            backward=lambda rows, z_loss: _backward(spec, module, workers, micro_rows, rows, z_loss),
+            backward=lambda rows, z_loss: _backward(spec, module, workers, feed.micro_rows, rows, z_loss),
             position=spec.position,
             rank=workers.rank,
             world=workers.world,

@@ -1,8 +1,13 @@
-"""One optimizer step, with the same gradients for any number of workers and size of micro-batch, up to rounding."""
+"""One optimizer step, with the same bits for any number of workers.
+
+A global batch is cut into micro-batches, always the same ones. Each is computed as a whole by one worker, and what they
+give is added up in their order, in float32. So the weights are the same bits for any number of workers, if the size of
+a micro-batch, the kind of hardware, the number of threads and the versions of the libraries are the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +16,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from ticlm.methods.seams import Batch, PenaltyState
+from ticlm.platform.core.seeds import keyed
 from ticlm.platform.core.token_rows import Tokens
-from ticlm.platform.models.sharding import Workers
+from ticlm.platform.models.sharding import Workers, turn_of
 from ticlm.platform.study.round import RoundRecipe
+from ticlm.platform.train.clipping import scale, squared_rows
 
 
 @dataclass(frozen=True)
@@ -38,20 +45,28 @@ def train_step(
     workers: Workers,
     micro_rows: int | None,
     votes: Sequence[float] = (),
+    dropout_key: Sequence[int] = (),
 ) -> StepResult:
-    """Take one step: forward, backward and update on this rank's rows of one global batch."""
-    nll, targets = backward(module, recipe, tensors(columns, workers), workers, micro_rows, penalties)
+    """Take one step: forward, backward and update on this rank's rows of one global batch.
+
+    The masks of dropout are drawn by `dropout_key` and the number of the micro-batch.
+    """
+    rows = tensors(columns, workers)
+    nll, targets = backward(module, recipe, rows, workers, micro_rows, penalties, dropout_key=dropout_key)
     if penalties:
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
                 for penalty in penalties:
                     penalty.pull(name, parameter)
-    norm = nn.utils.clip_grad_norm_(module.parameters(), recipe.loss.clip_norm)
+    trained = [p for p in module.parameters() if p.grad is not None]
+    # every number has its own place, and is 0 on the ranks that do not know it: no order of the sum changes a bit
+    parts = [squared_rows(trained, workers), nll, torch.tensor(votes, dtype=torch.float64, device=workers.device)]
+    squares, nll, voted = torch.split(_summed(torch.cat(parts), workers), [len(part) for part in parts])
+    norm = squares.sum().sqrt()
+    scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float())
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    nll_sum, *voted = _total([float(nll), *votes], workers)
-    whole_norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-    return StepResult(nll_sum / targets, float(whole_norm), tuple(voted))
+    return StepResult(float(nll.sum()) / targets, float(norm), tuple(voted.tolist()))
 
 
 def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor]:
@@ -67,22 +82,52 @@ def backward(
     micro_rows: int | None,
     penalties: Sequence[PenaltyState] = (),
     z_loss: bool = True,
+    dropout_key: Sequence[int] = (),
 ) -> tuple[Tensor, float]:
     """Leave the gradient of the mean loss per weighted target of the global batch in `parameter.grad`.
 
-    Returns this rank's summed −log P, and the number of weighted targets of all ranks. The local sum of losses is
-    scaled by world / global targets before backward, because FSDP averages gradients over ranks. So the gradient is
-    that of the mean over the global batch, however its rows are spread.
+    Returns the summed −log P of each micro-batch, float64, 0 for those of other ranks; and the number of weighted
+    targets of all ranks. Losses are divided by the global number of targets before backward, and gradients are added
+    up: so the gradient is that of the mean over the global batch, however its rows are spread.
     """
     counted = recipe.objective.targets(rows)
-    targets = recipe.batch_rows * recipe.length if counted is None else _total([float(counted)], workers)[0]
-    total = torch.zeros((), device=workers.device, dtype=torch.float64)
-    for micro, real in _micro_batches(rows, recipe, workers, micro_rows):
-        loss, nll = losses(module, recipe, penalties, micro, z_loss)
-        (loss * (workers.world / targets if real else 0.0)).backward()  # type: ignore[no-untyped-call]
-        if real:
-            total += nll.detach()
-    return total, targets
+    if counted is None:
+        targets = float(recipe.batch_rows * recipe.length)
+    else:
+        targets = float(_summed(torch.tensor(float(counted), dtype=torch.float64, device=workers.device), workers))
+    size = micro_rows or -(-recipe.batch_rows // workers.world)
+    nll = torch.zeros(-(-recipe.batch_rows // size), device=workers.device, dtype=torch.float64)
+    for number, micro in _turns(module, rows, len(nll), size, workers):
+        if dropout_key:
+            torch.manual_seed(int(keyed(*dropout_key, number).integers(1 << 62)))
+        loss, found = losses(module, recipe, penalties, micro, z_loss)
+        (loss / targets).backward()  # type: ignore[no-untyped-call]
+        if number < len(nll):
+            nll[number] = found.detach()
+    return nll, targets
+
+
+def _turns(
+    module: nn.Module, rows: Mapping[str, Tensor], count: int, size: int, workers: Workers
+) -> Iterator[tuple[int, dict[str, Tensor]]]:
+    """Yield (number, rows) of this rank's micro-batches, out of `count` of up to `size` rows; between them the caller
+    computes their gradients.
+
+    A rank that has one less than others takes part in the collectives with a row that does not count. This row is not
+    padding alone: attention to nothing gives NaN.
+    """
+    turn, turns = turn_of(module), -(-count // workers.world)
+    for now in range(turns):
+        part = {name: values[now * size : (now + 1) * size] for name, values in rows.items()}
+        number = now * workers.world + workers.rank
+        if number >= count:
+            part = {n: torch.arange(v.shape[1], device=v.device).remainder(2)[None] for n, v in rows.items()}
+        if turn is not None:
+            turn.count = min(workers.world, count - now * workers.world)
+            turn.first, turn.last = now == 0, now == turns - 1
+            for parameter in module.parameters():
+                parameter.grad = None  # the sum so far is kept where the gradients are added up
+        yield number, part
 
 
 def losses(
@@ -138,29 +183,7 @@ def is_finite(result: StepResult) -> bool:
     return abs(result.loss) < float("inf") and abs(result.gradient_norm) < float("inf")
 
 
-def _micro_batches(
-    rows: Mapping[str, Tensor], recipe: RoundRecipe, workers: Workers, micro_rows: int | None
-) -> list[tuple[dict[str, Tensor], bool]]:
-    """Return this rank's rows as (micro-batch, whether it counts), as many as the rank with the most rows needs.
-
-    A rank with fewer rows takes part in the collectives with a row that does not count. This row is not padding alone:
-    attention to nothing gives NaN.
-    """
-    most = -(-recipe.batch_rows // workers.world)
-    size = min(micro_rows or most, most)
-    count = -(-most // size)
-    idle = {name: torch.arange(v.shape[1], device=v.device).remainder(2)[None] for name, v in rows.items()}
-    parts = []
-    for start in range(0, count * size, size):
-        part = {name: values[start : start + size] for name, values in rows.items()}
-        real = len(next(iter(part.values()))) > 0
-        parts.append((part if real else idle, real))
-    return parts
-
-
-def _total(values: list[float], workers: Workers) -> list[float]:
-    if workers.world == 1:
-        return values
-    summed = torch.tensor(values, dtype=torch.float64, device=workers.device)
-    dist.all_reduce(summed)
-    return [float(v) for v in summed]
+def _summed(values: Tensor, workers: Workers) -> Tensor:
+    if workers.world > 1:
+        dist.all_reduce(values)
+    return values

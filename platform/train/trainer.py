@@ -77,7 +77,9 @@ class _Chain:
         """Train the rounds from number `first` on. If `resume` is given, round `first` goes on from that mid-round
         checkpoint."""
         work, workers = self.work, self.workers
-        feed = LoaderSpec(work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period)
+        feed = LoaderSpec(
+            work.rounds, work.corpora, workers.rank, workers.world, work.last_visible_period, work.micro_rows
+        )
         batches: Iterator[RankBatch] | None = None
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
@@ -86,7 +88,7 @@ class _Chain:
                 module = None  # freed before the next is loaded: memory holds one
                 module = self._placed(number)
             resuming = resume if number == first else None
-            running = start(spec, module, workers, feed, work.resources.micro_batch_rows, resuming is not None)
+            running = start(spec, module, workers, feed, resuming is not None)
             if resuming is not None:
                 restore(self.store, resuming, running, workers)
             if batches is None:
@@ -138,7 +140,6 @@ class _Chain:
             rate = spec.recipe.schedule.rate(running.step, spec.position)
             for group in running.optimizer.param_groups:
                 group["lr"] = rate
-            running.seed_dropout(self.workers.rank)
             clock = cadence.due(time.monotonic() - saved, self.writer.seconds, running.expected_seconds)
             result = train_step(
                 running.module,
@@ -147,8 +148,9 @@ class _Chain:
                 spec.recipe,
                 batch.columns,
                 self.workers,
-                resources.micro_batch_rows,
+                self.work.micro_rows,
                 votes=(clock and self.workers.rank == 0, self.urgent()),
+                dropout_key=running.dropout_key,
             )
             if not is_finite(result):
                 raise self._no_number(result, number, running.step, attempt)

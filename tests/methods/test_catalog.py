@@ -1,4 +1,4 @@
-"""The contract of every method of the catalogue: its budget, the same bits after a stop, one model on any workers.
+"""The contract of every method of the catalogue: its budget, the same bits after a stop and on any number of workers.
 
 A method of each class of state is trained for every change, and the whole catalogue nightly.
 """
@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
@@ -23,7 +21,6 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import work_of
 
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -37,11 +34,9 @@ def entry(method: Continual | OracleSeries) -> dict[str, Any]:
     """A catalogue line with a toy's learning rates and sizes."""
     if isinstance(method, OracleSeries):
         return {"base": method.name, "cutoffs": [PERIODS[0], PERIODS[2]]}
-    schedule: dict[str, Any] = {"max_rate": 1e-3, "warmup_steps": 1}
+    schedule: dict[str, Any] = {"max_rate": 2e-3, "warmup_steps": 1}
     schedule |= {"cooldown_steps": 2} if hasattr(method.schedule, "cooldown_steps") else {}
-    # a larger epsilon than usual, or Adam would make steps of gradients that are all rounding
     changes: dict[str, Any] = {"base": method.name, "schedule": schedule}
-    changes["optimizer"] = {"eps": 1e-4}
     if method.name.startswith("replay-exp"):
         changes["replay"] = {"group": 1}  # or it would be 1/2 on so few periods
     if method.penalties:
@@ -59,7 +54,7 @@ METHODS += [
         "name": "all-together",
         "replay": {"kind": "equal"},
         "schedule": {"kind": "rsqrt", "max_rate": 1e-3, "warmup_steps": 1, "cooldown_steps": 1},
-        "optimizer": {"kind": "schedule-free", "eps": 1e-4},
+        "optimizer": {"kind": "schedule-free"},
         "penalties": [{"kind": "lwf"}, {"kind": "ewc", "weight": 300.0, "batches": 3, "z_loss": False}],
     }
 ]
@@ -132,18 +127,6 @@ class Roots:
     def plan(self, name: str) -> Plan:
         return plan.make(self.study, str(self.folder / name))
 
-    def weights(self, name: str, method: str) -> dict[str, dict[str, NDArray[np.float32]]]:
-        """Tensors by trained period."""
-        from safetensors.numpy import load
-
-        made = self.plan(name)
-        store = Store(self.folder / name)
-        (run,) = [run for run in made.tree.runs if run.method.name == method]
-        return {
-            label: load(store.read(f"{published(store, made.ids[key])}/model.safetensors"))
-            for label, key in run.rounds.items()
-        }
-
 
 @pytest.fixture(scope="module")
 def train_all(
@@ -163,11 +146,11 @@ def train_all(
             batch_rows=BATCH,
             initial={
                 "budget": {"steps": STEPS},
-                "schedule": {"kind": "cosine", "max_rate": 2e-3, "warmup_steps": 1},
-                "optimizer": {"kind": "adamw", "eps": 1e-4},
+                "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1},
             },
             continual_tokens={"per_period": STEPS * BATCH * LENGTH},
-            resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}},
+            loss={"clip_norm": 0.8},
+            resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}, "micro_batch_rows": 2},
         )
         for name, world in worlds.items():
             meeting, log, stop = f"{folder}/{name}.meeting", folder / f"{name}.log", name == "stopped"
@@ -228,17 +211,14 @@ def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> No
 
 
 @each_method
-def test_workers_do_not_change_the_model_of_a_method(roots: Roots, name: str) -> None:
-    one = roots.weights("one", name)
+def test_workers_change_no_bit_of_a_method(roots: Roots, name: str) -> None:
+    """At the demo's rates, some steps clipped."""
+    one = roots.plan("one")
+    (run,) = [run for run in one.tree.runs if run.method.name == name]
     for root in roots.several:
-        many = roots.weights(root, name)
-        assert one.keys() == many.keys()
-        far = {
-            (label, tensor): float(np.linalg.norm(many[label][tensor] - value) / np.linalg.norm(value))
-            for label, tensors in one.items()
-            for tensor, value in tensors.items()
-        }
-        assert max(far.values()) <= 1e-5, (root, sorted(far.items(), key=lambda item: item[1])[-4:])
+        many = roots.plan(root)
+        for label, key in run.rounds.items():
+            assert weights_of(one.records[key]) == weights_of(many.records[key]), (root, label)
 
 
 @pytest.mark.parametrize("trained", ["by_state", pytest.param("catalogue", marks=pytest.mark.nightly)])

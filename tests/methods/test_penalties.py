@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -181,9 +182,9 @@ def small_module(spec: Round) -> nn.Module:
     return build.scratch(made, spec.recipe.objective, 3)
 
 
-def started(spec: Round, feed: LoaderSpec, workers: Workers, micro: int | None = None) -> EWCState:
+def started(spec: Round, feed: LoaderSpec, workers: Workers) -> EWCState:
     module = sharding.place(small_module(spec), Precision(), workers)
-    running = round.start(spec, module, workers, feed, micro, resuming=False)
+    running = round.start(spec, module, workers, feed, resuming=False)
     (state,) = running.penalties
     assert isinstance(state, EWCState)
     return state
@@ -239,8 +240,8 @@ def rank_fisher(spec: Round, feed: LoaderSpec, rank: int, world: int, meeting: s
     import torch.distributed as dist
 
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
-    mine = LoaderSpec(feed.rounds, feed.corpora, rank, world)
-    state = started(spec, mine, Workers(rank, world), micro=1)
+    mine = LoaderSpec(feed.rounds, feed.corpora, rank, world, micro_rows=1)
+    state = started(spec, mine, Workers(rank, world))
     whole = {name: value.full_tensor().numpy() for name, value in state.fisher.items()}  # type: ignore[attr-defined]
     dist.destroy_process_group()
     return whole
@@ -251,11 +252,13 @@ def test_the_fisher_information_is_exact_on_unequal_workers(
     toy_root: Path, toy_study: MakeStudy, forks: Forks, tmp_path: Path
 ) -> None:
     """Five rows on three workers: two have two rows each and one has one, a row at a time. The mean of local squares,
-    or of means, would be another number (0.0889 and 0.0711 for 0.04 in the smallest example)."""
+    or of means, would be another number (0.0889 and 0.0711 for 0.04 in the smallest example). One worker that takes a
+    row at a time gets the same bits."""
     spec, feed = ewc_round(toy_study, toy_root, 5, EWC(batches=3))
     (source,) = spec.reads
     assert source is not None
     expected = direct_fisher(spec, feed, source, 3, spec.recipe.loss.z_loss)
+    alone = started(spec, replace(feed, micro_rows=1), Workers()).fisher
     jobs = [partial(rank_fisher, spec, feed, rank, 3, f"{tmp_path}/meeting") for rank in range(3)]
     ended = forks(*jobs, log=tmp_path / "log")
     assert [code for code, _ in ended] == [0, 0, 0], (tmp_path / "log").read_text()[-3000:]
@@ -263,13 +266,14 @@ def test_the_fisher_information_is_exact_on_unequal_workers(
         for name, value in expected.items():
             far = np.linalg.norm(found[name] - value.numpy()) / np.linalg.norm(value.numpy())
             assert far < 1e-4, (name, far)
+            np.testing.assert_array_equal(found[name], alone[name].numpy())
 
 
 def test_a_step_under_ewc_follows_the_direct_gradient(toy_root: Path, toy_study: MakeStudy) -> None:
     """Gradient of the loss, plus λ F (θ − θ*), and only then clipped."""
     spec, feed = ewc_round(toy_study, toy_root, 4, EWC(weight=5e4, batches=3))
     module = small_module(spec)
-    running = round.start(spec, module, Workers(), feed, None, resuming=False)
+    running = round.start(spec, module, Workers(), feed, resuming=False)
     (state,) = running.penalties
     assert isinstance(state, EWCState)
     with torch.no_grad():

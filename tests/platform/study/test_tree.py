@@ -443,6 +443,11 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ({"resources": {"workers": 5}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
         ({"resources": {"workers": [2, 5]}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
         (
+            {"resources": {"workers": 3, "micro_batch_rows": 2}},
+            "toy study: resources.workers: 3 workers, but a batch of 4 rows has only 2 micro-batches; lower "
+            "resources.micro_batch_rows from 2 to 1, or workers",
+        ),
+        (
             {"methods": [{"base": "oracle", "cutoffs": ["202301", "202305"]}]},
             "toy study: methods.oracle.cutoffs: 202305 is not in the timeline (202301 … 202304)",
         ),

@@ -322,7 +322,6 @@ def test_evaluation_scores_the_adapted_model(toy_root: Path, toy_study: MakeStud
 def test_penalties_and_adapters_do_not_depend_on_the_workers(
     toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None], part: str
 ) -> None:
-    from safetensors.torch import load
 
     method = Continual(
         name=part,
@@ -330,7 +329,7 @@ def test_penalties_and_adapters_do_not_depend_on_the_workers(
         penalties=(Average(),) if part == "penalty" else (),
         adapter=LowRank() if part == "adapter" else None,
     )
-    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 3}}
+    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 3}, "micro_batch_rows": 1}
     study = toy_study(methods=[method], resources=resources, periods={"initial": "202301", "last": "202303"})
     work = chain_work(study, toy_root)
     train_world(work, 1)
@@ -341,8 +340,6 @@ def test_penalties_and_adapters_do_not_depend_on_the_workers(
     file = folders.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
     for round_id in work.ids[1:]:
         alone, together = (
-            load(Store(root).read(f"{published(Store(root), round_id)}/{file}")) for root in (work.root, other.root)
+            Store(root).read(f"{published(Store(root), round_id)}/{file}") for root in (work.root, other.root)
         )
-        assert alone.keys() == together.keys()
-        for name, value in alone.items():
-            assert float((together[name] - value).norm()) <= 1e-5 * float(value.norm()), name
+        assert alone == together

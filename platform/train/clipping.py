@@ -1,0 +1,47 @@
+"""Gradient clipping: the norm of a gradient, the same bits however its rows are spread over workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ticlm.methods.seams import local_shard
+from ticlm.platform.models.sharding import Workers
+
+
+def scale(trained: Sequence[nn.Parameter], factor: Tensor) -> None:
+    """Multiply the gradients by `factor`, a number as a tensor."""
+    torch._foreach_mul_([local_shard(p.grad) for p in trained if p.grad is not None], factor)
+
+
+def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
+    """Return the squared L2 norm of each row (along the first dimension) of each gradient, float64; 0 for rows of other
+    ranks. The sum of all is the squared norm of the gradient."""
+    found = torch.zeros(sum(_rows(p) for p in trained), dtype=torch.float64, device=workers.device)
+    end = 0
+    for parameter in trained:
+        assert parameter.grad is not None
+        rows = local_shard(parameter.grad)
+        begin, end = end, end + _rows(parameter)
+        # FSDP2 cuts rows as torch.chunk does: as many for each rank as the first needs, and the last ranks get the rest
+        begin += min(-(-_rows(parameter) // workers.world) * workers.rank, _rows(parameter))
+        rows = rows.flatten(1) if rows.ndim > 1 else rows.reshape(-1, 1)
+        found[begin : begin + len(rows)] = _norms(rows)
+    return found.square_()
+
+
+def _norms(rows: Tensor) -> Tensor:
+    """Return the L2 norm of each row, which depends on this row alone.
+
+    On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows, so
+    there it is taken in float64 and rounded, after which the order shows in hardly any row.
+    """
+    wide = torch.float64 if rows.is_cuda else torch.float32
+    norms: Tensor = torch.linalg.vector_norm(rows, dim=1, dtype=wide)
+    return norms.float()
+
+
+def _rows(parameter: nn.Parameter) -> int:
+    return parameter.shape[0] if parameter.ndim else 1
