@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 
 import publishedfiles
 import pytest
+from faulty import faulty
 
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.lease import lease
@@ -341,6 +343,34 @@ def test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing(
     assert found["before"].items() <= found["after"].items()
     assert desk.run().code == 0
     assert found["after"] == finished(desk.root)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_storage_that_is_out_of_reach_for_a_while_costs_time_alone(
+    desk: Desk, s3_bucket: str, s3_environment: int
+) -> None:
+    """Whatever the trainer is: this one has no restarts. For good, it is one line that names the path."""
+    study = desk.write(desk.study | {"corpus": f"{desk.root}/corpora/toy@1"})
+    root = ("--root", f"{s3_bucket}/root")
+    began: list[float] = []
+    with faulty(s3_environment) as faults:
+        environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{faults.port}", "AWS_MAX_ATTEMPTS": "1"}
+
+        def outage(method: str, path: str) -> str:
+            if len(faults.seen) > 40 and not began:
+                began.append(time.monotonic())
+            return "500" if began and time.monotonic() - began[0] < 3 else ""
+
+        faults.fate = outage
+        ended = desk.ticlm("train", study, *root, **environment, TICLM_STORE_PATIENCE_S="60")
+        assert ended.code == 0, ended.err
+        assert faults.failed > 2
+        assert desk.ticlm("train", study, "--root", f"{desk.root}").code == 0
+        assert finished(f"{s3_bucket}/root") == finished(desk.root)
+        faults.fate = lambda method, path: "500"
+        lost = desk.ticlm("eval", study, *root, **environment, TICLM_STORE_PATIENCE_S="1")
+        lost.in_one_line(1, f"{s3_bucket}/root/", "HTTP status 500", "TICLM_STORE_PATIENCE_S")
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ def s3(s3_bucket: str, s3_environment: int, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{faults.port}")
         monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")  # botocore's own patience is added to ours
         monkeypatch.setenv(patient.VARIABLE, "20")
+        monkeypatch.setattr(patient, "FIRST_S", 0.01)
         S3FileSystem.clear_instance_cache()
         yield faults
         S3FileSystem.clear_instance_cache()
@@ -52,7 +53,7 @@ def test_calls_are_repeated_until_they_succeed(s3: Faults, s3_bucket: str, tmp_p
     root = Store(f"{s3_bucket}/root")
     (tmp_path / "up").mkdir()
     (tmp_path / "up/file").write_bytes(b"up")
-    data = bytes(range(256)) * 40_000
+    data = bytes(range(256)) * 400
     for fate in ("500", "cut"):
         steps: list[tuple[Callable[[], Any], Any]] = [
             (lambda: root.write("a/b", data), None),
@@ -77,13 +78,16 @@ def test_calls_are_repeated_until_they_succeed(s3: Faults, s3_bucket: str, tmp_p
         assert (folder / "b").read_bytes() == data
 
 
-def test_what_is_read_bit_by_bit_goes_on_where_it_was(s3: Faults, s3_bucket: str) -> None:
+def test_what_is_read_bit_by_bit_goes_on_where_it_was(
+    s3: Faults, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patient, "BLOCK", 1 << 16)
     root = Store(f"{s3_bucket}/root")
-    data = b"".join(number.to_bytes(4, "big") for number in range(6 << 20))
+    data = b"".join(number.to_bytes(4, "big") for number in range(48 << 10))
     root.write("big", data)
     with root.fs.open(root.path("big"), "rb") as file:
         assert isinstance(file, io.BufferedReader)
-        read = file.read(9 << 20)
+        read = file.read(70 << 10)
         s3.fate = first(2, "500")
         assert read + file.read() == data
         s3.fate = first(2, "cut")
