@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.segment import Segment
 from rich.text import Text
 
-from ticlm.platform.cli.streams import printable
+from ticlm.platform.core.quantities import printable
 
 _CONSOLE: list[Console] = []
 

@@ -12,8 +12,9 @@ from typing import NoReturn
 import typer
 
 from ticlm.platform.cli.options import ROOTS
-from ticlm.platform.cli.streams import outlive_readers, printable
+from ticlm.platform.cli.streams import outlive_readers
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
+from ticlm.platform.core.quantities import printable
 from ticlm.platform.core.signals import RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
 INTERRUPTED = 130

@@ -1,21 +1,12 @@
-"""Standard output: a reader that goes away stops no work, and text from data cannot steer a terminal."""
+"""Standard output that outlives its reader."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from contextlib import suppress
 from typing import Any
-
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tabs and ends of lines; marks that turn the direction of text; halves of surrogate pairs."""
-
-
-def printable(text: str) -> str:
-    """Return a text with the characters of STEERING spelled as Python does: \\x1b, \\u202e."""
-    return STEERING.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 def outlive_readers() -> None:
