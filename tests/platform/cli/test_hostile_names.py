@@ -76,6 +76,7 @@ def study(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_names_from_documents_are_shown_as_text_by_every_command(forks: Forks, tmp_path: Path) -> None:
     files = {"recipe.yaml": recipe(tmp_path), "study.yaml": study()}
     for name, data in files.items():
@@ -105,3 +106,30 @@ def test_names_from_documents_are_shown_as_text_by_every_command(forks: Forks, t
     for cell in cells:
         assert cell[:1] not in "=@+\t\r" or not cell, cell
     assert sorted(os.listdir(tmp_path)) == ["docs.jsonl", "log", "recipe.yaml", "root", "study.yaml"]
+
+
+def test_a_table_a_title_a_text_and_a_bar_show_names_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from ticlm.platform.cli.console import PlainConsole
+
+    table = Table(title=HOSTILE[0])
+    table.add_column(HOSTILE[8])
+    table.add_row(HOSTILE[2])
+    PlainConsole(width=200).print(Group(table, Text(HOSTILE[3])), HOSTILE[0])
+    shown = capsys.readouterr().out
+    assert not STEERING.search(shown)
+    assert shown.count("[/red] [bold]") == 2 and HOSTILE[8] in shown
+    assert "\\x1b]0;owned\\x07\\x1b[2J" in shown and "\\x9b31m \\u202eback" in shown
+
+
+def test_a_text_that_would_be_a_formula_is_marked_in_a_csv_and_a_number_is_not(tmp_path: Path) -> None:
+    import pandas as pd
+
+    from ticlm.platform.report.write import _to_csv
+
+    frame = pd.DataFrame({"name": ["=1+1", "plain", None, "-x"], "@loss": [-1.5, 2.0, None, 0.0], "n": [-1, 2, 3, 4]})
+    _to_csv(frame, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "name,'@loss,n\n'=1+1,-1.5,-1\nplain,2,2\n,,3\n'-x,0,4\n"
