@@ -31,7 +31,7 @@ class PlainConsole(Console):
             renderable = _printable(renderable)
         yield from super().render(renderable, options)
 
-    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, **options: Any) -> Text:
         """Return a string as Text; cells and titles of tables pass here, before their widths are measured."""
         return super().render_str(printable(text), **options)
 

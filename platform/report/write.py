@@ -141,7 +141,7 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
     safe = frame.rename(columns=inert)
     for place, kind in enumerate(map(str, frame.dtypes)):
         if kind in ("object", "str", "string", "category"):
-            safe.isetitem(place, frame.iloc[:, place].map(inert))
+            safe.isetitem(place, list(frame.iloc[:, place].map(inert)))
     safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
