@@ -18,9 +18,9 @@ from pydantic import BeforeValidator, Field
 
 from ticlm.datasets.io import fetching
 from ticlm.datasets.io.dates import moment
-from ticlm.datasets.io.retry import in_one_line, passing
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.remote.passing import in_one_line, passing
 from ticlm.platform.core.settings import Settings
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar, cast
 
-from ticlm.datasets.io.retry import in_one_line, passing
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.remote.passing import in_one_line, passing
 
 BLOCK = 8 << 20
 STALL_S = 60.0

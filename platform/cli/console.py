@@ -6,24 +6,53 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
+from rich.text import Text
+
+from ticlm.platform.core.quantities import printable
 
 _CONSOLE: list[Console] = []
+
+
+class PlainConsole(Console):
+    """A console on which text is only text: names from data hold no markup, no emoji codes, and nothing that steers a
+    terminal."""
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, width=width)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield the segments of anything that is printed; each text in it passes here."""
+        if isinstance(renderable, Text):
+            renderable = _printable(renderable)
+        yield from super().render(renderable, options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as Text; cells and titles of tables pass here, before their widths are measured."""
+        return super().render_str(printable(text), **options)
+
+
+def _printable(text: Text) -> Text:
+    if text.plain == (plain := printable(text.plain)):
+        return text
+    return Text(plain, text.style, justify=text.justify, overflow=text.overflow, no_wrap=text.no_wrap)
 
 
 def console() -> Console:
     """Return the console of this process; it is wide if it is no terminal, so that lines in a log are not broken."""
     if not _CONSOLE:
-        probe = Console(highlight=False)
-        _CONSOLE.append(probe if probe.is_terminal else Console(highlight=False, width=160))
+        probe = PlainConsole()
+        _CONSOLE.append(probe if probe.is_terminal else PlainConsole(width=160))
     return _CONSOLE[0]
 
 
 def say(line: str) -> None:
-    """Print a line unchanged; paths in it may contain what rich would read as markup."""
-    console().print(line, markup=False, soft_wrap=True)
+    """Print a line without breaking it."""
+    console().print(line, soft_wrap=True)
 
 
 class Bars:
@@ -64,12 +93,12 @@ class Bars:
 def bars() -> Iterator[Bars]:
     """Show progress bars for the time of the block."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=console(), disable=not console().is_terminal) as progress:
         yield Bars(progress)

@@ -69,6 +69,7 @@ def generate(
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
 ) -> None:
     """Let a model continue a prompt."""
+    from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample
 
-    print(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))
+    say(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))

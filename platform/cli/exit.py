@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import errno
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
 import typer
 
-from ticlm.platform.core.errors import TiclmError, TiclmWarning
+from ticlm.platform.cli.options import ROOTS
+from ticlm.platform.cli.streams import outlive_readers
+from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
+from ticlm.platform.core.quantities import printable
 from ticlm.platform.core.signals import RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
 INTERRUPTED = 130
 
 
 def ended(command: Callable[[], object]) -> NoReturn:
-    """Run the command and leave the process with its exit code. Raises unchanged what is not a user's error."""
+    """Run the command and leave the process with its exit code.
+
+    What is not a user's error is a fault of ours: its traceback is printed, and a line that says where the work stands.
+    """
     warnings.formatwarning = _warning
     before = signal.getsignal(signal.SIGTERM)
     RUNNING.set()
+    outlive_readers()
     try:
         heed_sigterm()
         code = command() or 0
@@ -35,32 +41,39 @@ def ended(command: Callable[[], object]) -> NoReturn:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
-    except OSError as error:
-        if error.errno not in DISK:
-            raise
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        where = error.filename or "the root"
-        hint = "free some space, then run the same command again" if full else "use another --root"
-        _fail(f"{where}: {error.strerror}; {hint}", 1 if full else 2)
     except Exception as error:
-        if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
-            _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
-        if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
-            _fail(error.format_message(), 2)
-        raise
+        _fail_with(error)
     finally:
         RUNNING.clear()
         TERMINATED.clear()
         set_sigterm(before)
 
 
+def _fail_with(error: Exception) -> NoReturn:
+    """End after an error that is not of our own making, if it is one of the storage, or after one that is."""
+    root = ", ".join(ROOTS[-1:]) or "the root"
+    if isinstance(error, OSError) and error.errno in CLOSED:
+        _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
+    storage = of_storage(error, root)
+    if storage is not None:
+        full = "free some space, then run the same command again"
+        fails = "the storage does not work as it should; when it does, run the same command again"
+        _fail(f"{storage.filename}: {storage.strerror}; {full if storage.errno in FULL else fails}", 1)
+    if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
+        _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
+    if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
+        _fail(error.format_message(), 2)
+    traceback.print_exc()
+    _fail(f"this is a fault of ticlm, please report it; what is finished in {root} is kept", 1)
+
+
 def _warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     own = issubclass(category, TiclmWarning)
-    return f"ticlm: {message}\n" if own else f"{filename}:{lineno}: {category.__name__}: {message}\n"
+    return f"ticlm: {printable(str(message))}\n" if own else f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"ticlm: {' '.join(message.split())}", file=sys.stderr)
+    print(f"ticlm: {printable(' '.join(message.split()))}", file=sys.stderr)
     sys.exit(code)

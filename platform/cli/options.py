@@ -21,6 +21,9 @@ Sets = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
+ROOTS: list[str] = []
+"""The roots that this process was given, for the last words of a command."""
+
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     """Return the plan of a study, by its name and changes of settings, against a root."""
@@ -37,9 +40,8 @@ def absolute(root: str) -> str:
     """
     from ticlm.platform.cluster.ray_internals import inside_job
 
-    if "://" in root:
-        return root
     path = Path(root).expanduser()
-    if not path.is_absolute() and inside_job():
+    if "://" not in root and not path.is_absolute() and inside_job():
         raise InputError(f"root {root} is relative, inside a Ray job: give --root an absolute path or a URI")
-    return str(path.resolve())
+    ROOTS.append(root if "://" in root else str(path.resolve()))
+    return ROOTS[-1]

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.cluster import ray_internals
+from ticlm.platform.cluster import head, ray_internals
 from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.signals import heed_sigterm
 from ticlm.platform.core.store import Store
 
@@ -118,7 +118,7 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     """Provide a running Ray: the one already initialised, the one at RAY_ADDRESS, or a local one for the block.
 
     Yields the address of its dashboard, or "" if it has none. Raises InputError if it cannot be joined, or if one of
-    its nodes does not reach the root.
+    its nodes does not reach the root, and RunError if a local one does not start.
     """
     import ray
 
@@ -127,11 +127,25 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
         return
     ray_internals.keep_devices_visible()
     address = os.environ.get("RAY_ADDRESS")
-    if address:
-        context = _joined(address)
-    else:
-        ray_start.make_token()
-        context = ray.init(
+    with ray_internals.quiet_raylets():
+        context = _joined(address) if address else _started(cpus, dashboard)
+        heed_sigterm()
+        try:
+            with head.watched(context.address_info["gcs_address"]):
+                if root is not None:
+                    check(root)
+                yield f"http://{context.dashboard_url}" if context.dashboard_url else ""
+        finally:
+            ray.shutdown()
+
+
+def _started(cpus: int, dashboard: bool) -> Any:
+    """Start a Ray of our own on this machine. Raises RunError, in one line, if it does not come up."""
+    import ray
+
+    ray_start.make_token()
+    try:
+        return ray.init(
             address="local",
             num_cpus=max(cpus, os.cpu_count() or 1),
             include_dashboard=dashboard,
@@ -139,13 +153,12 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
             logging_level="ERROR",
             **ray_start.arguments(),
         )
-    heed_sigterm()
-    try:
-        if root is not None:
-            check(root)
-        yield f"http://{context.dashboard_url}" if context.dashboard_url else ""
-    finally:
+    except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
         ray.shutdown()
+        raise RunError(
+            f"Ray did not start on this machine ({_one_line(error)}); run the same command again when the machine is "
+            "less busy and its temporary folder has room"
+        ) from None
 
 
 def _joined(address: str) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 TRAIN_VARIABLES = {
@@ -76,6 +77,23 @@ def silence_uploads() -> None:
     """Silence the loggers of Ray's job client, which report what they upload."""
     for name in UPLOAD_LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@contextmanager
+def quiet_raylets() -> Iterator[None]:
+    """Keep what raylets tell every driver out of this process's output while the block runs.
+
+    When a node goes, Ray prints a hundred lines of its own logs, whatever `log_to_driver` and `logging_level` are.
+    """
+    import ray
+
+    worker = ray._private.worker
+    before = worker._worker_logs_enabled
+    worker._worker_logs_enabled = False
+    try:
+        yield
+    finally:
+        worker._worker_logs_enabled = before
 
 
 def draining_nodes() -> frozenset[str]:

@@ -24,6 +24,7 @@ from ticlm.platform.cluster.ray_metrics import Exported, Series
 from ticlm.platform.cluster.restarts import Board, Guard, cause, progress
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
+from ticlm.platform.core.remote.patient import VARIABLE
 from ticlm.platform.core.store import Store
 from ticlm.platform.study.work import ChainWork
 
@@ -230,4 +231,5 @@ def _environment(work: ChainWork) -> dict[str, str]:
     two busy cores are seven times slower."""
     threads = str(work.resources.threads)
     quiet = {"TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error"}
-    return {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", **quiet}
+    patience = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+    return {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", **quiet, **patience}

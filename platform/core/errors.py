@@ -1,5 +1,30 @@
 """Errors that a user may see. Each is one line: what is wrong, where, and what is allowed."""
 
+from __future__ import annotations
+
+import errno
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
+FAILING = (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, getattr(errno, "EREMOTEIO", errno.EIO))
+"""Numbers of errors of a storage that has no room, that nobody may write, and that does not work as it should."""
+
+
+def of_storage(error: BaseException, where: str = "") -> OSError | None:
+    """Return the error of a full or failing storage that an error follows from, or None if there is none.
+
+    Libraries hide it: torch says `unexpected pos` of an archive that it could not write to its end. One without a
+    path gets `where`.
+    """
+    seen = set[int]()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        if isinstance(found, OSError) and found.errno in (*FULL, *FAILING):
+            return OSError(found.errno, found.strerror, found.filename or where or None)
+        found = found.__cause__ or found.__context__
+    return None
+
 
 class TiclmError(Exception):
     """An error whose message is for the user; `exit_code` is what the command ends with."""

@@ -1,9 +1,16 @@
-"""Quantities as text: three significant digits and a suffix."""
+"""What is shown to people: quantities with three significant digits and a suffix, and text from data without what would
+steer a terminal."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+"""Control characters but tabs and ends of lines; marks that turn the direction of text; halves of surrogate pairs and
+what is no character."""
 COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
 BYTES = ((1e15, " PB"), (1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"))
 
@@ -22,3 +29,8 @@ def scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
 def size(count: float) -> str:
     """Return a number of bytes with three digits and a unit: 20.5 MB."""
     return f"{count:.0f} B" if count < 1000 else scaled(count, BYTES)
+
+
+def printable(text: str) -> str:
+    """Return a text with the characters of STEERING spelled as Python does: \\x1b, \\u202e."""
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)

@@ -94,6 +94,8 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise InputError(f"{where}: not valid settings: nested too deeply") from None
     if not isinstance(data, dict):
         raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
     if "extends" not in data:
@@ -145,8 +147,8 @@ def _assign(data: dict[str, Any], assignment: str) -> None:
         raise InputError(f"--set {assignment}: expected KEY.KEY=VALUE")
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise InputError(f"--set {assignment}: {text!r} is not a YAML value") from None
+    except (yaml.YAMLError, RecursionError):
+        raise InputError(f"--set {assignment[:200]}: {text[:200]!r} is not a YAML value") from None
     *parents, last = path.split(".")
     node: Any = data
     for key in parents:

@@ -1,5 +1,7 @@
 """Roots, local or remote: files, attempts, and records that are written last.
 
+A call to a remote root is repeated while its server is out of reach (`remote.patient`).
+
 Each attempt at a piece of work writes under a folder of its own and nothing is ever renamed. The work counts as done
 once its `record.json` exists; that record is created only if absent, and names the attempt's files with their hashes.
 """
@@ -24,6 +26,7 @@ from pydantic import ValidationError
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.remote.patient import Patient
 from ticlm.platform.core.settings import Settings
 
 FORMAT = 1
@@ -37,11 +40,12 @@ class Store:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = str(root).rstrip("/") or "/"
         try:
-            self.fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
+            fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
         except (ImportError, ValueError) as error:
             raise InputError(f"root {self.root}: {error}") from None
         self.base = base.rstrip("/")
-        self.is_local = isinstance(self.fs, LocalFileSystem)
+        self.is_local = isinstance(fs, LocalFileSystem)
+        self.fs: Any = fs if self.is_local else Patient(fs)
 
     def __reduce__(self) -> tuple[type[Store], tuple[str]]:
         return Store, (self.root,)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from pickle import PickleError
 from typing import Any
 
 import torch
@@ -43,10 +44,16 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
         with MAKING:
             module, found = family.from_pretrained(folder, output_loading_info=True, trust_remote_code=False, **how)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+    except PickleError:
+        raise InputError(
+            f"{folder}: no model could be loaded: torch refuses its pickled weights, which may run code; save them as "
+            "safetensors"
+        ) from None
+    except (OSError, ValueError, RuntimeError, SafetensorError, EOFError, KeyError) as error:
         if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
             raise  # the disk's or the device's, not the folder's
-        raise InputError(f"{folder}: no model could be loaded: {str(error).splitlines()[0]}") from None
+        what = [*str(error).splitlines(), type(error).__name__][0]
+        raise InputError(f"{folder}: no model could be loaded: {what}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
     stack = adapters(folder)
@@ -55,7 +62,10 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
 
         for depth, adapter in enumerate(stack):
             extend(module, adapter, depth)
-        missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
+        try:
+            missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
+        except (FileNotFoundError, RuntimeError, SafetensorError) as error:
+            raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: cannot be loaded: {str(error).splitlines()[0]}") from None
         if missing.unexpected_keys:
             raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: unknown weights {missing.unexpected_keys[0]}")
     module.ticlm_adapters = stack

@@ -13,6 +13,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticlm.platform.core.quantities import printable
+
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
@@ -71,7 +73,7 @@ def asset(name: str) -> Traversable:
 
 
 def _drawn(data: Mapping[str, object]) -> list[tuple[list[str], str]]:
-    """Return the parts of the name and the SVG text of each figure."""
+    """Return the parts of the name and the SVG text of each figure, without characters that XML does not have."""
     from quickjs import Context
 
     engine = Context()
@@ -79,4 +81,4 @@ def _drawn(data: Mapping[str, object]) -> list[tuple[list[str], str]]:
     scripts = [asset(name).read_text(encoding="utf-8") for name in (*CHARTS, "figures.js")]
     engine.eval("\n".join(["'use strict'; const report = JSON.parse(input);", *scripts]))
     drawn: list[tuple[list[str], str]] = json.loads(engine.eval("JSON.stringify(figures())"))
-    return drawn
+    return [(parts, printable(svg)) for parts, svg in drawn]

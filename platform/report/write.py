@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ticlm.platform.report.page_tables import StaticColumn
     from ticlm.platform.report.table_rows import TableValue
 
+FORMULA = re.compile(r"[=+\-@\t\r]")
 TASKS_WIDE = 2
 """Most tasks in one table of the terminal."""
 
@@ -119,14 +121,28 @@ def write(
     data = payload(results, seen, summary, preset, apart)
     page.write_text(render(results, seen, summary, preset, data, made), encoding="utf-8")
     files = [page, numbers, folder / "results.csv"]
-    summary.to_csv(numbers, index=False, float_format="%.9g", lineterminator="\n")
-    tidy(results).to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
+    _to_csv(summary, numbers)
+    _to_csv(tidy(results), files[-1])
     if len(apart):
         files.append(folder / "differences.csv")
-        apart.to_csv(files[-1], index=False, float_format="%.9g", lineterminator="\n")
+        _to_csv(apart, files[-1])
     else:  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
     return sorted([*files, *draw(data, folder / "figures")])
+
+
+def _to_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table. A text that a spreadsheet would run as a formula gets a quotation mark before it, as OWASP advises
+    (CSV injection); numbers stay as they are."""
+
+    def inert(value: object) -> object:
+        return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
+
+    safe = frame.rename(columns=inert)
+    for place, kind in enumerate(map(str, frame.dtypes)):
+        if kind in ("object", "str", "string", "category"):
+            safe.isetitem(place, list(frame.iloc[:, place].map(inert)))
+    safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
 def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.eval import cells, fanout
@@ -193,6 +194,11 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 def _require_data(plan: Plan) -> None:
     if plan.corpus is None:
         raise InputError(f"corpus {plan.study.corpus}: not there yet; build it with: ticlm data build RECIPE")
+    if not plan.corpus.store.exists(paths.tokenizer_file()):
+        raise InputError(
+            f"{plan.corpus.store.uri(paths.tokenizer_file())}: the corpus's tokenizer is gone; restore its folder from "
+            "a copy, or from the model/ of any round that was trained on the corpus"
+        )
     missing = missing_periods(plan)
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

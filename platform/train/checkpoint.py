@@ -9,19 +9,21 @@ import tempfile
 import time
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from torch.distributed.checkpoint.planner import SavePlan, SavePlanner
 from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
 from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError, TiclmWarning
+from ticlm.platform.core.errors import InputError, TiclmWarning, of_storage
 from ticlm.platform.core.store import Attempt, Store, verify
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_rounds
@@ -71,10 +73,10 @@ class Writer:
         began = time.monotonic()
         folder = paths.mid_round(attempt.path, step)
         if self.store.is_local:
-            _dcp(write, state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)
+            _write_files(state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)
         else:
             with tempfile.TemporaryDirectory(prefix="ticlm-dcp-") as local:
-                _dcp(write, state, local, self.workers, self._group)
+                _write_files(state, local, self.workers, self._group)
                 self.store.upload(Path(local), f"{folder}/{paths.MID_ROUND_FILES}")
             if self._group is not None:
                 dist.barrier(self._group)
@@ -150,6 +152,21 @@ def _state(running: RunningRound) -> dict[str, Any]:
         "step": running.step,
         "history": running.history,
     }
+
+
+class _Files(FileSystemWriter):
+    """Writes files of a checkpoint. On a full disk torch goes on to an error of its own, which says nothing of it."""
+
+    def write_data(self, plan: SavePlan, planner: SavePlanner) -> Any:
+        """Write this rank's files. Raises OSError with a path if the disk is full or fails."""
+        try:
+            return super().write_data(plan, planner)
+        except Exception as error:
+            raise of_storage(error, str(self.path)) or error from None
+
+
+def _write_files(state: dict[str, Any], folder: str, workers: Workers, group: Any) -> None:
+    _dcp(partial(write, storage_writer=_Files(folder)), state, folder, workers, group)
 
 
 def _dcp(do: Any, state: dict[str, Any], folder: str, workers: Workers, group: Any = None) -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import pickle
+import resource
+import shutil
+import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +21,7 @@ from typing import Any
 
 import publishedfiles
 import pytest
+from faulty import faulty
 
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.lease import lease
@@ -148,6 +154,7 @@ def test_a_bad_setting_is_one_line_that_says_what_is_allowed(
         ("- a\n- b", ("expected a mapping of settings, got list",)),
         ("", ("expected a mapping of settings",)),
         ("name: x", ("is required",)),
+        ("[" * 20_000, ("nested too deeply",)),
         ("name: Upper\ncorpus: toy", ("name", "'Upper'")),
     ],
 )
@@ -223,6 +230,32 @@ def test_a_tokenizer_that_did_not_cut_the_corpus_is_refused(desk: Desk) -> None:
     path = desk.root / "corpora/toy@1/tokenizer/tokenizer.json"
     path.write_text(path.read_text() + " ")
     desk.run().in_one_line(2, "corpora/toy@1/tokenizer", "not the tokenizer that cut the corpus")
+
+
+def test_a_tokenizer_that_is_gone_is_named_before_anything_is_trained_and_comes_back_from_a_model(desk: Desk) -> None:
+    assert desk.run().code == 0
+    folder = desk.root / "corpora/toy@1/tokenizer"
+    shutil.rmtree(folder)
+    desk.run("methods.0.schedule.max_rate=1e-3").in_one_line(2, str(folder), "tokenizer is gone", "model/")
+    (model, *_) = (desk.root / "rounds").glob("*/*/model")
+    shutil.copytree(model, folder)
+    assert desk.run("methods.0.schedule.max_rate=1e-3").code == 0
+
+
+def test_weights_that_torch_refuses_are_one_line(desk: Desk) -> None:
+    from ticlm.methods.objectives import Causal
+    from ticlm.platform.models import build, folders
+    from ticlm.platform.models.settings import PresetModel
+
+    made = build.config(PresetModel(name="tiny"), 64)
+    folder = desk.root.parent / "pickled"
+    folders.publish(build.scratch(made, Causal(), 0).state_dict(), made, Causal(), [], folder)
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"w": Path("/")}, protocol=2))
+    study = desk.write(desk.study | {"model": {"kind": "folder", "path": str(folder), "as_of": "202212"}})
+    desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(
+        2, str(folder), "no model could be loaded: torch refuses"
+    )
 
 
 def test_a_model_folder_too_small_for_the_tokenizer_is_refused(desk: Desk) -> None:
@@ -341,6 +374,49 @@ def test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing(
     assert found["before"].items() <= found["after"].items()
     assert desk.run().code == 0
     assert found["after"] == finished(desk.root)
+
+
+def small_files() -> None:
+    """No file of this process may have more than 20 kB: what a full disk is to those who write."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_tensor_is_one_line_that_names_the_place(desk: Desk) -> None:
+    """torch goes on after the error of the disk, and ends in `unexpected pos` of its archive."""
+    model = desk.study["model"] | {"changes": {"hidden_size": 128, "intermediate_size": 32, "num_hidden_layers": 1}}
+    study = desk.write(desk.study | {"model": model, "resources": desk.study["resources"] | {"cadence": {"steps": 2}}})
+    arguments = ("train", study, "--root", str(desk.root))
+    ended = desk.command(partial(command, arguments, {}, f"{desk.root.parent}/errors", small_files))
+    ended.in_one_line(1, f"{desk.root}/rounds/", "/steps/", "File too large", "run the same command again")
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_storage_that_is_out_of_reach_for_a_while_costs_time_alone(
+    desk: Desk, s3_bucket: str, s3_environment: int
+) -> None:
+    """Whatever the trainer is: this one has no restarts. For good, it is one line that names the path."""
+    study = desk.write(desk.study | {"corpus": f"{desk.root}/corpora/toy@1"})
+    root = ("--root", f"{s3_bucket}/root")
+    began: list[float] = []
+    with faulty(s3_environment) as faults:
+        environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{faults.port}", "AWS_MAX_ATTEMPTS": "1"}
+
+        def outage(method: str, path: str) -> str:
+            if len(faults.seen) > 40 and not began:
+                began.append(time.monotonic())
+            return "500" if began and time.monotonic() - began[0] < 3 else ""
+
+        faults.fate = outage
+        ended = desk.ticlm("train", study, *root, **environment, TICLM_STORE_PATIENCE_S="60")
+        assert ended.code == 0, ended.err
+        assert faults.failed > 2
+        assert desk.ticlm("train", study, "--root", f"{desk.root}").code == 0
+        assert finished(f"{s3_bucket}/root") == finished(desk.root)
+        faults.fate = lambda method, path: "500"
+        lost = desk.ticlm("eval", study, *root, **environment, TICLM_STORE_PATIENCE_S="1")
+        lost.in_one_line(1, f"{s3_bucket}/root/", "HTTP status 500", "TICLM_STORE_PATIENCE_S")
 
 
 # --- commands --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ticlm.platform.cluster import connect
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.store import Store
 
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -81,3 +81,19 @@ def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3
 def test_a_single_node_needs_no_check(ray_local: None, tmp_path: Path) -> None:
     connect.check(f"{tmp_path}/root")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_local_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def late(**_: Any) -> None:
+        raise Exception("The current node timed out during startup. This could happen because some of the\nprocesses")
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(ray, "init", late)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    with pytest.raises(RunError) as caught, connect.connected(1):
+        pass
+    assert str(caught.value).startswith("Ray did not start on this machine (Exception: The current node timed out")
+    assert "\n" not in str(caught.value)

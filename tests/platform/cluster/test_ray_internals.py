@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import logging
 import os
 import pickle
@@ -50,6 +51,20 @@ def test_the_loggers_that_are_silenced_are_those_of_the_modules(monkeypatch: pyt
         monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
     ray_internals.silence_uploads()
     assert {logging.getLogger(name).level for name in ray_internals.UPLOAD_LOGGERS} == {logging.ERROR}
+
+
+def test_what_raylets_tell_every_driver_is_not_printed_in_the_block() -> None:
+    from ray._private import worker
+
+    told = {"lines": ["a node is gone"], "pid": "raylet", "is_err": False}
+    out = io.StringIO()
+    with ray_internals.quiet_raylets():
+        worker.print_worker_logs(told, out)
+    assert out.getvalue() == ""
+    worker.print_worker_logs(told, out)
+    assert "a node is gone" in out.getvalue()
+    assert "print_to_stdstream(" in inspect.getsource(worker.listen_error_messages), "they come by another way now"
+    assert "print_worker_logs(" in inspect.getsource(worker.print_to_stdstream)
 
 
 def test_a_lost_worker_is_an_error_with_its_cause_even_from_another_process() -> None:

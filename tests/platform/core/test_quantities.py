@@ -4,7 +4,7 @@ import pytest
 
 from ticlm.datasets.corpus.show_tables import short
 from ticlm.platform.analysis.numbers import count, signed
-from ticlm.platform.core.quantities import size
+from ticlm.platform.core.quantities import printable, size
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,18 @@ def test_a_quantity_has_three_digits_and_a_suffix(value: int, shown: str, in_col
 def test_a_number_has_a_real_sign_and_a_missing_one_is_a_dash() -> None:
     assert [signed(value, 1) for value in (1.26, -1.26, float("nan"))] == ["1.3", "−1.3", "–"]
     assert [signed(value, 1, plus=True) for value in (1.26, 0.0, -1.26)] == ["+1.3", "0.0", "−1.3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a name, naïve 名 👩‍👧\tand\nlines", "a name, naïve 名 👩‍👧\tand\nlines"),
+        ("\x1b[2J\x07", "\\x1b[2J\\x07"),
+        ("\x9b31m\r", "\\x9b31m\\r"),
+        ("\u202eback\u2066", "\\u202eback\\u2066"),
+        ("half \ud800", "half \\ud800"),
+    ],
+)
+def test_what_would_steer_a_terminal_is_spelled_out(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    assert printable(shown).encode() == shown.encode()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import LOOPBACK, cluster_of
 
 from ticlm.platform.core import progress
 from ticlm.platform.core.paths import round_folder
@@ -35,8 +34,6 @@ pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.nightly]
 Forks = Callable[..., list[tuple[int, Any]]]
 MakeStudy = Callable[..., Study]
 STEPS, ROWS = 100, 32
-LOOPBACK = "127.0.0.2"
-"""Where these Rays live: a driver would take 127.0.0.1 for this machine's address in its network."""
 TWO = Calendar(initial="202301", step="month", last="202302")
 RATE = {"kind": "cosine", "max_rate": 3e-4, "warmup_steps": 5}
 """Low: at 2e-3 the roundings of micro-batches alone, on one worker, grow to 1e-3 nats over these 400 steps."""
@@ -71,27 +68,6 @@ class Story:
                 about = {k: v for k, v in event.items() if k != "time"}
                 told.append(f"{event['time'] - self.events[0]['time']:6.1f} s, step {step}: {about}")
         return "\n".join(told)
-
-
-@contextmanager
-def cluster_of(nodes: int) -> Iterator[tuple[Any, list[Any]]]:
-    """A Ray of a head without CPUs, where this process is, and so many nodes of one CPU."""
-    folder = tempfile.mkdtemp(prefix="el", dir="/tmp")  # short: sockets live in it
-    os.environ["RAY_TMPDIR"] = folder
-    import ray
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster()
-    try:
-        cluster.add_node(num_cpus=0, include_dashboard=False, node_ip_address=LOOPBACK)
-        added = [cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK) for _ in range(nodes)]
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR", _node_ip_address=LOOPBACK)
-        yield cluster, added
-    finally:
-        ray.shutdown()
-        for node in cluster.list_all_nodes():
-            node.kill_all_processes(check_alive=False, allow_graceful=False)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
