@@ -36,11 +36,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A record that should have been a document: why it is not, where it stands, and its time if that could be read."""
+    """A record that should have been a document: why it is not, where it stands, and its time if that could be read.
+
+    `lost` is a number where the input is broken and may have lost more than this record: the bytes passed over here, or
+    0 if they are not known.
+    """
 
     reason: str
     where: str
     timestamp: datetime | None = None
+    lost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
