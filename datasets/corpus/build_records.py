@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -36,7 +37,8 @@ class Counted(NamedTuple):
 
 
 class InputAccount(Settings):
-    """Where the records of one input belong: to `periods`, or to none, by reason."""
+    """The records of one input by period, and those that are in no period of the corpus (`nowhere`), by reason: also
+    those of a period that is built without them, or not over."""
 
     periods: dict[str, Counted] = Field(default_factory=dict)
     nowhere: dict[str, int] = Field(default_factory=dict)
@@ -98,6 +100,21 @@ def unfinished_plan(store: Store, staged: str) -> BuildPlan | None:
 def builders(records: Sequence[BuildRecord]) -> dict[str, BuildRecord]:
     """Return the record of the build that made each period: the latest one, if it was lost and built again."""
     return {label: record for record in records for label in record.periods}
+
+
+def nowhere(records: Sequence[BuildRecord]) -> dict[str, int]:
+    """Return how many records of all inputs are in no period, by reason; of an input that was read again, those of the
+    last time. Records of builds of older releases count only if none of their inputs was read again."""
+    found: Counter[str] = Counter()
+    seen: set[str] = set()
+    for record in reversed(records):
+        paths = {entry.path for entry in record.inputs}
+        for path in record.accounts.keys() - seen:
+            found.update(record.accounts[path].nowhere)
+        if not record.accounts and not paths & seen:
+            found.update({why: count for why, count in record.dropped.items() if why != READ_BEFORE})
+        seen |= paths
+    return dict(sorted(found.items()))
 
 
 def half_built(store: Store) -> dict[str, str]:

@@ -17,8 +17,10 @@ from pydantic import Field
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.datasets.filters.union import passed
+from ticlm.datasets.io import records
 from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.web import warc_records
 from ticlm.datasets.web.hosts import host_of
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.fingerprint import fingerprint
@@ -26,6 +28,8 @@ from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
+BREAKS = (*records.BREAKS, *warc_records.BREAKS)
+"""Reasons of a Bad that say that an input is damaged."""
 RUN_BYTES = 64 << 20
 OUTSIDE = "outside the calendar"
 OPEN = "in a period that is not over"
@@ -67,7 +71,7 @@ class Damage(Settings):
 
     @staticmethod
     def of(bad: Bad) -> Damage:
-        return Damage(places=1, lost=bad.lost or 0, unknown=not bad.lost, first=f"{bad.reason} ({bad.where})")
+        return Damage(places=1, lost=bad.lost, unknown=not bad.lost, first=f"{bad.where}: {bad.reason}")
 
     @staticmethod
     def sum(several: Iterable[Damage | None]) -> Damage | None:
@@ -178,7 +182,7 @@ class _Reading:
         if isinstance(outcome, Bad):
             self._bad[outcome.reason] += 1
             self._first.setdefault(outcome.reason, outcome.where)
-            if outcome.lost is not None:
+            if outcome.reason in BREAKS:
                 self.damage = Damage.sum([self.damage, Damage.of(outcome)])
         reason = self._staged(label, outcome)
         if reason is not None:

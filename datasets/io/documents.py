@@ -38,14 +38,14 @@ class Document:
 class Bad:
     """A record that should have been a document: why it is not, where it stands, and its time if that could be read.
 
-    `lost` is a number where the input is broken and may have lost more than this record: the bytes passed over here, or
-    0 if they are not known.
+    A break in the input is one Bad for all that is lost there, with the `lost` bytes of the input (as they are stored,
+    packed or not) as far as they are known.
     """
 
     reason: str
     where: str
     timestamp: datetime | None = None
-    lost: int | None = None
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ STRETCH = 256 << 20
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
 BROKEN = "broken file"
+BREAKS = (BROKEN,)
+"""Reasons that stand for a part of a file, and not for a record."""
 Record = Mapping[str, Any]
 
 

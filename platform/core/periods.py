@@ -116,8 +116,8 @@ class Calendar(Settings):
         return Timeline(periods=tuple(periods))
 
     def place(self, moment: date | datetime) -> Period | None:
-        """Return the period that holds `moment` (UTC). None if it lies outside the calendar, if the period goes on after
-        `last`, or if its end is beyond the last possible date."""
+        """Return the period that holds `moment` (UTC). None if it lies outside the calendar, if the period goes on
+        after `last`, or if its end is beyond the last possible date."""
         period = self._place(moment)
         return None if period is None or self._goes_on(period) else period
 

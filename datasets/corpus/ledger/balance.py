@@ -12,7 +12,7 @@ from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Counted,
 from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.ledger.warnings import warnings
 from ticlm.datasets.corpus.recipe import Limits
-from ticlm.datasets.corpus.staging import OPEN, OUTSIDE, Damage, DocumentCounts, Scan
+from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Damage, DocumentCounts, Scan
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Period, span
@@ -34,7 +34,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
     for path, several in groupby(scans, key=lambda scan: scan.piece.input.path):
         mine = list(several)
         accounts[path] = _account(mine)
-        dropped.update(accounts[path].nowhere)
+        left_out = Counter(accounts[path].nowhere)
         if (damage := Damage.sum(scan.damage for scan in mine)) is not None:
             broken[path] = str(damage)
         for label, counted in accounts[path].periods.items():
@@ -44,8 +44,12 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
                 reasons = _left_out(label, mine, counted, plan, history)
             if not reasons:
                 periods.setdefault(label, []).extend(scan.periods[label] for scan in mine if label in scan.periods)
-            dropped.update(reasons)
+            left_out.update(reasons)
             late[label] += sum(count for why, count in reasons.items() if why in TOO_LATE)
+        dropped.update(left_out)
+        del left_out[build_records.READ_BEFORE]
+        nowhere = {reason: count for reason, count in left_out.items() if count}
+        accounts[path] = accounts[path].model_copy(update={"nowhere": nowhere})
     waiting = {begun.label: dropped[OPEN]} if begun is not None and dropped[OPEN] else {}
     record = BuildRecord(
         number=plan.number,
@@ -55,7 +59,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         periods={label: DocumentCounts.sum(periods[label]) for label in sorted(periods)},
         dropped={reason: count for reason, count in sorted(dropped.items()) if count},
         late={label: count for label, count in sorted(late.items()) if count},
-        beyond=tuple(sorted(path for path, one in accounts.items() if _beyond(one, waiting))),
+        beyond=tuple(sorted(path for path, one in accounts.items() if OUTSIDE in one.nowhere or OPEN in one.nowhere)),
         first={reason: where for reason, (_, where) in sorted(_wrong(scans).items())},
         warnings=(),
         unread=plan.unread,
@@ -80,13 +84,7 @@ def _account(scans: Sequence[Scan]) -> InputAccount:
     return InputAccount(periods=periods, nowhere=dict(nowhere))
 
 
-def _beyond(one: InputAccount, waiting: Mapping[str, int]) -> bool:
-    return OUTSIDE in one.nowhere or OPEN in one.nowhere or any(label in waiting for label in one.periods)
-
-
-def _left_out(
-    label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPlan, history: History
-) -> dict[str, int]:
+def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPlan, history: History) -> dict[str, int]:
     """Return how many records of an input are left out of a period, by reason; none if they are taken in."""
     count, entry = counted.records, scans[0].piece.input
     if label not in plan.built:
@@ -143,7 +141,8 @@ def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period |
 def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
     """Raise InputError if too many documents are bad or inputs damaged, if a first build found no document for any
     period, or if a lost period would not become what it was."""
-    limits, wrong = history.recipe.limits, _wrong(scans)
+    limits, found = history.recipe.limits, _wrong(scans)
+    wrong = {reason: found[reason] for reason in found if reason not in BREAKS}  # those count as inputs
     bad = sum(count for count, _ in wrong.values())
     if bad > limits.bad * record.read:
         worst = max(wrong, key=lambda reason: wrong[reason][0])
@@ -175,7 +174,7 @@ def _check_whole(record: BuildRecord, scans: Iterable[Scan], limits: Limits) -> 
         more = f" and {len(record.unread)} could not be read" if record.unread else ""
         raise InputError(
             f"{len(broken)} of {inputs} inputs are damaged{more}, limits.inputs allows {limits.inputs:.2%}; the first: "
-            f"{broken[0]}: {record.broken[broken[0]]}; put whole files in their place, or allow more"
+            f"{record.broken[broken[0]]}; put whole files in their place, or allow more"
         )
 
 

@@ -18,7 +18,7 @@ from ticlm.datasets.corpus.staging import Known
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import span
+from ticlm.platform.core.periods import Calendar, span
 from ticlm.platform.core.store import Store, read_record
 
 OUTSIDE_CALENDAR = "of months outside the calendar"
@@ -151,9 +151,7 @@ class History:
                 unused += 1
             elif entry.path in given_up:
                 continue
-            elif entry != before or record is None or entry.path in needed:
-                new.add(entry.path)
-            elif record.last != calendar.last and entry.path in record.beyond:
+            elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
                 new.add(entry.path)
             elif any(label in record.waiting for label in _periods(record, entry.path)):
                 waiting.add(entry.path)
@@ -193,6 +191,11 @@ class History:
             f"{self.recipe.id}: period {missing} is lost and cannot be built again: {why}{of}; put its inputs back as "
             f"they were, or build a new version"
         )
+
+
+def _moved(record: BuildRecord, entry: Input, calendar: Calendar) -> bool:
+    """Return whether an input has documents outside the calendar, and its end is another since it was read."""
+    return record.last != calendar.last and entry.path in record.beyond
 
 
 def _periods(record: BuildRecord, path: str) -> Mapping[str, Counted]:

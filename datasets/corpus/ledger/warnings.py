@@ -18,7 +18,7 @@ SHOWN = 5
 
 def warnings(record: BuildRecord, plan: BuildPlan, history: History, begun: Period | None) -> Iterator[str]:
     """Yield the warnings of a build; `begun` is the period that is not over."""
-    yield from _some([f"{path} is damaged: {what}" for path, what in record.broken.items()])
+    yield from _some([f"damaged: {what}" for what in record.broken.values()])
     yield from _some([f"left out, as it cannot be read: {why}" for why in record.unread.values()])
     if begun is not None and record.waiting:
         until = _end(begun)

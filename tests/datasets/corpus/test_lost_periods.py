@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_a_lost_period_is_built_again_and_the_others_stay(
     for label in lost:
         corpus.store.remove(f"periods/{label}" + ("/record.json" if how == "record" else ""))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("corpora/*/periods/*/record.json")}
-    again, lines = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
+    again, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
     assert hashes(again) == expected
     assert {path: path.stat().st_mtime_ns for path in before} == before
     record = build_records.builds(again.store)[1]
@@ -112,9 +113,8 @@ def test_the_overview_does_not_count_periods_that_are_not_there(loop: None, tmp_
     folder = _months(tmp_path / "texts")
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
     corpus.store.remove("periods/202302")
-    console = Console(width=150, record=True, quiet=True)
-    with console.capture():
-        console.print(overview(Corpus.open(corpus.store.uri())))
+    console = Console(width=150, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(overview(Corpus.open(corpus.store.uri())))
     shown = console.export_text()
     assert "202302 was built and is not there" in shown
     assert "144 in 4 periods" not in shown
