@@ -276,7 +276,8 @@ class _Build:
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
         """Tokenize all parts, and return the streams of each period in the order of its parts."""
-        self.progress(f"tokenising {len({part.period for part in parts})} periods")
+        if parts:
+            self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)
         streams = self.executor.each(tokenise, parts, size)

@@ -169,7 +169,9 @@ def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> 
         for label in mine
         if label not in stand
     ]
-    return [line, *firsts, *(f"  warning: {warning}" for warning in record.warnings), *lost]
+    over = tuple(label for label in record.waiting if label in there)  # what they waited for has come
+    warnings = [f"  warning: {warning}" for warning in record.warnings if not (over and warning.startswith(over))]
+    return [line, *firsts, *warnings, *lost]
 
 
 def _taken(record: BuildRecord, labels: Sequence[str]) -> str:
