@@ -34,9 +34,17 @@ def _months(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("how", ["folder", "record"])
-@pytest.mark.parametrize("lost", [("202301",), ("202303",), ("202302", "202304"), ("202301", "202302", "202303")])
-@pytest.mark.parametrize("deduplicate", [None, WINDOW], ids=["plain", "window"])
+@pytest.mark.parametrize(
+    ("deduplicate", "lost", "how"),
+    [
+        (None, ("202301",), "folder"),
+        (None, ("202302", "202304"), "record"),
+        (WINDOW, ("202301",), "folder"),
+        (WINDOW, ("202303",), "record"),
+        (WINDOW, ("202302", "202304"), "folder"),
+        (WINDOW, ("202301", "202302", "202303", "202304"), "folder"),
+    ],
+)
 def test_a_lost_period_is_built_again_and_the_others_stay(
     loop: None, tmp_path: Path, deduplicate: dict[str, Any] | None, lost: tuple[str, ...], how: str
 ) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import web
 from builds import hashes
 from months import built, months, recipe, texts_of, write
+from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
+from ticlm.datasets.corpus.show import overview
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar
@@ -168,3 +173,54 @@ def test_the_packaged_recipe_takes_a_month_at_a_time(loop: None, tmp_path: Path)
         sets = [f"documents.paths=['{folder}']", f"periods.last={last}"]
         chosen = load(type(recipe(folder)), "monthly", "datasets/recipes", sets)
         assert len(build.build(chosen, str(tmp_path)).periods) == periods
+
+
+def test_a_crawl_of_a_period_that_is_not_over_is_not_opened_and_said(loop: None, tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    folder.mkdir()
+    for month in ("202301", "202304", "202305", "202307"):
+        pages = [web.page(f"https://a.example/{month}/{n}", " ".join(map(str, range(40)))) for n in range(8)]
+        (folder / f"CC-MAIN-{month}15120000-00000.warc.gz").write_bytes(web.gz(pages))
+    documents = {"kind": "crawl", "paths": [str(folder)], "together": "url"}
+    corpus, _ = built(folder, tmp_path, documents=documents, periods=QUARTERS | {"last": "202305"})
+    assert build_records.builds(corpus.store)[0].unopened == {
+        "of a period that is not over": 2,
+        "of months outside the calendar": 1,
+    }
+
+
+def _shown(corpus: Corpus) -> str:
+    console = Console(width=150, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(overview(corpus))
+    return console.export_text()
+
+
+def test_the_table_counts_what_is_in_no_period(loop: None, tmp_path: Path) -> None:
+    folder = months(tmp_path / "texts", "202301", "202302")
+    write(folder / "odd.jsonl", [dict(text, timestamp="soon") for text in texts_of("202301", 72)])
+    calendar = {"initial": 202301, "last": 202301}
+    corpus, _ = built(folder, tmp_path, periods=calendar, limits={"bad": 0.9})
+    shown = _shown(corpus)
+    assert re.search(r"in none +102 +102 +0", shown) and re.search(r"1 period +132 +102 +30", shown)
+    assert "in no period: 30 outside the calendar, 72 unreadable date" in shown
+    grown, _ = built(folder, tmp_path, periods=calendar | {"last": 202302}, limits={"bad": 0.9})
+    assert "in no period: 72 unreadable date\n" in _shown(grown), "what was read twice counts once"
+
+
+def test_a_month_without_text_is_mentioned(loop: None, tmp_path: Path) -> None:
+    folder = months(tmp_path / "texts", "202301", "202306")
+    for label in ("202302", "202304"):
+        (folder / f"{label}.jsonl").unlink()
+    _, lines = built(folder, tmp_path, periods={"initial": 202301, "last": 202306})
+    assert "warning: no document is of 202302, 202304" in lines
+    _, lines = built(months(folder, "202308", "202308"), tmp_path, periods={"initial": 202301, "last": 202312})
+    assert "warning: no document is of 202307" in lines
+
+
+def test_a_tokenizer_that_learns_from_little_says_so(loop: None, tmp_path: Path) -> None:
+    folder = months(tmp_path / "texts", "202301", "202301", count=5)
+    folder = months(folder, "202302", "202302", count=300)
+    _, lines = built(folder, tmp_path, periods={"initial": 202301, "last": 202302})
+    assert any(re.match(r"warning: the tokenizer learns 300 entries from [\d,]+ bytes", line) for line in lines)
+    _, lines = built(folder, tmp_path / "more", periods={"initial": "202301..202302", "last": 202302})
+    assert not any("the tokenizer learns" in line for line in lines)
