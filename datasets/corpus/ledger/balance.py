@@ -25,7 +25,8 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
 
     The scans of an input follow one another. They are gone through more than once.
     """
-    periods: dict[str, list[DocumentCounts]] = {}
+    periods: dict[str, DocumentCounts] = {}
+    read = 0
     dropped: Counter[str] = Counter()
     late: Counter[str] = Counter()
     accounts: dict[str, InputAccount] = {}
@@ -33,6 +34,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
     begun = _begun(plan, scans, history)
     for path, several in groupby(scans, key=lambda scan: scan.piece.input.path):
         mine = list(several)
+        read += sum(counts.read for scan in mine for counts in (scan.nowhere, *scan.periods.values()))
         accounts[path] = _account(mine)
         left_out = Counter(accounts[path].nowhere)
         if (damage := Damage.sum(scan.damage for scan in mine)) is not None:
@@ -43,7 +45,8 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
             else:
                 reasons = _left_out(label, mine, counted, plan, history)
             if not reasons:
-                periods.setdefault(label, []).extend(scan.periods[label] for scan in mine if label in scan.periods)
+                taken = [scan.periods[label] for scan in mine if label in scan.periods]
+                periods[label] = DocumentCounts.sum([*([periods[label]] if label in periods else []), *taken])
             left_out.update(reasons)
             late[label] += sum(count for why, count in reasons.items() if why in TOO_LATE)
         dropped.update(left_out)
@@ -55,8 +58,8 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         number=plan.number,
         inputs=plan.inputs,
         last=plan.last,
-        read=sum(counts.read for scan in scans for counts in (scan.nowhere, *scan.periods.values())),
-        periods={label: DocumentCounts.sum(periods[label]) for label in sorted(periods)},
+        read=read,
+        periods=dict(sorted(periods.items())),
         dropped={reason: count for reason, count in sorted(dropped.items()) if count},
         late={label: count for label, count in sorted(late.items()) if count},
         beyond=tuple(sorted(path for path, one in accounts.items() if OUTSIDE in one.nowhere or OPEN in one.nowhere)),

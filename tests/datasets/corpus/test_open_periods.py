@@ -97,7 +97,7 @@ def half_built(loop: None, tmp_path: Path) -> tuple[Path, Corpus]:
     folder = months(tmp_path / "texts", "202301", "202305")
     corpus, _ = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
     months(folder, "202306", "202309")
-    inputs = [entry.model_dump() for entry in recipe(folder).documents.inputs(Calendar())]
+    inputs = [entry.model_dump() for entry in recipe(folder).reader.inputs(Calendar())]
     path = "builds/00000.json"
     kept = {k: v for k, v in corpus.store.read_json(path).items() if k not in ("accounts", "waiting", "broken")}
     beyond = [entry["path"] for entry in inputs[5:]]
