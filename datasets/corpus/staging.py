@@ -184,25 +184,29 @@ class _Reading:
             self._first.setdefault(outcome.reason, outcome.where)
             if outcome.reason in BREAKS:
                 self.damage = Damage.sum([self.damage, Damage.of(outcome)])
-        reason = self._staged(label, outcome)
+        place = (0, 0)
+        if label is not None and isinstance(outcome, Document):
+            place = self.recipe.place_in_order(outcome)
+        reason = self._staged(label, outcome, place)
         if reason is not None:
             self._dropped.setdefault(label, Counter())[reason] += 1
         if label is not None and when is not None:
-            self._noted(label, when.date(), outcome)
+            self._noted(label, when.date(), place)
 
-    def _noted(self, label: str, day: date, outcome: Document | Bad | Skipped) -> None:
-        """Count what tells the documents of a period that an earlier build had from those that are new."""
-        total = self.hashes.get(label, 0)
-        if isinstance(outcome, Document):
-            total = (total + sum(self.recipe.place_in_order(outcome))) % (1 << 64)
+    def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
+        """Count what tells the documents of a period that an earlier build had from those that are new. The place in
+        the order is a hash of the document; other records have none."""
+        self.hashes[label] = total = (self.hashes.get(label, 0) + sum(place)) % (1 << 64)
+        if any(place):
             self.newest = day if self.newest is None else max(day, self.newest)
-        self.hashes[label] = total
         if label in self._had and self._had[label] == (self._read[label], total):
             self.same.append(label)
         if label in self._ends and day >= self._ends[label]:
             self.after_end[label] += 1
 
-    def _staged(self, label: str | None, outcome: Document | Bad | Skipped) -> tuple[int, str] | None:
+    def _staged(
+        self, label: str | None, outcome: Document | Bad | Skipped, place: tuple[int, int]
+    ) -> tuple[int, str] | None:
         """Stage a document, or return the step (from 0) at which it is left out, and the reason."""
         if outcome.timestamp is not None and label is None:
             return 0, OUTSIDE if self.recipe.periods.open_period(outcome.timestamp) is None else OPEN
@@ -218,7 +222,8 @@ class _Reading:
         if kept is None:
             assert result.step is not None and result.reason is not None
             return result.step + 1, result.reason
-        place = self.recipe.place_in_order(kept)
+        if kept is not outcome:
+            place = self.recipe.place_in_order(kept)
         if label not in self._elsewhere:
             self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
         return None

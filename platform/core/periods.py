@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -180,6 +180,7 @@ class Calendar(Settings):
             yield _period(start, end)
 
 
+@lru_cache(maxsize=4096)  # a calendar asks for its ends with every document
 def span(text: str) -> tuple[date, date]:
     """Return the start and the end (excluded) of `201305`, `20130520`, `201305..201412` or `201305-201412`. Raises
     ValueError if it is none of these."""
