@@ -16,7 +16,10 @@ from typing import Any, TypeVar
 from ticlm.datasets.corpus import build_records, dedup_pass, dedup_plan, staging, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
-from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Unread
+from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord
+from ticlm.datasets.corpus.ledger import balance
+from ticlm.datasets.corpus.ledger.history import History, Unread
+from ticlm.datasets.corpus.ledger.warnings import little_text, out_of_reach
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -50,9 +53,12 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
-    unread = build_records.unread(recipe, build_records.builds(store))
+    history = History.of(store, recipe)
+    unread = history.unread()
     if store.exists(INFO) and not unread.inputs and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
+        for line in out_of_reach(history):
+            progress(f"warning: {line}")
         return Corpus.open(store.uri())
     store.check_writable()
     with ExitStack() as stack:
@@ -65,7 +71,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         try:
             if plan := work.unfinished():
                 work.finish(plan)
-                unread = build_records.unread(recipe, build_records.builds(store))
+                unread = History.of(store, recipe).unread()
             work.finish(work.scanned(unread))
         except InputError:
             if not store.exists(INFO):  # nothing stands yet: other inputs may do
@@ -108,23 +114,24 @@ class _Build:
                 self.store.remove(f"staging/{other}")
         self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
         pieces = [piece for entry in inputs for piece in self.recipe.reader.pieces(entry)]
-        keys = [staging.scan_key(self.recipe, piece) for piece in pieces]
+        history = History.of(self.store, self.recipe)
+        known = history.known(inputs)
+        keys = [staging.scan_key(self.recipe, piece, known) for piece in pieces]
         there = set(self.store.files(f"{self.staged}/scans"))
         missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
-        scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe)
+        scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe, known=known)
         size = sum(piece.input.size for piece in missing)
         failed: dict[str, str] = {}
         scanned = self.executor.each(scan, missing, size, self.recipe.limits.at_once)
         for found in self._watched("read", missing, scanned):
             if found.unread is not None:
                 failed[found.piece.input.path] = found.unread
-        build_records.check_read(failed, inputs, self.recipe.limits)
+        balance.check_read(failed, inputs, self.recipe.limits)
         plan = BuildPlan(
             number=len(build_records.builds(self.store)),
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
-            again=tuple(path for path in unread.again if path not in failed),
             scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in failed),
-            built=tuple(label for label in self.store.folders(paths.PERIODS) if self._is_built(label)),
+            built=tuple(history.built),
             last=self.recipe.periods.last,
             unread=dict(sorted(failed.items())),
             unopened=unread.unopened,
@@ -134,7 +141,7 @@ class _Build:
                 self.store.remove(f"{self.staged}/{folder}")
         dedup_pass.forget_unbuilt(self.store, plan.built)
         scans = self._scans(plan)
-        build_records.check(build_records.account(plan, scans, self.recipe), scans, self.recipe.limits)
+        balance.check(balance.account(plan, scans, history), scans, history)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 
@@ -143,17 +150,19 @@ class _Build:
         if plan is None:
             return
         scans = self._scans(plan)
-        record = build_records.account(plan, scans, self.recipe)
+        history = History(self.recipe, build_records.builds(self.store), plan.built)
+        record = balance.account(plan, scans, history)
         for line in record.warnings:
             self.progress(f"warning: {line}")
         todo = [label for label in record.periods if not self._is_built(label)]
-        parts = parts_of(todo, self._merged(todo, scans))
-        self._deduplicated(parts)
+        judged = [*todo, *history.replayed]
+        parts = parts_of(judged, self._merged(judged, scans))
+        self._deduplicated(parts, history.replayed)
         info = self._info(record, scans, parts)
         for label in todo:
             self.store.remove(paths.period(label))  # attempts that were interrupted
         made = self._tokenised(info, [part for label in todo for part in parts[label]])
-        bundles = [self._bundle(label, record, made[label], scans) for label in todo]
+        bundles = [self._bundle(label, record, made[label], history) for label in todo]
         pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out, self.recipe.rows)
         size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
         for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
@@ -180,8 +189,9 @@ class _Build:
             level += 1
         return groups
 
-    def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]]) -> None:
-        """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates."""
+    def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]], replayed: Sequence[str]) -> None:
+        """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates. Of the windows
+        of `replayed`, all periods are judged from the first on."""
         if self.recipe.deduplicate is None or not parts:
             return
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
@@ -190,7 +200,8 @@ class _Build:
         shingle = partial(dedup_pass.shingle, store, folder, settings)
         size = sum(part.bytes for part in everything)
         counted = list(self._watched("counted n-grams of", everything, each(shingle, everything, size)))
-        built = [label for label in store.folders(paths.PERIODS) if self._is_built(label)]
+        labels = store.folders(paths.PERIODS)
+        built = [label for label in labels if self._is_built(label) and label not in parts and label not in replayed]
         chains = dedup_plan.chains(settings, counted, self.recipe.position, built)
         needed = max(dedup_plan.filter_bytes(settings, chain, self.recipe.limits.filter_bytes) for chain in chains)
         self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
@@ -204,15 +215,14 @@ class _Build:
             for _ in self._watched("compared", periods, each(compare, periods, memory=memory)):
                 pass
 
-    def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], scans: Sequence[Scan]) -> Bundle:
-        given = sorted({scan.piece.input.path for scan in scans if label in scan.periods})
+    def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], history: History) -> Bundle:
         return Bundle(
             period=self.recipe.calendar.period(label),
             streams=made,
             tally=record.periods[label],
             deduplication=dedup_pass.deduplications(self.store, self.staged, label),
             overlap=dedup_pass.overlaps(self.store, self.staged, label),
-            lineage=lineage(self.recipe, given),
+            lineage=lineage(self.recipe, history.inputs_of(label, record)),
         )
 
     def _forget(self) -> None:
@@ -258,6 +268,8 @@ class _Build:
         """Train the tokenizer, on the train split of the first period alone."""
         assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
+        if line := little_text(self.recipe.tokenizer, first, sum(part.bytes for part in parts[first])):
+            self.progress(f"warning: {line}")
         self.progress(f"training a tokenizer on {first}")
         special = self.recipe.rows.special_tokens
         train = partial(tokenize.train, self.store, self.staged, self.sets, self.recipe.tokenizer, special, first)
@@ -265,7 +277,8 @@ class _Build:
 
     def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
         """Tokenize all parts, and return the streams of each period in the order of its parts."""
-        self.progress(f"tokenising {len({part.period for part in parts})} periods")
+        if parts:
+            self.progress(f"tokenising {len({part.period for part in parts})} periods")
         tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
         size = sum(part.bytes for part in parts)
         streams = self.executor.each(tokenise, parts, size)

@@ -101,8 +101,9 @@ class Limits(Settings):
     """Limits of a build.
 
     It stops if more than a share `bad` of the documents cannot be used, or if more than a share `inputs` of the inputs
-    cannot be read to their end. An input that a finished build left out is not tried again. At most `at_once` inputs
-    are read at the same time, and a filter of deduplication takes at most `filter_bytes`.
+    are not whole: they cannot be read to their end, or of their bytes more than the share `bad`, or an unknown part, is
+    lost. An input that a finished build left out is not tried again. At most `at_once` inputs are read at the same
+    time, and a filter of deduplication takes at most `filter_bytes`.
     """
 
     bad: float = Field(0.01, ge=0, le=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Group
 from rich.text import Text
@@ -29,34 +29,46 @@ Manifests = Mapping[str, PeriodManifest]
 
 def overview(corpus: Corpus, period: str | None = None) -> Group:
     """Return tables of the corpus's periods (or of one) and of their text, and lines that say which documents of the
-    inputs are in no period.
+    inputs are in no period, and which periods are lost.
 
     The tables fit 100 columns: there, a number from a million up has three digits. The lines have all digits.
     """
     manifests = _chosen(corpus, period)
     total = Totals.of(list(manifests.values()))
-    tables = [_periods(corpus.info, manifests, total), *_parts(manifests, total), *census_tables(total)]
+    records = build_records.builds(corpus.store)
+    nowhere = build_records.nowhere(records) if period is None else {}
+    tables = [
+        _periods(corpus.info, manifests, total, sum(nowhere.values())),
+        *_parts(manifests, total),
+        *census_tables(total),
+    ]
     lines = [f"documents: {balance(total.read, total.kept, total.lost)}", *steps_line(total)]
+    if nowhere:
+        lines.append(f"in no period: {_counts(nowhere)}")
     if total.dropped:
         lines.append(f"dropped in periods: {_counts(total.dropped)}")
     if total.tokens_left:
         lines.append(f"in no row: {_counts(total.tokens_left)}")
     lines += [*_about(corpus.info), *_lineage(manifests, period)]
-    for record in build_records.builds(corpus.store):
-        lines += _build(record) if period is None else _build_of(record, period)
+    made = build_records.builders(records)
+    for record in records:
+        mine = [label for label in record.periods if made[label] is record]
+        lines += _build(record, mine, corpus.periods) if period is None else _build_of(record, period)
     return Group(*tables, *(Text(line, overflow="fold") for line in lines))
 
 
 def as_json(corpus: Corpus, period: str | None = None) -> str:
     """Return all that is known of a corpus, or of one of its periods: `info`, `total` (see Totals), the manifests of
-    `periods`, and the `builds` of the whole corpus."""
+    `periods`, the documents in no period (`nowhere`), and the `builds` of the whole corpus."""
     manifests = _chosen(corpus, period)
     total = Totals.of(list(manifests.values()))
+    records = build_records.builds(corpus.store)
     found = {
         "info": corpus.info.model_dump(mode="json"),
         "total": total.model_dump(mode="json") | {"adds_up": total.adds_up},
         "periods": {label: manifest.model_dump(mode="json") for label, manifest in manifests.items()},
-        "builds": [record.model_dump(mode="json") for record in build_records.builds(corpus.store)],
+        "nowhere": build_records.nowhere(records),
+        "builds": [record.model_dump(mode="json") for record in records],
     }
     return json.dumps(found, indent=2, ensure_ascii=False)
 
@@ -67,20 +79,22 @@ def _chosen(corpus: Corpus, period: str | None) -> Manifests:
     return have if period is None else {period: chosen(have, period, f"corpus {corpus.info.id}")}
 
 
-def _periods(info: CorpusInfo, manifests: Manifests, total: Totals) -> Group:
+def _periods(info: CorpusInfo, manifests: Manifests, total: Totals, nowhere: int) -> Group:
     whole = [split for split in total.splits if not is_part(split)]
     columns = ("read", "dropped", "kept", "text", "tokens", *(f"{split}\nrows" for split in whole), "tail\ntokens")
     count = f"{total.periods} period{'' if total.periods == 1 else 's'}"
-    table = numbered("period", *columns, footer=(count, *_numbers(total, whole)))
+    table = numbered("period", *columns, footer=(count, *_numbers(total, whole, nowhere)))
     for label, manifest in manifests.items():
         table.add_row(label, *_numbers(Totals.of([manifest]), whole))
+    if nowhere:
+        table.add_row("in none", short(nowhere), short(nowhere), "0", *["–"] * (len(columns) - 3))
     return titled(info.id, table)
 
 
-def _numbers(total: Totals, whole: Sequence[str]) -> list[str]:
+def _numbers(total: Totals, whole: Sequence[str], nowhere: int = 0) -> list[str]:
     splits = [total.splits[split] for split in whole if split in total.splits]
     text, tokens = sum(split.bytes for split in splits), sum(split.tokens for split in splits)
-    counts = [short(count) for count in (total.read, total.lost, total.kept)]
+    counts = [short(count) for count in (total.read + nowhere, total.lost + nowhere, total.kept)]
     return [*counts, size(text), short(tokens), *_rows(total, whole), short(total.tokens_left.get(TAIL, 0))]
 
 
@@ -140,14 +154,29 @@ def _lineage(manifests: Manifests, period: str | None) -> list[str]:
     return lines
 
 
-def _build(record: BuildRecord) -> list[str]:
-    kept = sum(tally.read for tally in record.periods.values())
+def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> list[str]:
+    """Return lines on a build, given the periods that no later build has made again, and those that are there."""
+    stand = [label for label in mine if label in there]
     line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
-    line += f"{kept:,} in {len(record.periods)} periods; in none: {_counts(record.dropped) or '0'}"
+    line += f"{_taken(record, stand)}; in none: {_counts(record.dropped) or '0'}"
+    again = [label for label in record.periods if label not in mine]
+    line += f"; built again later: {_taken(record, again)}" if again else ""
     if record.unopened:
         line += f"; inputs not opened: {_counts(record.unopened)}"
     firsts = [f"  first {reason}: {where}" for reason, where in record.first.items()]
-    return [line, *firsts, *(f"  warning: {warning}" for warning in record.warnings)]
+    lost = [
+        f"  {label} was built and is not there any more; ticlm data build makes it again"
+        for label in mine
+        if label not in stand
+    ]
+    over = tuple(label for label in record.waiting if label in there)  # what they waited for has come
+    warnings = [f"  warning: {warning}" for warning in record.warnings if not (over and warning.startswith(over))]
+    return [line, *firsts, *warnings, *lost]
+
+
+def _taken(record: BuildRecord, labels: Sequence[str]) -> str:
+    read = sum(record.periods[label].read for label in labels)
+    return f"{read:,} in {len(labels)} period{'' if len(labels) == 1 else 's'}"
 
 
 def _build_of(record: BuildRecord, period: str) -> list[str]:

@@ -8,15 +8,19 @@ task read a document nor on when.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
 
 from pydantic import Field
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.datasets.filters.union import passed
+from ticlm.datasets.io import records
 from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.web import warc_records
 from ticlm.datasets.web.hosts import host_of
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.fingerprint import fingerprint
@@ -24,12 +28,15 @@ from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
+BREAKS = (*records.BREAKS, *warc_records.BREAKS)
+"""Reasons of a Bad that say that an input is damaged."""
 RUN_BYTES = 64 << 20
 OUTSIDE = "outside the calendar"
+OPEN = "in a period that is not over"
 UNUSED = "in a global shard that is not used"
 READ = "read"
 """The first step of every build, which turns records into documents of a period and a split."""
-FORMAT = 2
+FORMAT = 3
 """Version of the staged files. A build that was interrupted under an older version starts again."""
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 
@@ -53,6 +60,52 @@ class DocumentCounts(Settings):
         return DocumentCounts.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]))
 
 
+class Damage(Settings):
+    """Breaks of an input: places where bytes were passed over. `lost` counts these bytes, as far as they are known."""
+
+    places: int
+    lost: int
+    unknown: bool
+    """Whether there is a place where it is not known how much is lost, such as a file that is cut off."""
+    first: str
+
+    @staticmethod
+    def of(bad: Bad) -> Damage:
+        return Damage(places=1, lost=bad.lost, unknown=not bad.lost, first=f"{bad.where}: {bad.reason}")
+
+    @staticmethod
+    def sum(several: Iterable[Damage | None]) -> Damage | None:
+        found = [one for one in several if one is not None]
+        if not found:
+            return None
+        places, lost = sum(one.places for one in found), sum(one.lost for one in found)
+        return Damage(places=places, lost=lost, unknown=any(one.unknown for one in found), first=found[0].first)
+
+    def beyond(self, share: float, size: int) -> bool:
+        """Return whether more than this share of an input of `size` bytes may be lost."""
+        return self.unknown or not size or self.lost > share * size
+
+    def __str__(self) -> str:
+        lost = f"{self.lost:,} bytes are lost" + (", and more" if self.unknown else "")
+        lost = "how much is lost is not known" if self.unknown and not self.lost else lost
+        return f"{self.first}; {lost}" + (f" in {self.places:,} places" if self.places > 1 else "")
+
+
+class Known(NamedTuple):
+    """What a scan must know of earlier builds.
+
+    `counts`: of changed inputs, what they held of each finished period. `ends`: when the calendar ended as a period was
+    built half. `only`: of periods that are built again, the inputs that they were made of.
+    """
+
+    counts: Mapping[str, Mapping[str, tuple[int, int]]] = {}
+    ends: Mapping[str, date] = {}
+    only: Mapping[str, frozenset[str]] = {}
+
+
+NOTHING_KNOWN = Known()
+
+
 class Scan(Settings):
     """Summary of reading one piece. `bad` counts records that cannot be used, by reason, and `first` says where each
     reason occurred first. `unread` says why the piece could not be read to its end; such a scan has nothing else."""
@@ -65,20 +118,30 @@ class Scan(Settings):
     groups: tuple[Group, ...]
     sources: tuple[str, ...]
     unread: str | None = None
+    damage: Damage | None = None
+    hashes: dict[str, int] = Field(default_factory=dict)
+    """Of each period, the sum of the hashes of its documents, modulo 2^64."""
+    same: tuple[str, ...] = ()
+    """Periods of which the input begins with the documents that it had in an earlier build."""
+    after_end: dict[str, int] = Field(default_factory=dict)
+    """Records of periods that were built half, after the end that the calendar had then."""
+    newest: date | None = None
+    """The day of the newest document of any period."""
 
 
-def scan_key(recipe: CorpusRecipe, piece: Piece) -> str:
+def scan_key(recipe: CorpusRecipe, piece: Piece, known: Known = NOTHING_KNOWN) -> str:
     """Return the name of a scan: the same piece of the same input is read once under the same calendar."""
-    return fingerprint((piece, recipe.periods.last))[:24]
+    again = (sorted(known.only),) if known.only else ()
+    return fingerprint((piece, recipe.periods.last, *again))[:24]
 
 
-def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece) -> Scan:
+def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece, known: Known = NOTHING_KNOWN) -> Scan:
     """Read a piece, stage its documents below `folder`, write a summary there last of all, and return it.
 
     A piece that cannot be read to its end leaves no summary, so that it is read again.
     """
-    key = scan_key(recipe, piece)
-    reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"))
+    key = scan_key(recipe, piece, known)
+    reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"), piece.input.path, known)
     try:
         for outcome in recipe.reader.read(piece):
             reading.take(outcome)
@@ -95,9 +158,16 @@ def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece) -> Scan:
 class _Reading:
     """The state of reading a piece: documents on their way to the store, and counts of all records."""
 
-    def __init__(self, recipe: CorpusRecipe, staged: _Runs) -> None:
+    def __init__(self, recipe: CorpusRecipe, staged: _Runs, path: str, known: Known) -> None:
         self.recipe, self.staged = recipe, staged
         self.names = [READ, *(_step_name(recipe, at) for at in range(len(recipe.filters)))]
+        self.damage: Damage | None = None
+        self.same: list[str] = []
+        self.after_end: Counter[str] = Counter()
+        self.newest: date | None = None
+        self.hashes: dict[str, int] = {}
+        self._had, self._ends = known.counts.get(path, {}), known.ends
+        self._elsewhere = {label for label, paths in known.only.items() if path not in paths}
         self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
         self._edited: dict[str | None, Counter[int]] = {}
         self._read: Counter[str | None] = Counter()
@@ -105,20 +175,41 @@ class _Reading:
         self._first: dict[str, str] = {}
 
     def take(self, outcome: Document | Bad | Skipped) -> None:
-        period = None if outcome.timestamp is None else self.recipe.periods.place(outcome.timestamp)
+        when = outcome.timestamp
+        period = None if when is None else self.recipe.periods.place(when)
         label = None if period is None else period.label
         self._read[label] += 1
         if isinstance(outcome, Bad):
             self._bad[outcome.reason] += 1
             self._first.setdefault(outcome.reason, outcome.where)
-        reason = self._staged(label, outcome)
+            if outcome.reason in BREAKS:
+                self.damage = Damage.sum([self.damage, Damage.of(outcome)])
+        place = (0, 0)
+        if label is not None and isinstance(outcome, Document):
+            place = self.recipe.place_in_order(outcome)
+        reason = self._staged(label, outcome, place)
         if reason is not None:
             self._dropped.setdefault(label, Counter())[reason] += 1
+        if label is not None and when is not None:
+            self._noted(label, when.date(), place)
 
-    def _staged(self, label: str | None, outcome: Document | Bad | Skipped) -> tuple[int, str] | None:
+    def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
+        """Count what tells the documents of a period that an earlier build had from those that are new. The place in
+        the order is a hash of the document; other records have none."""
+        self.hashes[label] = total = (self.hashes.get(label, 0) + sum(place)) % (1 << 64)
+        if any(place):
+            self.newest = day if self.newest is None else max(day, self.newest)
+        if label in self._had and self._had[label] == (self._read[label], total):
+            self.same.append(label)
+        if label in self._ends and day >= self._ends[label]:
+            self.after_end[label] += 1
+
+    def _staged(
+        self, label: str | None, outcome: Document | Bad | Skipped, place: tuple[int, int]
+    ) -> tuple[int, str] | None:
         """Stage a document, or return the step (from 0) at which it is left out, and the reason."""
         if outcome.timestamp is not None and label is None:
-            return 0, OUTSIDE
+            return 0, OUTSIDE if self.recipe.periods.open_period(outcome.timestamp) is None else OPEN
         if not isinstance(outcome, Document):
             return 0, outcome.reason
         assert label is not None
@@ -131,8 +222,10 @@ class _Reading:
         if kept is None:
             assert result.step is not None and result.reason is not None
             return result.step + 1, result.reason
-        place = self.recipe.place_in_order(kept)
-        self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
+        if kept is not outcome:
+            place = self.recipe.place_in_order(kept)
+        if label not in self._elsewhere:
+            self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
         return None
 
     def done(self, piece: Piece) -> Scan:
@@ -146,6 +239,11 @@ class _Reading:
             first=self._first,
             groups=tuple(self.staged.groups),
             sources=tuple(sorted(self.staged.sources)),
+            damage=self.damage,
+            hashes=self.hashes,
+            same=tuple(self.same),
+            after_end=dict(self.after_end),
+            newest=self.newest,
         )
 
     def _tally(self, label: str | None, read: int) -> DocumentCounts:

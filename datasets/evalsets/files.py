@@ -168,11 +168,12 @@ def _placed(files: ExampleFiles, record: Record, path: str) -> str:
         if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
             span(stamp)
             return stamp.replace("..", "-")
-        period = files.periods.place(moment(stamp))
+        when = moment(stamp)
     except ValueError:
         raise _Unusable("unreadable date") from None
+    period = files.periods.place(when)
     if period is None:
-        raise _Unusable("outside the periods")
+        raise _Unusable("in a period that is not over" if files.periods.open_period(when) else "outside the periods")
     return period.label
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
 
 from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
 def _strings(value: object) -> object:
@@ -28,27 +31,36 @@ class ListedFile(NamedTuple):
 
 
 def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[ListedFile]:
-    """Return every file once, ordered by path; of a folder, those with one of the suffixes.
+    """Return every file once, ordered by path; of a folder, those with one of the suffixes. Links are followed; of
+    several paths of one file, the one without links stays, or else the first.
 
-    Raises InputError, which names the `setting` of the patterns, for a pattern without files, and for a named file with
-    another suffix.
+    Raises InputError, which names the `setting` of the patterns, for a pattern without files, for a named file with
+    another suffix, and for a link to nothing.
     """
-    found = {entry.path: entry for pattern in patterns for entry in _matches(pattern, suffixes, setting)}
-    return [found[path] for path in sorted(found)]
+    found: dict[str, ListedFile] = {}
+    matches = [match for pattern in patterns for match in _matches(pattern, suffixes, setting)]
+    for real, entry in sorted(matches, key=lambda match: match[1].path):
+        if real not in found or entry.path == real:
+            found[real] = entry
+    return sorted(found.values())
 
 
-def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[ListedFile]:
+def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tuple[str, ListedFile]]:
+    """Return the files of a pattern, each with the path that it has without links."""
     import fsspec
 
     known = ", ".join(suffixes)
     try:
         fs, path = fsspec.url_to_fs(pattern if "://" in pattern else os.path.abspath(os.path.expanduser(pattern)))
         if any(mark in path for mark in "*?["):
-            files = [entry for entry in fs.glob(path, detail=True).values() if entry["type"] == "file"]
+            files = [_followed(fs, entry, setting) for entry in fs.glob(path, detail=True).values()]
+            files = [entry for entry in files if entry["type"] == "file"]
         elif fs.isfile(path):
             files = [fs.info(path)]
         else:
-            files = [entry for entry in fs.find(path, detail=True).values() if entry["name"].endswith(suffixes)]
+            files = list(_below(fs, path, setting, suffixes, set()))
+    except InputError:
+        raise
     except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
         raise InputError(f"{setting}: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
     if not files:
@@ -57,7 +69,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[List
         if not entry["name"].endswith(suffixes):
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
-    return [
+    listed = [
         ListedFile(
             path=entry["name"] if local else fs.unstrip_protocol(entry["name"]),
             size=int(entry["size"] or 0),
@@ -65,6 +77,31 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[List
         )
         for entry in files
     ]
+    return [(os.path.realpath(file.path) if local else file.path, file) for file in listed]
+
+
+def _below(
+    fs: AbstractFileSystem, folder: str, setting: str, suffixes: tuple[str, ...], seen: set[str]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the files with a known suffix below a folder and below those that its links lead to, each folder once."""
+    seen.add(os.path.realpath(folder))
+    for name, entry in fs.find(folder, detail=True).items():
+        if entry.get("islink") and os.path.isdir(name):
+            if os.path.realpath(name) not in seen:
+                yield from _below(fs, name, setting, suffixes, seen)
+        elif name.endswith(suffixes):
+            yield _followed(fs, entry, setting)
+
+
+def _followed(fs: AbstractFileSystem, entry: Mapping[str, Any], setting: str) -> Mapping[str, Any]:
+    """Return what a link leads to, under the link's name; another entry as it is."""
+    if not entry.get("islink"):
+        return entry
+    try:
+        found: Mapping[str, Any] = fs.info(entry["name"])
+    except OSError:
+        raise InputError(f"{setting}: {entry['name']} is a link to nothing") from None
+    return found
 
 
 def _stamp(entry: Mapping[str, Any]) -> str:

@@ -100,7 +100,7 @@ class CrawlDocuments(Settings):
             return outcome if crawled is None else replace(outcome, timestamp=crawled)
         where = f"{path}: {outcome.where}"
         if isinstance(outcome, Bad):
-            return Bad(outcome.reason, where, crawled or outcome.timestamp)
+            return Bad(outcome.reason, where, crawled or outcome.timestamp, outcome.lost)
         when = crawled or outcome.when
         if when is None:
             return Bad("unreadable date", where)

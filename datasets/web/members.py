@@ -36,6 +36,13 @@ class Gap:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of the file."""
+
+    offset: int
+
+
 class Torn(Exception):
     """The member is damaged or has no end; the message is the reason."""
 
@@ -49,6 +56,8 @@ class Member(ABC):
     def __init__(self, packed: CompressedBytes) -> None:
         self.offset = packed.offset
         self.torn = False
+        self.torn_at = 0
+        """Offset of the bytes that could not be read; of the block with them, if the member is packed."""
         self._packed = packed
         packed.behind.clear()
 
@@ -57,7 +66,7 @@ class Member(ABC):
         try:
             return self._more()
         except Torn:
-            self.torn = True
+            self.torn, self.torn_at = True, self._packed.offset
             raise
 
     def back_to(self, unpacked: int) -> bool:
@@ -77,8 +86,9 @@ class Member(ABC):
     def _more(self) -> bytes: ...
 
 
-def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
-    """Yield all members in order, and a Gap where there should have been one. Read each to its end before the next.
+def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap | End]:
+    """Yield all members in order, a Gap where there should have been one, and the End. Read each to its end before the
+    next.
 
     The first bytes tell how the file is compressed. The end of a damaged member is not known, so the search for the
     next one starts within it. A `start` other than 0 is the end of a gzip member, from where members are read.
@@ -106,6 +116,7 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap]:
         if member.torn:
             packed.back()
             _search(packed, (kind,))
+    yield End(packed.offset + len(packed.held))
 
 
 def _search(packed: CompressedBytes, kinds: tuple[type[Member], ...]) -> None:

@@ -62,7 +62,7 @@ def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipp
     """
     for record in records(stream, rules.max_bytes):
         if isinstance(record, Damage):
-            yield Bad(record.reason, record.where)
+            yield Bad(record.reason, record.where, lost=record.lost)
             continue
         when = _when(record.header.get("warc-date", ""), rules.years)
         try:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from ticlm.datasets.web.fast_warc import sound
-from ticlm.datasets.web.members import GARBAGE, TRUNCATED, Gap, Member, Torn, members
+from ticlm.datasets.web.members import BROKEN as BROKEN_COMPRESSION
+from ticlm.datasets.web.members import EMPTY, GARBAGE, TRUNCATED, End, Gap, Member, Torn, members
 
 BROKEN = "broken record"
 ARC = "ARC file, a format that is not read"
+BREAKS = (BROKEN, ARC, BROKEN_COMPRESSION, EMPTY, GARBAGE, TRUNCATED)
+"""Reasons that stand for a part of a file, and not for a record."""
 HEAD_BYTES = 64 << 10
 TRAIL_BYTES = 64
 _VERSION = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
@@ -36,10 +39,15 @@ class WarcRecord:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A place where a record should be, and the reason why none can be read."""
+    """A place where a record should be, and the reason why none can be read.
+
+    `lost` counts the bytes from there to the next record (in a packed member with many records: unpacked bytes); 0 if
+    they are not known, as where the file is cut off.
+    """
 
     reason: str
     where: str
+    lost: int = 0
 
 
 def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
@@ -61,15 +69,28 @@ def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
 
 def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[WarcRecord | Damage]:
     """Yield the records from `start` (0 or the end of a gzip member) of any file, without fastwarc, and slower."""
+    held: tuple[Damage, int] | None = None  # and where it begins; the place that follows says how much is lost
     for member in members(stream, start):
+        if held is not None:
+            damage, begins = held
+            yield damage if damage.reason == TRUNCATED else replace(damage, lost=max(0, member.offset - begins))
+            held = None
+        if isinstance(member, End):
+            return
         if isinstance(member, Gap):
-            yield Damage(member.reason, f"byte {member.offset}")
+            held = Damage(member.reason, f"byte {member.offset}"), member.offset
             continue
         window = _Window(member)
         if window.starts_with(b"filedesc:"):
             yield Damage(ARC, "byte 0")
             return
-        yield from _in_member(window, most_bytes)
+        alone = True
+        for outcome in _in_member(window, most_bytes):
+            if isinstance(outcome, Damage) and window.torn:  # the last of its member
+                held = outcome, member.offset if alone else member.torn_at
+            else:
+                yield outcome
+                alone = False
 
 
 class _Window:
@@ -174,12 +195,15 @@ class _Window:
 def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | Damage]:
     outcome: WarcRecord | Damage | None = None
     while window.trim():
+        begins = window.offset
         outcome = _record(window, most_bytes, alone=outcome is None)
-        yield outcome
         if isinstance(outcome, Damage):
             if window.torn:
+                yield outcome
                 return
             window.find_next()
+            outcome = outcome if outcome.reason == TRUNCATED else replace(outcome, lost=window.offset - begins)
+        yield outcome
     if window.torn and not isinstance(outcome, Damage):  # or it has been told: what a torn member ends with is rubbish
         yield Damage(window.torn, window.where)
 

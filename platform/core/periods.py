@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -71,7 +71,8 @@ class Calendar(Settings):
     """How time is cut into periods: an `initial` span, then equal steps. By default calendar months.
 
     `initial: 201305..201412, step: quarter` pools twenty months, then every three. A bounded calendar (with `last`, or
-    `only`) has a timeline; an unbounded one still places any date.
+    `only`) has a timeline; an unbounded one still places any date. A period that goes on after `last` is open: no date
+    is placed in it, and a timeline is refused.
     """
 
     initial: Label | None = None
@@ -115,14 +116,30 @@ class Calendar(Settings):
         return Timeline(periods=tuple(periods))
 
     def place(self, moment: date | datetime) -> Period | None:
-        """Return the period that holds `moment` (UTC). None if it lies outside the calendar, or if the period's end is
-        beyond the last possible date."""
+        """Return the period that holds `moment` (UTC). None if it lies outside the calendar, if the period goes on
+        after `last`, or if its end is beyond the last possible date."""
+        period = self._place(moment)
+        return None if period is None or self._goes_on(period) else period
+
+    def open_period(self, moment: date | datetime) -> Period | None:
+        """Return the period that holds `moment` if it has begun before the end of `last` and goes on after it; else
+        None. Its text waits until `last` has moved."""
+        if self.last is None:
+            return None
+        period = self.model_copy(update={"last": None})._place(moment)
+        begun = period is not None and period.start < span(self.last)[1]
+        return period if begun and period is not None and self._goes_on(period) else None
+
+    def _goes_on(self, period: Period) -> bool:
+        return self.last is not None and period.end > span(self.last)[1]
+
+    def _place(self, moment: date | datetime) -> Period | None:
         try:
-            return self._place(moment)
+            return self._holding(moment)
         except (ValueError, OverflowError):  # December 9999, or UTC pushes it beyond
             return None
 
-    def _place(self, moment: date | datetime) -> Period | None:
+    def _holding(self, moment: date | datetime) -> Period | None:
         if isinstance(moment, datetime):
             moment = (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()
         if self.initial is None:
@@ -163,6 +180,7 @@ class Calendar(Settings):
             yield _period(start, end)
 
 
+@lru_cache(maxsize=4096)  # a calendar asks for its ends with every document
 def span(text: str) -> tuple[date, date]:
     """Return the start and the end (excluded) of `201305`, `20130520`, `201305..201412` or `201305-201412`. Raises
     ValueError if it is none of these."""

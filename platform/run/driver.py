@@ -204,7 +204,7 @@ def _require_data(plan: Plan) -> None:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"corpus {plan.corpus.info.id} has no period {missing[0]}{more}, which the study trains on; "
-            "append it with ticlm data build, or shorten periods"
+            "append it with ticlm data build RECIPE, or shorten periods"
         )
     for spec in plan.tree.rounds.values():
         for source in spec.sources:

@@ -96,6 +96,19 @@ def test_every_record_of_a_file_is_an_example_or_counted(records: Path, loop: No
     }
 
 
+def test_examples_of_a_period_that_is_not_over_are_left_out_and_counted(loop: None, tmp_path: Path) -> None:
+    texts = [{"text": f"in {month}", "timestamp": f"2023-{month:02d}-05"} for month in range(1, 8)]
+    path = tmp_path / "examples.jsonl"
+    path.write_text("".join(json.dumps(text) + "\n" for text in texts))
+    quarters = {"initial": "202301..202303", "step": "quarter", "last": 202305}
+    given = {"kind": "files", "paths": [str(path)], "periods": quarters}
+    recipe = settings.parse(ExampleSetRecipe, {"name": "q", "version": 1, "examples": given}, "recipe")
+    found = benchmark.build(recipe, str(tmp_path))
+    assert list(found.periods) == ["202301-202303"]
+    (record,) = benchmark.builds(found.store)
+    assert record.steps[0].dropped == {"in a period that is not over": 3, "outside the periods": 1}
+
+
 def test_the_name_of_a_file_can_say_which_period_it_is(loop: None, tmp_path: Path) -> None:
     for label in ("201706", "202006"):
         (tmp_path / f"{label}.jsonl").write_text(json.dumps({"title": "t", "text": f"of {label}"}) + "\n")

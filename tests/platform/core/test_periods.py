@@ -129,6 +129,25 @@ def test_a_date_outside_a_bounded_calendar_has_no_period(calendar: Calendar) -> 
     assert calendar.place(last.end) is None and calendar.place(last.end - timedelta(days=1)) == last
 
 
+@pytest.mark.parametrize(
+    ("calendar", "open_one"),
+    [
+        (Calendar(initial="202301", step="quarter", last="202306"), "202305-202307"),
+        (Calendar(initial="20230102..20230131", step="week", last="20230210"), "20230208-20230214"),
+        (Calendar(initial="202301", last="20230210"), "202302"),
+    ],
+)
+def test_a_period_that_goes_on_after_the_end_holds_no_date_and_is_open(calendar: Calendar, open_one: str) -> None:
+    start, end = span(open_one)
+    for day in (start, end - timedelta(days=1)):
+        found = calendar.open_period(day)
+        assert calendar.place(day) is None and found is not None and found.label == open_one
+    for day in (start - timedelta(days=1), end):
+        assert calendar.open_period(day) is None
+    whole = calendar.model_copy(update={"last": open_one})
+    assert whole.place(start) == whole.timeline().periods[-1] and whole.open_period(start) is None
+
+
 def test_an_unbounded_calendar_places_any_date() -> None:
     placed = Calendar().place(date(1815, 6, 18))
     assert placed is not None and placed.label == "181506"

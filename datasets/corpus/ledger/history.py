@@ -1,0 +1,203 @@
+"""The history of a corpus: which inputs earlier builds read, which periods they made, and what that leaves to read.
+
+A period is lost if a build made it and its record is not there any more. It is built again of the inputs that it was
+made of, to the same bytes. In a window of deduplication, the other periods of the window are read and judged again
+too (`replayed`), because the filter holds what came before; their rows stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.staging import Known
+from ticlm.datasets.io.documents import Input
+from ticlm.platform.core import paths
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar, span
+from ticlm.platform.core.store import Store, read_record
+
+OUTSIDE_CALENDAR = "of months outside the calendar"
+OPEN_PERIOD = "of a period that is not over"
+UNUSED_SHARDS = "of global shards that are not used"
+
+
+class Unread(NamedTuple):
+    """Inputs that a build has to read. `unopened` counts inputs of which nothing is used, by reason."""
+
+    inputs: list[Input]
+    unopened: dict[str, int]
+
+
+@dataclass(frozen=True)
+class History:
+    """What the builds of a corpus did (`records`, oldest first), and the periods that are there now (`built`)."""
+
+    recipe: CorpusRecipe
+    records: Sequence[BuildRecord]
+    built: Sequence[str]
+
+    @staticmethod
+    def of(store: Store, recipe: CorpusRecipe) -> History:
+        """Return the history of the corpus in `store`. Raises InputError if the record of a period is damaged."""
+        labels = store.folders(paths.PERIODS)
+        built = [label for label in labels if read_record(store, paths.period(label)) is not None]
+        return History(recipe, builds(store), built)
+
+    @cached_property
+    def made(self) -> dict[str, BuildRecord]:
+        """The record of the build that made each period."""
+        return builders(self.records)
+
+    @cached_property
+    def cut(self) -> dict[str, str]:
+        """Periods that an older release built while `periods.last` lay inside them, and that `last`."""
+        return cut_short(self.recipe.calendar, self.made)
+
+    @cached_property
+    def lost(self) -> tuple[str, ...]:
+        """Periods that were made, are not there now, and lie in the calendar: they are built again."""
+        return tuple(label for label in self._gone if self._placed(label))
+
+    @cached_property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """Periods that were made and are not there now, but go on after `periods.last`."""
+        return tuple(label for label in self._gone if not self._placed(label))
+
+    @cached_property
+    def replayed(self) -> tuple[str, ...]:
+        """Periods that are there, and are judged again because another one of their window is lost."""
+        settings = self.recipe.deduplicate
+        if settings is None or settings.scope != "window":
+            return ()
+        windows = {settings.window_of(self.recipe.position(label)) for label in self.lost}
+        return tuple(
+            label
+            for label in self.built
+            if label in self.made and settings.window_of(self.recipe.position(label)) in windows
+        )
+
+    @property
+    def _gone(self) -> Iterator[str]:
+        return (label for label in sorted(self.made) if label not in self.built)
+
+    def _placed(self, label: str) -> bool:
+        return self.recipe.periods.place(self.recipe.calendar.period(label).start) is not None
+
+    def takes(self, label: str, path: str) -> bool:
+        """Return whether documents of this period are staged if the input at `path` holds any: all of a new period; of
+        one that is made again, those of the inputs that it was made of; none of a finished one."""
+        if label in self.lost or label in self.replayed:
+            return path in self.entries(label)
+        return label not in self.built
+
+    def entries(self, label: str) -> Mapping[str, Input]:
+        """Return the inputs of the build that made the period, by path."""
+        return self._entries.setdefault(self.made[label].number, {e.path: e for e in self.made[label].inputs})
+
+    @cached_property
+    def _entries(self) -> dict[int, dict[str, Input]]:
+        return {}
+
+    def counted(self, label: str, path: str) -> Counted | None:
+        """Return what the input held of the period when that was made, or None if it held nothing or is not known."""
+        account = self.made[label].accounts.get(path) if label in self.made else None
+        return account.periods.get(label) if account is not None else None
+
+    def inputs_of(self, label: str, record: BuildRecord) -> list[str]:
+        """Return the inputs of which a build took documents of the period, by the build's record."""
+        paths = (path for path, account in record.accounts.items() if label in account.periods)
+        return sorted(path for path in paths if self.takes(label, path))
+
+    def known(self, inputs: Sequence[Input]) -> Known:
+        """Return what the scans of these inputs must know of earlier builds."""
+        changed = {entry.path: entry for entry in inputs}
+        counts: dict[str, dict[str, Counted]] = {}
+        for label, record in self.made.items():
+            for path in changed.keys() & record.accounts.keys():
+                counted = self.counted(label, path)
+                if counted is not None and changed[path] != self.entries(label)[path]:
+                    counts.setdefault(path, {})[label] = counted
+        again = (*self.lost, *self.replayed)
+        return Known(
+            counts=counts,
+            ends={label: span(last)[1] for label, last in self.cut.items()},
+            only={label: frozenset(self.entries(label)) for label in again},
+        )
+
+    def unread(self) -> Unread:
+        """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
+        documents outside the calendar if its end has moved, and those with documents that wait for later ones.
+
+        Inputs that a finished build had to leave out are not read. Raises InputError if an input of a lost period is
+        gone.
+        """
+        recipe, calendar = self.recipe, self.recipe.periods
+        known = {entry.path: (entry, record) for record in self.records for entry in record.inputs}
+        given_up = {path for record in self.records for path in record.unread}
+        needed = self._needed()
+        listed = recipe.reader.inputs(calendar)
+        self._check_there(needed, {entry.path for entry in listed})
+        new: set[str] = set()
+        waiting: set[str] = set()
+        unused = 0
+        for entry in listed:
+            before, record = known.get(entry.path, (None, None))
+            if not recipe.uses(entry):
+                unused += 1
+            elif entry.path in given_up:
+                continue
+            elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
+                new.add(entry.path)
+            elif any(label in record.waiting for label in _periods(record, entry.path)):
+                waiting.add(entry.path)
+        chosen = new | waiting if new else new
+        return Unread([entry for entry in listed if entry.path in chosen], self._unopened(unused))
+
+    def _unopened(self, unused: int) -> dict[str, int]:
+        calendar, reader = self.recipe.periods, self.recipe.reader
+        outside, waiting = reader.count_outside(calendar), 0
+        if calendar.last is not None and (begun := calendar.open_period(span(calendar.last)[0])) is not None:
+            waiting = outside - reader.count_outside(calendar.model_copy(update={"last": begun.label}))
+        found = {OUTSIDE_CALENDAR: outside - waiting, OPEN_PERIOD: waiting, UNUSED_SHARDS: unused}
+        return {reason: count for reason, count in found.items() if count}
+
+    def _needed(self) -> dict[str, str]:
+        """Return the inputs of lost and replayed periods, each with one of these; all inputs of the build that made it
+        if its record does not say which ones held any of it."""
+        found: dict[str, str] = {}
+        for label in (*self.replayed, *self.lost):
+            accounts = self.made[label].accounts
+            for path in self.entries(label):
+                if not accounts or label in _periods(self.made[label], path):
+                    found[path] = label
+        return found
+
+    def _check_there(self, needed: Mapping[str, str], listed: set[str]) -> None:
+        gone = [(path, label) for path, label in needed.items() if path not in listed]
+        known = [(path, label) for path, label in gone if self.made[label].accounts]
+        for path, label in known or (gone if len(gone) == len(needed) else ()):
+            raise self.unlike(label, f"{path} is gone")
+
+    def unlike(self, label: str, why: str) -> InputError:
+        """Return the error that a lost period, or one of its window, would not become what it was."""
+        missing = label if label in self.lost else self.lost[0]
+        of = "" if label == missing else f" (of {label}, in the same window of deduplication)"
+        return InputError(
+            f"{self.recipe.id}: period {missing} is lost and cannot be built again: {why}{of}; put its inputs back as "
+            f"they were, or build a new version"
+        )
+
+
+def _moved(record: BuildRecord, entry: Input, calendar: Calendar) -> bool:
+    """Return whether an input has documents outside the calendar, and its end is another since it was read."""
+    return record.last != calendar.last and entry.path in record.beyond
+
+
+def _periods(record: BuildRecord, path: str) -> Mapping[str, Counted]:
+    account = record.accounts.get(path)
+    return {} if account is None else account.periods

@@ -1,0 +1,128 @@
+"""Periods that were built and are not there any more are built again, to the same bytes, or the build says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builds import hashes
+from months import built, months, texts_of, write
+from rich.console import Console
+
+from ticlm.datasets.corpus import build_records
+from ticlm.datasets.corpus.show import overview
+from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.errors import InputError
+
+CALENDAR = {"initial": "202301", "last": "202304"}
+WINDOW = {"scope": "window", "window": 3, "expected_ngrams": 100_000}
+
+
+def _months(folder: Path) -> Path:
+    """Four months, with texts that stand in every month, so that a window of deduplication drops some."""
+    months(folder, "202301", "202304")
+    for month in range(1, 5):
+        path = folder / f"20230{month}.jsonl"
+        lasting = [
+            dict(document, timestamp=f"2023-0{month}-03", url=f"{document['url']}/{month}")
+            for document in texts_of("202212", 6)
+        ]
+        write(path, [*map(json.loads, path.read_text().splitlines()), *lasting])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("deduplicate", "lost", "how"),
+    [
+        (None, ("202301",), "folder"),
+        (None, ("202302", "202304"), "record"),
+        (WINDOW, ("202301",), "folder"),
+        (WINDOW, ("202303",), "record"),
+        (WINDOW, ("202302", "202304"), "folder"),
+        (WINDOW, ("202301", "202302", "202303", "202304"), "folder"),
+    ],
+)
+def test_a_lost_period_is_built_again_and_the_others_stay(
+    loop: None, tmp_path: Path, deduplicate: dict[str, Any] | None, lost: tuple[str, ...], how: str
+) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
+    expected, filters = hashes(corpus), corpus.store.folders("dedup/train/0")
+    for label in lost:
+        corpus.store.remove(f"periods/{label}" + ("/record.json" if how == "record" else ""))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("corpora/*/periods/*/record.json")}
+    again, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
+    assert hashes(again) == expected
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    record = build_records.builds(again.store)[1]
+    assert tuple(record.periods) == lost and record.late == {}
+    assert again.store.folders("dedup/train/0") == filters
+    assert built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)[1] == ["toy@1: nothing new"]
+
+
+def test_new_months_join_a_window_that_was_built_again(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    window = WINDOW | {"window": 10}
+    whole, _ = built(folder, tmp_path / "whole", periods=CALENDAR, deduplicate=window)
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202303"}, deduplicate=window)
+    corpus.store.remove("periods/202302")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR, deduplicate=window)[0]) == hashes(whole)
+
+
+def test_what_came_late_stays_out_of_a_period_that_is_built_again(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected = hashes(corpus)
+    write(folder / "late.jsonl", texts_of("202302", 7, seed=1))
+    built(folder, tmp_path, periods=CALENDAR)
+    corpus.store.remove("periods/202302")
+    (folder / "202303.jsonl").touch()  # is read again beside it
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_a_period_whose_inputs_changed_is_not_built_into_something_else(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected = hashes(corpus)
+    corpus.store.remove("periods/202302")
+    old = (folder / "202302.jsonl").read_bytes()
+    write(folder / "202302.jsonl", texts_of("202302", 36, seed=3))
+    with pytest.raises(InputError, match=r"202302 is lost and cannot be built again: .*202302.jsonl .*has changed"):
+        built(folder, tmp_path, periods=CALENDAR)
+    (folder / "202302.jsonl").unlink()
+    with pytest.raises(InputError, match=r"202302 is lost and cannot be built again: .*202302.jsonl .*is gone"):
+        built(folder, tmp_path, periods=CALENDAR)
+    (folder / "202302.jsonl").write_bytes(old)
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_records_of_older_builds_are_enough_to_build_a_period_again(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected, path = hashes(corpus), "builds/00000.json"
+    kept = {k: v for k, v in corpus.store.read_json(path).items() if k not in ("accounts", "waiting", "broken")}
+    corpus.store.write(path, json.dumps(kept).encode())
+    corpus.store.remove("periods/202303")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_a_lost_period_after_the_end_of_the_calendar_is_said(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    corpus.store.remove("periods/202304")
+    _, lines = built(folder, tmp_path, periods=CALENDAR | {"last": "202303"})
+    assert any("202304 was built and is not there" in line and "periods.last" in line for line in lines)
+
+
+def test_the_overview_does_not_count_periods_that_are_not_there(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    corpus.store.remove("periods/202302")
+    console = Console(width=150, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(overview(Corpus.open(corpus.store.uri())))
+    shown = console.export_text()
+    assert "202302 was built and is not there" in shown
+    assert "144 in 4 periods" not in shown
