@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ticlm.datasets.io.documents import Bad, Skipped, moment
 from ticlm.datasets.text.charset import decoded
+from ticlm.datasets.web.page_cost import most_depth, tag_count, too_costly
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
 from ticlm.datasets.web.warc_records import Damage, WarcRecord, records
 from ticlm.platform.core.settings import Settings
@@ -23,6 +24,7 @@ OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
 WITHOUT_TEXT = "without text"
 OTHER_MIME = "not HTML or text"
 NO_PAGE = "cannot be extracted"
+COSTLY = "too costly to parse"
 HEADER_CHARS = 1000  # of a header field that are looked at
 
 
@@ -131,15 +133,22 @@ def _extracted(html: str, rules: PageRules) -> str | Bad:
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
+    tags = tag_count(html)
+    if too_costly(html, tags):
+        return Bad(COSTLY, "")
     try:
         tree = HTMLTree.parse(html)
-        document = tree.document
-        if document is not None and document.query_selector(_deeper_than(rules.max_depth)) is not None:
+        document, depth = tree.document, most_depth(tags, rules.max_depth)
+        if document is not None and document.query_selector(_deeper_than(depth)) is not None:
+            if depth < rules.max_depth:
+                return Bad(COSTLY, "")
             raise _NoPage(f"nested deeper than {rules.max_depth} elements")
         text: str = extract_plain_text(tree, main_content=rules.main_content)
         return text.replace("\0", "").encode("utf-8", "replace").decode()
     except (_NoPage, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
+    except MemoryError:
+        return Bad(COSTLY, "")
     except BaseException:  # a panic of native code is no Exception
         return Bad(NO_PAGE, "")
 
