@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.platform.core.errors import InputError
 
@@ -108,6 +109,7 @@ def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes]:
             if end is not None and begins >= end:
                 return
             if begins >= start:
+                reached(begins)
                 yield line
 
 

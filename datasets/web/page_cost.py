@@ -1,10 +1,10 @@
 """The cost of parsing a page, estimated from its tags before it is parsed.
 
-HTML's rules make a few constructs cost the square of their number: attributes of one tag, options of one list, formatting
-elements that are never closed (each block after them has copies of all), and end tags that end nothing below deep
-nesting. A page beyond these limits would take minutes or gigabytes. The estimate costs about 1 % of reading a page,
-because nearly all pages are below a limit by the number of their tags alone. It is not meant to catch a page that was
-made to pass it: the process that reads is bounded, too (`ticlm.datasets.io.apart`).
+HTML's rules make a few constructs cost the square of their number: attributes of one tag, options of one list,
+formatting elements that are never closed (each block after them has copies of all), and end tags that end nothing below
+deep nesting. A page beyond these limits would take minutes or gigabytes. The estimate costs less than 1 % of reading a
+page, because nearly all pages are below a limit by the number of their tags alone. It is not meant to catch a page that
+was made to pass it: the process that reads is bounded, too (`ticlm.datasets.io.apart`).
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ _TAG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+")
-_VOID = frozenset("area base br col embed frame hr img input link meta param source track wbr".split())
-_IMPLIED = frozenset("p li dt dd option optgroup tr td th thead tbody tfoot".split())
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "wbr")
+)
+_IMPLIED = frozenset(("p", "li", "dt", "dd", "option", "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot"))
 """Elements that end where the next of the same name begins."""
 
 

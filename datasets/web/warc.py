@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from pydantic import Field
 
+from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.documents import Bad, Skipped, moment
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.page_cost import most_depth, tag_count, too_costly
@@ -62,6 +63,7 @@ def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipp
         if isinstance(record, Damage):
             yield Bad(record.reason, record.where)
             continue
+        reached(record.where)
         when = _when(record.header.get("warc-date", ""), rules.years)
         try:
             yield _page(record, when, rules)
