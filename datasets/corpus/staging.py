@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
+import pyarrow as pa
 from pydantic import Field
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -109,6 +110,7 @@ def _reader(root: str, folder: str, recipe: CorpusRecipe) -> Apart[Piece, Scan]:
     global _kept
     if _kept is None or _kept[0] != (root, folder, recipe):
         end_reading()
+        pa.array([0])  # pyarrow loads pandas for its first array; the forked process has it then
         bounds = Bounds(recipe.limits.record_cpu_s, recipe.limits.record_memory)
         _kept = (root, folder, recipe), Apart(partial(_scan, root, folder, recipe), bounds)
     return _kept[1]

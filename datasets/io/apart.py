@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import faulthandler
+import gc
 import mmap
 import multiprocessing
 import os
@@ -185,7 +186,8 @@ def _serve(
     """Answer what comes through the pipe, in the new process, until nothing comes any more."""
     global _page, _taken, _passed
     ours.close()
-    faulthandler.disable()
+    gc.freeze()  # or each collection would touch, and so copy, all memory that came with the fork
+    faulthandler.disable()  # an end by a signal is told in one line
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -130,7 +130,8 @@ class _Window:
     def trim(self) -> bool:
         """Skip the line ends between records; return whether anything follows."""
         while True:
-            self.drop(_LINE_ENDS.match(self.held).end())
+            ends = _LINE_ENDS.match(self.held)
+            self.drop(ends.end() if ends else 0)
             if self.held or not self.fill():
                 return bool(self.held)
 
