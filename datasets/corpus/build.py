@@ -126,6 +126,7 @@ class _Build:
         for found in self._watched("read", missing, scanned):
             if found.unread is not None:
                 failed[found.piece.input.path] = found.unread
+        staging.end_reading()
         balance.check_read(failed, inputs, self.recipe.limits)
         plan = BuildPlan(
             number=len(build_records.builds(self.store)),

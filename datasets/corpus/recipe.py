@@ -104,12 +104,17 @@ class Limits(Settings):
     are not whole: they cannot be read to their end, or of their bytes more than the share `bad`, or an unknown part, is
     lost. An input that a finished build left out is not tried again. At most `at_once` inputs are read at the same
     time, and a filter of deduplication takes at most `filter_bytes`.
+
+    A record may take `record_cpu_s` seconds of CPU time, and the process that reads may take `record_memory` bytes
+    beyond what it began with, filters included. An input at which this process dies twice cannot be read.
     """
 
     bad: float = Field(0.01, ge=0, le=1)
     inputs: float = Field(0.01, ge=0, le=1)
     at_once: int = Field(64, gt=0)
     filter_bytes: int | None = Field(None, gt=0)
+    record_cpu_s: float = Field(300, gt=0)
+    record_memory: int = Field(4 << 30, gt=0)
 
 
 def _named_filters(value: object) -> object:

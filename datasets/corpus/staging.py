@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import NamedTuple
 
+import pyarrow as pa
 from pydantic import Field
 
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io import records
+from ticlm.datasets.io.apart import Apart, Bounds, Death
+from ticlm.datasets.io.apart import passed as done_with_a_record
 from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.web import warc_records
@@ -39,6 +43,8 @@ READ = "read"
 FORMAT = 3
 """Version of the staged files. A build that was interrupted under an older version starts again."""
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
+DEATHS = 2
+"""So often the process that reads may die of one piece. Once may be chance: a machine short of memory."""
 
 
 class DocumentCounts(Settings):
@@ -138,21 +144,58 @@ def scan_key(recipe: CorpusRecipe, piece: Piece, known: Known = NOTHING_KNOWN) -
 def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece, known: Known = NOTHING_KNOWN) -> Scan:
     """Read a piece, stage its documents below `folder`, write a summary there last of all, and return it.
 
-    A piece that cannot be read to its end leaves no summary, so that it is read again.
+    A piece that cannot be read to its end leaves no summary, so that it is read again. It is read in a process of its
+    own, as records and filters may kill it: beyond `limits.record_cpu_s` and `limits.record_memory`, or by a crash.
     """
-    key = scan_key(recipe, piece, known)
+    for deaths in range(1, DEATHS + 1):
+        try:
+            return _reader(store.root, folder, recipe, known)(piece)
+        except Death as death:
+            if deaths == DEATHS:
+                why = f"the process that read it died {DEATHS} times, the last time at {death.place}: {death}"
+                return _unread(piece, f"{piece.input.path}: {why}")
+    raise AssertionError("the last death has returned")
+
+
+def end_reading() -> None:
+    """End the process that reads for this one, if there is one. It would end by itself some time after it read."""
+    global _kept
+    if _kept is not None:
+        _kept[1].end()
+    _kept = None
+
+
+_kept: tuple[tuple[str, str, CorpusRecipe, Known], Apart[Piece, Scan]] | None = None
+
+
+def _reader(root: str, folder: str, recipe: CorpusRecipe, known: Known) -> Apart[Piece, Scan]:
+    """Return the process that reads for this one: the same as long as the build is the same."""
+    global _kept
+    if _kept is None or _kept[0] != (root, folder, recipe, known):
+        end_reading()
+        pa.array([0])  # pyarrow loads pandas for its first array; the forked process has it then
+        bounds = Bounds(recipe.limits.record_cpu_s, recipe.limits.record_memory)
+        _kept = (root, folder, recipe, known), Apart(partial(_scan, root, folder, recipe, known), bounds)
+    return _kept[1]
+
+
+def _scan(root: str, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Scan:
+    store, key = Store(root), scan_key(recipe, piece, known)  # connections of the other process cannot be used here
     reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"), piece.input.path, known)
     try:
         for outcome in recipe.reader.read(piece):
             reading.take(outcome)
+            done_with_a_record()
     except Unreachable as error:
-        nothing = DocumentCounts()
-        return Scan(
-            piece=piece, periods={}, nowhere=nothing, bad={}, first={}, groups=(), sources=(), unread=str(error)
-        )
+        return _unread(piece, str(error))
     done = reading.done(piece)
     store.write(f"{folder}/{key}.json", done.model_dump_json().encode())
     return done
+
+
+def _unread(piece: Piece, why: str) -> Scan:
+    nothing = DocumentCounts()
+    return Scan(piece=piece, periods={}, nowhere=nothing, bad={}, first={}, groups=(), sources=(), unread=why)
 
 
 class _Reading:

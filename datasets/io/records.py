@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.platform.core.errors import InputError
 
@@ -134,6 +135,7 @@ def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
             if end is not None and begins >= end:
                 return
             if begins >= start:
+                reached(begins)
                 yield line
 
 

@@ -10,9 +10,11 @@ from typing import BinaryIO, NamedTuple
 
 from pydantic import Field
 
+from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.dates import moment
 from ticlm.datasets.io.documents import Bad, Skipped
 from ticlm.datasets.text.charset import decoded
+from ticlm.datasets.web.page_cost import most_depth, tag_count, too_costly
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
 from ticlm.datasets.web.warc_records import Damage, WarcRecord, records
 from ticlm.platform.core.settings import Settings
@@ -27,6 +29,7 @@ METADATA = "about the archive itself"
 WITHOUT_TEXT = "without text"
 OTHER_MIME = "not HTML or text"
 NO_PAGE = "cannot be extracted"
+COSTLY = "too costly to parse"
 HEADER_CHARS = 1000  # of a header field that are looked at
 
 
@@ -64,6 +67,7 @@ def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipp
         if isinstance(record, Damage):
             yield Bad(record.reason, record.where, lost=record.lost)
             continue
+        reached(record.where)
         when = _when(record.header.get("warc-date", ""), rules.years)
         try:
             yield _page(record, when, rules)
@@ -137,15 +141,22 @@ def _extracted(html: str, rules: PageRules) -> str | Bad:
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
+    tags = tag_count(html)
+    if too_costly(html, tags):
+        return Bad(COSTLY, "")
     try:
         tree = HTMLTree.parse(html)
-        document = tree.document
-        if document is not None and document.query_selector(_deeper_than(rules.max_depth)) is not None:
+        document, depth = tree.document, most_depth(tags, rules.max_depth)
+        if document is not None and document.query_selector(_deeper_than(depth)) is not None:
+            if depth < rules.max_depth:
+                return Bad(COSTLY, "")
             raise _NoPage(f"nested deeper than {rules.max_depth} elements")
         text: str = extract_plain_text(tree, main_content=rules.main_content)
         return text.replace("\0", "").encode("utf-8", "replace").decode()
     except (_NoPage, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
+    except MemoryError:
+        return Bad(COSTLY, "")
     except BaseException:  # a panic of native code is no Exception
         return Bad(NO_PAGE, "")
 

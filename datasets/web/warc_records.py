@@ -26,6 +26,7 @@ TRAIL_BYTES = 64
 _VERSION = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
 _NEXT = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n(?=[A-Za-z][A-Za-z-]*:)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
+_LINE_ENDS = re.compile(rb"[\r\n]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class _Window:
         self.torn = ""
         self.trusting = True
         self._member = member
+        self._no_end = (0, 0)  # between these offsets, no head ends
         self.cut = TRUNCATED if member.plain else BROKEN  # what to say where the member ends within a record
         self._ended = False
 
@@ -149,7 +151,8 @@ class _Window:
     def trim(self) -> bool:
         """Skip the line ends between records; return whether anything follows."""
         while True:
-            self.drop(len(self.held) - len(self.held.lstrip(b"\r\n")))
+            ends = _LINE_ENDS.match(self.held)
+            self.drop(ends.end() if ends else 0)
             if self.held or not self.fill():
                 return bool(self.held)
 
@@ -164,12 +167,15 @@ class _Window:
         return trail.startswith(b"\r\n\r\n") and not _NEXT.search(self.held, 1, after)
 
     def head(self) -> tuple[bytes, bool]:
-        """Return the lines up to an empty one, and whether they are a header."""
-        searched = 0
+        """Return the lines up to an empty one, and whether they are a header. What was searched for an earlier head is
+        not searched again: where many begin and none ends, that would cost HEAD_BYTES for each."""
+        first, last = self._no_end
+        searched = max(0, last - self.offset) if first <= self.offset else 0
         while True:
             if end := _HEAD_END.search(self.held, max(0, searched - 3)):
                 return bytes(self.held[: end.end()]), _VERSION.match(self.held) is not None
             searched = len(self.held)
+            self._no_end = (self.offset, self.offset + searched)
             if searched > HEAD_BYTES or not self.fill(within=True):
                 return b"", False
 

@@ -201,7 +201,8 @@ def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limit
     if len(unread) > limits.inputs * len(inputs):
         raise RunError(
             f"{len(unread)} of {len(inputs)} inputs could not be read, limits.inputs allows {limits.inputs:.2%}; the "
-            f"first: {next(iter(unread.values()))}; what was read is kept: run it again to go on"
+            f"first: {next(iter(unread.values()))}; what was read is kept: run it again to go on, "
+            "or raise limits.inputs to leave them out"
         )
 
 
