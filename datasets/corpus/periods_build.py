@@ -69,6 +69,9 @@ class PeriodsBuild:
                 done += 1
                 self.progress(f"{label}: {tokens:,} tokens to train on ({done} of {len(todo)})")
             built += labels
+            if not history.lost:  # of a window that is built again, the next periods need the filter
+                self._forget(built)
+        if built:
             self._forget(built)
 
     def _together(self, labels: Sequence[str], scans: ScanIndex) -> Iterator[list[str]]:

@@ -79,6 +79,18 @@ def test_periods_that_are_built_one_after_another_have_the_bytes_of_those_built_
     assert left == {"1"}, "filters of a window that is over are still there"
 
 
+def test_lost_periods_of_a_window_are_built_again_one_after_another(
+    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ticlm.datasets.corpus.periods_build.PARTS", 1)
+    monkeypatch.setattr("ticlm.datasets.corpus.periods_build.PARTS_OF_A_CPU", 1)
+    folder = texts(tmp_path / "texts")
+    corpus = build.build(recipe(folder), str(tmp_path))
+    before = hashes(corpus)
+    corpus.store.remove("periods/202302")
+    assert hashes(build.build(recipe(folder), str(tmp_path))) == before
+
+
 def test_what_tasks_send_to_the_driver_does_not_grow_with_documents_hosts_and_files(
     loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
