@@ -18,6 +18,7 @@ from benchmarks.crawl import archives
 
 from ticlm.datasets.corpus import dedup_pass, dedup_plan, parts, staging
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.io.documents import Input, Piece
 from ticlm.platform.core.settings import parse
@@ -85,7 +86,7 @@ def dedup(folder: Path) -> None:
     about = {"scope": "window", "expected_ngrams": EXPECTED}
     settings = parse(Deduplicate, about, "benchmark")
     counted = [dedup_pass.shingle(store, "staging", settings, part) for part in parts.parts_of([MONTH], groups)[MONTH]]
-    for chain in dedup_plan.chains(settings, counted, lambda _: 0, []):
+    for chain in dedup_plan.chains(settings, counted, lambda _: 0, [], Splits().shares):
         dedup_pass.judge_chain(store, "staging", settings, chain)
 
 

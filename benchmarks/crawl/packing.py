@@ -22,7 +22,7 @@ from benchmarks.crawl import archives
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
-from ticlm.datasets.corpus import pack, staging, tokenize
+from ticlm.datasets.corpus import pack, shards, staging, tokenize
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -99,7 +99,6 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
              if name.endswith(".json")]  # fmt: skip
     parts = parts_of([PERIOD], [group for scan in scans for group in scan.groups])[PERIOD]
     tokenizer = TokenizerInfo.model_validate(store.read_json("tokenizer.json"))
-    made: list[tokenize.Stream] = []
     alone = _alone(store, parts)  # one tokenizer for all runs, as ours: it remembers words
 
     def prepare(request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
@@ -109,20 +108,24 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
         if request["part"] == "alone":
             return alone
         if request["part"] == "pack":
-            made[:] = _tokenised(store, out, tokenizer, parts)
-            return lambda: _packed(folder, store, tokenizer, made)
+            made = _tokenised(store, out, tokenizer, parts)
+            return lambda: _packed(folder, store, out, tokenizer, len(parts), made)
         if request["part"] == "tokenise":
-            return lambda: {"tokens": _tokens(_tokenised(store, out, tokenizer, parts))}
-        return lambda: _packed(folder, store, tokenizer, _tokenised(store, out, tokenizer, parts))
+            return lambda: {"tokens": _tokenised(store, out, tokenizer, parts)}
+        return lambda: _packed(folder, store, out, tokenizer, len(parts), _tokenised(store, out, tokenizer, parts))
 
     return prepare
 
 
-def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[DocumentSpan]) -> list[tokenize.Stream]:
-    return [tokenize.tokenise(store, folder, Sets(), info, part) for part in parts]
+def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[DocumentSpan]) -> int:
+    """Tokenise all parts, and return the number of tokens."""
+    for part in parts:
+        tokenize.tokenise(store, folder, Sets(), info, part)
+    made = (stream for stream, _ in tokenize.streams(store, folder, PERIOD, len(parts)))
+    return sum(section.tokens for stream in made for section in stream.sections)
 
 
-def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[tokenize.Stream]) -> dict[str, Any]:
+def _packed(folder: Path, store: Store, out: str, info: TokenizerInfo, parts: int, tokens: int) -> dict[str, Any]:
     recipe = _recipe(folder)
     column = Column(name="tokens", length=LENGTH + 1, dtype=dtype_for(info.vocab_size))
     corpus = CorpusInfo(
@@ -133,13 +136,12 @@ def _packed(folder: Path, store: Store, info: TokenizerInfo, made: Sequence[toke
         tokenizer=info,
         recipe="benchmark",
     )
-    bundle = Bundle(period=recipe.calendar.period(PERIOD), streams=tuple(made), tally=staging.DocumentCounts())
-    pack.pack(store, corpus, 0, HeldOut(), PackedTokens(), bundle)
-    return {"tokens": _tokens(made)}
-
-
-def _tokens(made: Sequence[tokenize.Stream]) -> int:
-    return sum(section.tokens for stream in made for section in stream.sections)
+    period = recipe.calendar.period(PERIOD)
+    bundle = Bundle(period=period, attempt="benchmark", parts=parts, tally=staging.DocumentCounts())
+    ranges = pack.plan(store, out, corpus, 0, HeldOut(), PackedTokens(), bundle)
+    written = [shards.write(store, out, corpus, 0, PackedTokens(), some) for some in ranges]
+    pack.publish(store, out, HeldOut(), PackedTokens(), (bundle, written))
+    return {"tokens": tokens}
 
 
 def _alone(store: Store, parts: Sequence[DocumentSpan]) -> Callable[[], dict[str, Any]]:

@@ -2,42 +2,35 @@
 
 Each step maps a function over small work items, in this process or on Ray. Its results go to the store, and only
 summaries come back. Documents never pass through Ray; memory does not grow with a period's size, except for filters of
-deduplication (`limits.filter_bytes`). A build that was killed continues with what is on the store. The same documents
-and recipe give the same bytes, whatever the executor, and however the work is split, ordered or interrupted.
+deduplication (`limits.filter_bytes`). Periods are built a few at a time, oldest first, so that the driver holds what it
+knows of those few. A build that was killed continues with what is on the store. The same documents and recipe give the
+same bytes, whatever the executor, and however the work is split, ordered or interrupted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, TypeVar
 
-from ticlm.datasets.corpus import build_records, dedup_pass, dedup_plan, staging, tokenize
-from ticlm.datasets.corpus import merge as merging
-from ticlm.datasets.corpus import pack as packing
-from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord
+from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
+from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
 from ticlm.datasets.corpus.ledger.history import History, Unread
-from ticlm.datasets.corpus.ledger.warnings import little_text, out_of_reach
-from ticlm.datasets.corpus.pack import Bundle
-from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
+from ticlm.datasets.corpus.ledger.warnings import out_of_reach
+from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.corpus.sorted_runs import Group
-from ticlm.datasets.corpus.staging import Scan
-from ticlm.datasets.corpus.tokenize import Sets, Stream
-from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
+from ticlm.datasets.corpus.scan_index import ScanIndex
+from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import Executor, executing, reported
-from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.corpus import INFO, Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
-from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.core.store import Store
 
-BESIDE_FILTER = 512 << 20
-"""Bytes that a task needs besides its filter, for the n-grams of a part. No memory is reserved for smaller filters."""
-R = TypeVar("R")
+INPUTS = 4096
+"""Inputs that are given to the executor at a time: it holds some kilobytes of each."""
 Progress = Callable[[str], None]
 
 
@@ -82,17 +75,13 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
 
 
 class _Build:
-    """The steps of a build. Each one leaves its results on the store, and skips those that are there."""
+    """A build: reads and stages what is new, plans, and has the periods of the plan built."""
 
     def __init__(self, recipe: CorpusRecipe, store: Store, staged: str, executor: Executor, progress: Progress) -> None:
         self.recipe, self.store, self.staged = recipe, store, staged
         self.executor, self.progress = executor, progress
-        deduplicated = recipe.deduplicate is not None
-        self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
-        self.published: TokenizerInfo | None = None
-        if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
-            self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
-            recipe.columns(store, self.published)
+        self._indexes: dict[int, ScanIndex] = {}
+        self.periods = PeriodsBuild(recipe, store, staged, executor, progress)
 
     def unfinished(self) -> BuildPlan | None:
         """Return the plan of an interrupted build that had read all its inputs, or None. `build` completes this
@@ -113,25 +102,14 @@ class _Build:
             if f"staging/{other}" != self.staged:
                 self.store.remove(f"staging/{other}")
         self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
-        pieces = [piece for entry in inputs for piece in self.recipe.reader.pieces(entry)]
         history = History.of(self.store, self.recipe)
-        known = history.known(inputs)
-        keys = [staging.scan_key(self.recipe, piece, known) for piece in pieces]
-        there = set(self.store.files(f"{self.staged}/scans"))
-        missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
-        scan = partial(staging.scan, self.store, f"{self.staged}/scans", self.recipe, known=known)
-        size = sum(piece.input.size for piece in missing)
-        failed: dict[str, str] = {}
-        scanned = self.executor.each(scan, missing, size, self.recipe.limits.at_once)
-        for found in self._watched("read", missing, scanned):
-            if found.unread is not None:
-                failed[found.piece.input.path] = found.unread
+        keys, failed = self._read(inputs, history.known(inputs))
         staging.end_reading()
         balance.check_read(failed, inputs, self.recipe.limits)
         plan = BuildPlan(
             number=len(build_records.builds(self.store)),
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
-            scans=tuple(key for key, piece in zip(keys, pieces) if piece.input.path not in failed),
+            scans=tuple(keys),
             built=tuple(history.built),
             last=self.recipe.periods.last,
             unread=dict(sorted(failed.items())),
@@ -141,153 +119,60 @@ class _Build:
             if folder != "scans":  # made for another plan, which was given up
                 self.store.remove(f"{self.staged}/{folder}")
         dedup_pass.forget_unbuilt(self.store, plan.built)
-        scans = self._scans(plan)
+        scans = self._indexed(plan)
         balance.check(balance.account(plan, scans, history), scans, history)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
+
+    def _read(self, inputs: Sequence[Input], known: staging.Known) -> tuple[list[str], dict[str, str]]:
+        """Read and stage inputs, a few thousand at a time; return the names of the scans of those that were read, in
+        order, and why the others were not."""
+        there = set(self.store.files(f"{self.staged}/scans"))
+        read = partial(scan_index.read_piece, self.store, f"{self.staged}/scans", self.recipe, known)
+        scans: list[str] = []
+        failed: dict[str, str] = {}
+
+        def outcomes() -> Iterator[scan_index.Failed | None]:
+            for at in range(0, len(inputs), INPUTS):
+                pieces = [piece for entry in inputs[at : at + INPUTS] for piece in self.recipe.reader.pieces(entry)]
+                keys = [staging.scan_key(self.recipe, piece, known) for piece in pieces]
+                missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
+                size = sum(piece.input.size for piece in missing)
+                for found in self.executor.each(read, missing, size, self.recipe.limits.at_once):
+                    if found is not None:
+                        failed[found.path] = found.why
+                    yield found
+                scans.extend(key for key, piece in zip(keys, pieces) if piece.input.path not in failed)
+
+        for _ in reported(outcomes(), f"the pieces of {len(inputs):,} inputs", self.progress, "read"):
+            pass
+        return scans, failed
+
+    def _indexed(self, plan: BuildPlan) -> ScanIndex:
+        """Return the index of the plan's scans, which tasks write."""
+        if plan.number not in self._indexes:
+            index = partial(scan_index.index_chunk, self.store, self.staged)
+            chunks = self.executor.each(index, scan_index.chunks_of(plan.scans))
+            self._indexes[plan.number] = ScanIndex(self.store, self.staged, chunks)
+        return self._indexes[plan.number]
 
     def finish(self, plan: BuildPlan | None) -> None:
         """Build the periods of the plan, and write the record of the build."""
         if plan is None:
             return
-        scans = self._scans(plan)
+        scans = self._indexed(plan)
         history = History(self.recipe, build_records.builds(self.store), plan.built)
         record = balance.account(plan, scans, history)
         for line in record.warnings:
             self.progress(f"warning: {line}")
-        todo = [label for label in record.periods if not self._is_built(label)]
-        judged = [*todo, *history.replayed]
-        parts = parts_of(judged, self._merged(judged, scans))
-        self._deduplicated(parts, history.replayed)
-        info = self._info(record, scans, parts)
-        for label in todo:
-            self.store.remove(paths.period(label))  # attempts that were interrupted
-        made = self._tokenised(info, [part for label in todo for part in parts[label]])
-        bundles = [self._bundle(label, record, made[label], history) for label in todo]
-        pack = partial(packing.pack, self.store, info, self.recipe.seed, self.recipe.held_out, self.recipe.rows)
-        size = sum(section.tokens for bundle in bundles for stream in bundle.streams for section in stream.sections)
-        for number, manifest in enumerate(self.executor.each(pack, bundles, size), 1):
-            tokens = manifest.splits["train"].tokens
-            self.progress(f"{manifest.period.label}: {tokens:,} tokens to train on ({number} of {len(bundles)})")
+        self.periods.build(record, scans, history)
         self.store.write(f"{build_records.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
-        self._forget()
         self._tidy()
 
     def _tidy(self) -> None:
         """Remove the staged files. The plan goes first, so that a crash leaves no plan without files."""
         self.store.remove(f"{self.staged}/plan.json")
         self.store.remove("staging")
-
-    def _merged(self, labels: Sequence[str], scans: Sequence[Scan]) -> list[Group]:
-        """Merge the sorted files (runs) of these periods until few enough are left to read together; return their row
-        groups."""
-        groups = [group for scan in scans for group in scan.groups if group.period in set(labels)]
-        merge = partial(merging.merge, self.store, self.staged)
-        level = 0
-        while todo := merging.batches(groups, level):
-            done = self.executor.each(merge, todo, memory=merging.TASK_BYTES)
-            groups = merging.merged(groups, self._watched("merged", todo, done))
-            level += 1
-        return groups
-
-    def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]], replayed: Sequence[str]) -> None:
-        """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates. Of the windows
-        of `replayed`, all periods are judged from the first on."""
-        if self.recipe.deduplicate is None or not parts:
-            return
-        settings, store, folder = self.recipe.deduplicate, self.store, self.staged
-        each = self.executor.each
-        everything = [part for mine in parts.values() for part in mine]
-        shingle = partial(dedup_pass.shingle, store, folder, settings)
-        size = sum(part.bytes for part in everything)
-        counted = list(self._watched("counted n-grams of", everything, each(shingle, everything, size)))
-        labels = store.folders(paths.PERIODS)
-        built = [label for label in labels if self._is_built(label) and label not in parts and label not in replayed]
-        chains = dedup_plan.chains(settings, counted, self.recipe.position, built)
-        needed = max(dedup_plan.filter_bytes(settings, chain, self.recipe.limits.filter_bytes) for chain in chains)
-        self.progress(f"deduplicating {len(parts)} periods; the largest of {len(chains)} filters has {needed:,} bytes")
-        memory = needed + BESIDE_FILTER if needed > BESIDE_FILTER else 0
-        judge = partial(dedup_pass.judge_chain, store, folder, settings)
-        for _ in self._watched("judged", chains, each(judge, chains, memory=memory)):
-            pass
-        if self.recipe.held_out.clean:
-            compare = partial(dedup_pass.overlap, store, folder, settings)
-            periods = dedup_plan.by_period(chains)
-            for _ in self._watched("compared", periods, each(compare, periods, memory=memory)):
-                pass
-
-    def _bundle(self, label: str, record: BuildRecord, made: tuple[Stream, ...], history: History) -> Bundle:
-        return Bundle(
-            period=self.recipe.calendar.period(label),
-            streams=made,
-            tally=record.periods[label],
-            deduplication=dedup_pass.deduplications(self.store, self.staged, label),
-            overlap=dedup_pass.overlaps(self.store, self.staged, label),
-            lineage=lineage(self.recipe, history.inputs_of(label, record)),
-        )
-
-    def _forget(self) -> None:
-        """Remove the filters that no later period needs."""
-        if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
-            return
-        built = [label for label in self.store.folders(paths.PERIODS) if self._is_built(label)]
-        last = max(self.recipe.position(label) for label in built)
-        dedup_pass.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)
-
-    def _watched(self, done: str, items: Sequence[Any], outcomes: Iterator[R]) -> Iterator[R]:
-        """Yield the outcomes of work on these items, and report from time to time how far it is."""
-        return reported(outcomes, f"{len(items):,} pieces", self.progress, done)
-
-    def _scans(self, plan: BuildPlan) -> list[Scan]:
-        """Return the summaries of the plan's scans, in the order of its inputs."""
-        return [Scan.model_validate(self.store.read_json(f"{self.staged}/scans/{key}.json")) for key in plan.scans]
-
-    def _is_built(self, label: str) -> bool:
-        return read_record(self.store, paths.period(label)) is not None
-
-    def _info(
-        self, record: BuildRecord, scans: Sequence[Scan], parts: Mapping[str, Sequence[DocumentSpan]]
-    ) -> CorpusInfo:
-        """Return the corpus info; a first build trains the tokenizer if needed and writes the info."""
-        if self.store.exists(INFO):
-            return Corpus.open(self.store.uri()).info
-        tokenizer = self.published or self._trained(record, parts)
-        info = CorpusInfo(
-            name=self.recipe.name,
-            version=self.recipe.version,
-            columns=self.recipe.columns(self.store, tokenizer),
-            calendar=self.recipe.calendar,
-            tokenizer=tokenizer,
-            recipe=self.recipe.identity,
-            external_inputs=self.recipe.external_inputs,
-            sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
-        )
-        self.store.create(INFO, info.model_dump_json(indent=1).encode())
-        return info
-
-    def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[DocumentSpan]]) -> TokenizerInfo:
-        """Train the tokenizer, on the train split of the first period alone."""
-        assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
-        first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
-        if line := little_text(self.recipe.tokenizer, first, sum(part.bytes for part in parts[first])):
-            self.progress(f"warning: {line}")
-        self.progress(f"training a tokenizer on {first}")
-        special = self.recipe.rows.special_tokens
-        train = partial(tokenize.train, self.store, self.staged, self.sets, self.recipe.tokenizer, special, first)
-        return next(self.executor.each(train, [tuple(parts[first])]))
-
-    def _tokenised(self, info: CorpusInfo, parts: Sequence[DocumentSpan]) -> dict[str, tuple[Stream, ...]]:
-        """Tokenize all parts, and return the streams of each period in the order of its parts."""
-        if parts:
-            self.progress(f"tokenising {len({part.period for part in parts})} periods")
-        tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
-        size = sum(part.bytes for part in parts)
-        streams = self.executor.each(tokenise, parts, size)
-        made = {stream.path: stream for stream in self._watched("tokenised", parts, streams)}
-        found: dict[str, list[Stream]] = {}
-        for part in parts:
-            found.setdefault(part.period, []).append(made[tokenize.stream_path(self.staged, part)])
-        return {label: tuple(streams) for label, streams in found.items()}
 
 
 def _same_recipe(store: Store, recipe: CorpusRecipe) -> None:

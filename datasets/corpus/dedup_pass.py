@@ -4,25 +4,27 @@ Only n-grams and verdicts are written. The texts stay where they are staged; wha
 tokenized. A verdict depends on the documents before it, so one task judges a split of a period (or of a window) from
 its first part to its last. Different splits, periods and windows are judged in parallel.
 
-<staging>/shingles/<period>-<part>.<split>       n-grams (Shingled)
-<staging>/verdicts/<period>-<part>.<split>       what repeats in the split
-<staging>/verdicts/<period>.<split>.json         Deduplication, written last
-<staging>/overlap/…                              the same for what repeats the period's train split (Overlap)
-<corpus>/dedup/<split>/<window>/<period>/        the filter of a window after that period
+<staging>/periods/<period>/shingles/<part>.<split>    n-grams (Shingled)
+<staging>/periods/<period>/verdicts/<part>.<split>    what repeats in the split
+<staging>/periods/<period>/verdicts/<split>.json      Deduplication, written last
+<staging>/periods/<period>/overlap/…                  the same for what repeats the period's train split (Overlap)
+<corpus>/dedup/<split>/<window>/<period>/             the filter of a window after that period
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.datasets.corpus.dedup_plan import Counted, DedupChain, DedupSplit
-from ticlm.datasets.corpus.parts import DocumentSpan, Staged, staged
+from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.dedup.bloom import BloomFilter
 from ticlm.datasets.dedup.paragraphs import Bools, Shingled, Verdict, bounds, judge, shingled, surviving, without
@@ -38,7 +40,8 @@ HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 
 def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan) -> Counted:
     """Write the n-grams of a part's documents, unless they are there, and return their number by split."""
-    summary = f"{folder}/shingles/{_name(part.period, part.number)}.json"
+    shingles = f"{period_folder(folder, part.period)}/shingles"
+    summary = f"{shingles}/{part.number:05d}.json"
     if store.exists(summary):
         return Counted.model_validate(store.read_json(summary))
     ngrams = {}
@@ -46,7 +49,7 @@ def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan
     for split in SPLITS:
         found = shingled(documents[split].texts if split in documents else (), settings.ngram)
         ngrams[split] = len(found.hashes)
-        _write(store, f"{folder}/shingles/{_name(part.period, part.number, split)}", found._asdict())
+        _write(store, f"{shingles}/{_name(part.number, split)}", found._asdict())
     counted = Counted(period=part.period, number=part.number, ngrams=ngrams)
     store.write(summary, counted.model_dump_json().encode())
     return counted
@@ -56,14 +59,14 @@ def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupCh
     """Write the verdicts on the documents of a chain, except those that are there."""
     bloom: BloomFilter | None = None
     for leg in chain.legs:
-        summary = f"{folder}/verdicts/{leg.period}.{leg.split}.json"
+        summary = f"{period_folder(folder, leg.period)}/verdicts/{leg.split}.json"
         if store.exists(summary):
             bloom = None  # the next leg begins with what this one saved
             continue
         if bloom is None:
             bloom = _filter(store, settings, chain, leg)
         counts = _judged(store, folder, settings, leg, bloom)
-        _check_rate(settings, leg, counts)
+        _check_rate(settings, chain, leg, counts)
         if settings.scope == "window":
             bloom.save(store, _saved(leg.split, chain.window, leg.period))
         store.write(summary, counts.model_dump_json().encode())
@@ -75,17 +78,17 @@ def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[Ded
     `legs` are the splits of the period, train first.
     """
     train, held_out = legs[0], legs[1:]
-    if all(store.exists(f"{folder}/overlap/{leg.period}.{leg.split}.json") for leg in held_out):
+    place = f"{period_folder(folder, train.period)}/overlap"
+    if all(store.exists(f"{place}/{leg.split}.json") for leg in held_out):
         return
     bloom = BloomFilter.sized(max(1, train.ngrams), settings.false_positive_rate, settings.seed)
-    for number in range(train.parts):
-        bloom.add(_surviving(store, folder, train, number).hashes)
+    for _, left in _ahead(partial(_surviving, store, folder, train), train.parts):
+        bloom.add(left.hashes)
     for leg in held_out:
         counts = _Counts()
-        for number in range(leg.parts):
-            left = _surviving(store, folder, leg, number)
+        for number, left in _ahead(partial(_surviving, store, folder, leg), leg.parts):
             counts.add(left, verdict := judge(settings, left, bloom, frozen=True))
-            _write(store, f"{folder}/overlap/{_name(leg.period, number, leg.split)}", _arrays(verdict))
+            _write(store, f"{place}/{_name(number, leg.split)}", _arrays(verdict))
         done = Overlap(
             split=leg.split,
             documents=counts.documents,
@@ -95,27 +98,27 @@ def overlap(store: Store, folder: str, settings: Deduplicate, legs: Sequence[Ded
             ngrams=counts.ngrams,
             contained=counts.contained,
         )
-        store.write(f"{folder}/overlap/{leg.period}.{leg.split}.json", done.model_dump_json().encode())
+        store.write(f"{place}/{leg.split}.json", done.model_dump_json().encode())
 
 
 def deduplications(store: Store, folder: str, period: str) -> tuple[Deduplication, ...]:
     """Return what each split of the period lost to repetition."""
-    paths = [f"{folder}/verdicts/{period}.{split}.json" for split in SPLITS]
+    paths = [f"{period_folder(folder, period)}/verdicts/{split}.json" for split in SPLITS]
     return tuple(Deduplication.model_validate(store.read_json(path)) for path in paths if store.exists(path))
 
 
 def overlaps(store: Store, folder: str, period: str) -> tuple[Overlap, ...]:
     """Return how much of each held-out split also is in the train split of the period."""
-    paths = [f"{folder}/overlap/{period}.{split}.json" for split in HELD_OUT]
+    paths = [f"{period_folder(folder, period)}/overlap/{split}.json" for split in HELD_OUT]
     return tuple(Overlap.model_validate(store.read_json(path)) for path in paths if store.exists(path))
 
 
 def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents: Staged, clean: bool = False) -> Staged:
     """Return the documents of a part's split without what repeats; with `clean`, also without what is in train."""
-    name = _name(part.period, part.number, split)
-    left = _apply(documents, *_verdict(store, f"{folder}/verdicts/{name}"))
+    place, name = period_folder(folder, part.period), _name(part.number, split)
+    left = _apply(documents, *_verdict(store, f"{place}/verdicts/{name}"))
     if clean:
-        left = _apply(left, *_verdict(store, f"{folder}/overlap/{name}"))
+        left = _apply(left, *_verdict(store, f"{place}/overlap/{name}"))
     return left._replace(texts=[text.lstrip("\n") for text in left.texts])
 
 
@@ -153,17 +156,15 @@ def _filter(store: Store, settings: Deduplicate, chain: DedupChain, leg: DedupSp
             f"{store.uri(f'dedup/{leg.split}/{chain.window}')}: no filter, though periods of this window are built; "
             f"build a new version of the corpus"
         )
-    expected = settings.expected_ngrams or leg.ngrams
-    return BloomFilter.sized(max(1, expected), settings.false_positive_rate, settings.seed)
+    return BloomFilter.sized(max(1, chain.expected), settings.false_positive_rate, settings.seed)
 
 
 def _judged(store: Store, folder: str, settings: Deduplicate, leg: DedupSplit, bloom: BloomFilter) -> Deduplication:
     counts = _Counts()
-    for number in range(leg.parts):
-        name = _name(leg.period, number, leg.split)
-        found = _shingled(store, f"{folder}/shingles/{name}")
+    for number, found in _ahead(partial(_shingled, store, folder, leg), leg.parts):
         counts.add(found, verdict := judge(settings, found, bloom))
-        _write(store, f"{folder}/verdicts/{name}", _arrays(verdict))
+        place = period_folder(folder, leg.period)
+        _write(store, f"{place}/verdicts/{_name(number, leg.split)}", _arrays(verdict))
     return Deduplication(
         split=leg.split,
         **asdict(counts),
@@ -173,13 +174,13 @@ def _judged(store: Store, folder: str, settings: Deduplicate, leg: DedupSplit, b
     )
 
 
-def _check_rate(settings: Deduplicate, leg: DedupSplit, counts: Deduplication) -> None:
+def _check_rate(settings: Deduplicate, chain: DedupChain, leg: DedupSplit, counts: Deduplication) -> None:
     """Raise RunError if a filter is so full that its rate of false positives is twice the allowed one."""
     if counts.expected_rate > 2 * settings.false_positive_rate:
         raise RunError(
             f"deduplicate.expected_ngrams: with {leg.split} of {leg.period} the filter holds more than the "
-            f"{settings.expected_ngrams:,} n-grams it was sized for, and errs on {counts.expected_rate:.1%} instead of "
-            f"{settings.false_positive_rate:.1%}; build a new version with more"
+            f"{chain.expected:,} n-grams it was sized for, and errs on {counts.expected_rate:.1%} instead of "
+            f"{settings.false_positive_rate:.1%}; build a new version with more than {settings.expected_ngrams:,}"
         )
 
 
@@ -221,13 +222,23 @@ def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
     return left
 
 
+def _ahead(read: Callable[[int], Shingled], parts: int) -> Iterator[tuple[int, Shingled]]:
+    """Yield the n-grams of each part; those of the next one are read meanwhile, as numba lets go of Python's lock."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(read, 0)
+        for number in range(parts):
+            found = coming.result()
+            coming = reader.submit(read, number + 1) if number + 1 < parts else coming
+            yield number, found
+
+
 def _surviving(store: Store, folder: str, leg: DedupSplit, number: int) -> Shingled:
-    name = _name(leg.period, number, leg.split)
-    return surviving(_shingled(store, f"{folder}/shingles/{name}"), *_verdict(store, f"{folder}/verdicts/{name}"))
+    path = f"{period_folder(folder, leg.period)}/verdicts/{_name(number, leg.split)}"
+    return surviving(_shingled(store, folder, leg, number), *_verdict(store, path))
 
 
-def _name(period: str, part: int, split: str = "") -> str:
-    return f"{period}-{part:05d}" + (f".{split}" if split else "")
+def _name(part: int, split: str) -> str:
+    return f"{part:05d}.{split}"
 
 
 def _saved(split: str, window: int, period: str) -> str:
@@ -244,7 +255,8 @@ def _write(store: Store, path: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     store.write(path, sink.getvalue())
 
 
-def _shingled(store: Store, path: str) -> Shingled:
+def _shingled(store: Store, folder: str, leg: DedupSplit, number: int) -> Shingled:
+    path = f"{period_folder(folder, leg.period)}/shingles/{_name(number, leg.split)}"
     with np.load(io.BytesIO(store.read(path))) as held:
         return Shingled(*(held[name] for name in Shingled._fields))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.dedup.bloom import size
@@ -31,17 +31,23 @@ class DedupSplit(Settings):
 
 class DedupChain(Settings):
     """Splits that share a filter, oldest first (`legs`): one, or all of a window. `begun` says that earlier periods of
-    the window are built, so that their filter has to be there."""
+    the window are built, so that their filter has to be there. A filter that begins is sized for `expected` n-grams."""
 
     window: int
     legs: tuple[DedupSplit, ...]
     begun: bool
+    expected: int
 
 
 def chains(
-    settings: Deduplicate, counted: Sequence[Counted], position: Callable[[str], int], built: Sequence[str]
+    settings: Deduplicate,
+    counted: Sequence[Counted],
+    position: Callable[[str], int],
+    built: Sequence[str],
+    shares: Mapping[Split, float],
 ) -> list[DedupChain]:
-    """Return the splits to judge, in chains that share a filter. `built` are the finished periods."""
+    """Return the splits to judge, in chains that share a filter. `built` are the finished periods, `shares` the parts
+    of all documents that the splits have."""
     legs: dict[tuple[int, str], dict[str, list[Counted]]] = {}
     for one in sorted(counted, key=lambda one: (position(one.period), one.number)):
         for split in SPLITS:
@@ -58,6 +64,8 @@ def chains(
                 for period, of in mine.items()
             ),
             begun=settings.scope == "window" and window in begun,
+            expected=settings.expected(shares[split] / shares["train"])
+            or max(sum(part.ngrams.get(split, 0) for part in of) for of in mine.values()),
         )
         for (window, split), mine in legs.items()
     ]
@@ -74,11 +82,11 @@ def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:
 
 def filter_bytes(settings: Deduplicate, chain: DedupChain, most: int | None) -> int:
     """Return the bytes of the chain's filter. Raises RunError if they are more than `most`."""
-    expected = settings.expected_ngrams or max(leg.ngrams for leg in chain.legs)
-    needed = size(expected, settings.false_positive_rate)
+    needed = size(chain.expected, settings.false_positive_rate)
     if most is not None and needed > most:
         raise RunError(
             f"limits.filter_bytes: {chain.legs[0].split} of {chain.legs[0].period} needs a filter of {needed:,} bytes "
-            f"for {expected:,} n-grams, but may have {most:,}; allow more, or a higher deduplicate.false_positive_rate"
+            f"for {chain.expected:,} n-grams, but may have {most:,}; allow more, or a higher "
+            f"deduplicate.false_positive_rate"
         )
     return needed

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ticlm.datasets.corpus.parts import collect, parts_of
+from ticlm.datasets.corpus.parts import collect, parts_of, period_folder
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
@@ -25,7 +25,8 @@ from ticlm.platform.core.store import Store
 FAN_IN = 128
 """Most runs that a part or a merge reads. A part decodes about one row group of each besides its own bytes."""
 MERGED_BYTES = 1 << 30
-"""Text of a merged run. A merge holds one part and the whole compressed run in memory."""
+"""Text of a merged run, or more if a month has so much that it would keep more than FAN_IN runs. A merge holds one part
+and a row group of each run in memory, whatever the size of the run that it writes."""
 
 TASK_BYTES = 1 << 30
 """Memory of a merge."""
@@ -91,22 +92,22 @@ def _batched(sizes: Mapping[str, int]) -> Iterator[list[str]]:
 
 
 def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
-    """Write the documents of a batch as one run below `folder`/merged, then its summary, and return that.
+    """Write the documents of a batch as one run into its period's folder, then its summary, and return that.
 
     If the summary of the same batch is there, nothing is done again. The bytes follow from the batch alone.
     """
-    path = f"{folder}/merged/{batch.period}-{batch.level}-{batch.number:05d}"
+    path = f"{period_folder(folder, batch.period)}/merged/{batch.level}-{batch.number:05d}"
     key = fingerprint(batch)
     if store.exists(f"{path}.json"):
         standing = Merged.model_validate(store.read_json(f"{path}.json"))
         if standing.batch == key:
             return standing
         store.remove(f"{path}.json")  # of a build that was given up, for other inputs
-    run = RunWriter(f"{path}.parquet")
+    run = RunWriter(store, f"{path}.parquet")
     for part in parts_of([batch.period], batch.groups)[batch.period]:
         table = collect(store, part.spans, part.low, part.high)
         run.write(batch.period, [Row(*values) for values in zip(*(column.to_pylist() for column in table.columns))])
-    groups = run.save(store)
+    groups = run.save()
     done = Merged(batch=key, period=batch.period, runs=batch.runs, groups=tuple(groups))
     store.write(f"{path}.json", done.model_dump_json().encode())
     return done

@@ -19,7 +19,15 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 PART_BYTES = 64 << 20
+LEAST_PART_BYTES, PARTS_OF_A_PERIOD = 4 << 20, 16
+"""A period of less than PARTS_OF_A_PERIOD parts is cut into smaller ones, so that several tasks share it. A part also
+decodes a row group of each run."""
 END_OF_ORDER = 1 << 64
+
+
+def period_folder(folder: str, period: str) -> str:
+    """Return the folder, below that of the staged files, of all that is made for one period until it is packed."""
+    return f"{folder}/periods/{period}"
 
 
 class Span(NamedTuple):
@@ -55,7 +63,7 @@ class Staged(NamedTuple):
 
 
 def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[DocumentSpan]]:
-    """Cut the documents of each period into parts of about PART_BYTES."""
+    """Cut the documents of each period into parts (see `count_of`)."""
     found: dict[str, list[Group]] = {label: [] for label in labels}
     for group in groups:
         if group.period in found:
@@ -63,9 +71,15 @@ def parts_of(labels: Sequence[str], groups: Sequence[Group]) -> dict[str, list[D
     return {label: list(_cut(label, mine)) for label, mine in found.items()}
 
 
+def count_of(size: int) -> int:
+    """Return the number of parts of so many bytes: it follows from the size alone, as parts count hosts apart."""
+    part = min(PART_BYTES, max(LEAST_PART_BYTES, size // PARTS_OF_A_PERIOD))
+    return max(1, -(-size // part))
+
+
 def _cut(label: str, groups: Sequence[Group]) -> Iterator[DocumentSpan]:
     size = sum(group.bytes for group in groups)
-    count = max(1, -(-size // PART_BYTES))
+    count = count_of(size)
     held: list[list[Group]] = [[] for _ in range(count)]
     bounds = [END_OF_ORDER * i // count for i in range(count + 1)]
     for group in groups:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
+import os
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 GROUP_BYTES = 1 << 20
@@ -36,8 +36,9 @@ SCHEMA = pa.schema(
 )
 
 
-class Group(Settings):
-    """A row group of a staged run: documents of one period, whose places in its order are from `low` to `high`."""
+class Group(NamedTuple):
+    """A row group of a staged run: documents of one period, whose places in its order are from `low` to `high`. A month
+    has one for each megabyte of text, so it is a plain tuple."""
 
     run: str
     group: int
@@ -49,14 +50,19 @@ class Group(Settings):
 
 
 class RunWriter:
-    """Collects a run, compressed, in memory. `save` writes it and returns its row groups."""
+    """Writes a run, compressed, a row group at a time. `save` ends it and returns its row groups."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, store: Store, path: str) -> None:
+        self.store, self.path = store, path
         self._groups: list[Group] = []
-        self._sink = io.BytesIO()
+        self._aside = store.path(path)
+        if store.is_local:  # elsewhere, an object is there when it is closed
+            folder, name = os.path.split(store.path(path))
+            self._aside = f"{folder}/.writing-{uuid.uuid4().hex[:8]}-{name}"
+            os.makedirs(folder, exist_ok=True)
+        self._file = store.fs.open(self._aside, "wb")
         self._out = pq.ParquetWriter(
-            self._sink, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
+            self._file, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
         )
 
     def write(self, period: str, rows: Sequence[Row]) -> None:
@@ -64,21 +70,17 @@ class RunWriter:
         for some in _cut(rows):
             arrays = [pa.array(values, field.type) for values, field in zip(zip(*some), SCHEMA)]
             self._out.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=len(some))
-            self._groups.append(
-                Group(
-                    run=self.path,
-                    group=len(self._groups),
-                    period=period,
-                    documents=len(some),
-                    bytes=sum(len(row.text.encode()) for row in some),
-                    low=some[0].order,
-                    high=some[-1].order,
-                )
-            )
+            size = sum(len(row.text.encode()) for row in some)
+            number = len(self._groups)
+            self._groups.append(Group(self.path, number, period, len(some), size, some[0].order, some[-1].order))
 
-    def save(self, store: Store) -> list[Group]:
+    def save(self) -> list[Group]:
         self._out.close()
-        store.write(self.path, self._sink.getvalue())
+        if self.store.is_local:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            os.replace(self._aside, self.store.path(self.path))
+        self._file.close()
         return self._groups
 
 

@@ -25,6 +25,11 @@ class Splits(Settings):
             raise ValueError(f"eval and tune must leave something to train on, got {self.eval} + {self.tune}")
         return self
 
+    @property
+    def shares(self) -> dict[Split, float]:
+        """Return the share of the documents that each split has."""
+        return {"train": 1 - self.eval - self.tune, "eval": self.eval, "tune": self.tune}
+
     def of(self, name: str) -> Split:
         """Return the split of the documents with this group or id."""
         share = hash64(f"{self.salt}\0{name}") / 2**64
@@ -50,6 +55,11 @@ class GlobalShards(Settings):
         if len(set(chosen)) < 3 or not all(1 <= shard <= self.global_shards for shard in chosen):
             raise ValueError(f"train, eval and tune must be three shards of 1 to {self.global_shards}, got {chosen}")
         return self
+
+    @property
+    def shares(self) -> dict[Split, float]:
+        """Return the share of the documents that each split has."""
+        return dict.fromkeys(("train", "eval", "tune"), 1 / self.global_shards)
 
     def of(self, name: str) -> Split | None:
         """Return the split of the documents with this group or id, or None if their shard is not used."""

@@ -327,8 +327,8 @@ class _Runs:
     def flush(self) -> None:
         if not self._rows:
             return
-        run = RunWriter(f"{self.prefix}-{self._runs:04d}.parquet")
+        run = RunWriter(self.store, f"{self.prefix}-{self._runs:04d}.parquet")
         for label in sorted(self._rows):
             run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
-        self.groups += run.save(self.store)
+        self.groups += run.save()
         self._rows, self._size, self._runs = {}, 0, self._runs + 1

@@ -1,4 +1,9 @@
-"""Token streams: the tokens of the documents of a part, in order, for each set of rows they belong to."""
+"""Token streams: the tokens of the documents of a part, in order, for each set of rows they belong to.
+
+<staging>/periods/<period>/tokens/<part>          token ids, little-endian
+<staging>/periods/<period>/tokens/<part>.hosts    tokens by host of the train split (Hosts)
+<staging>/periods/<period>/tokens/<part>.json     Stream, written last
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from pydantic import Field
 
-from ticlm.datasets.corpus.parts import DocumentSpan, Staged, staged
+from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenizers import StreamEncoder, TrainedTokenizer
 from ticlm.platform.core.accounting import Host
@@ -24,7 +29,7 @@ HOSTS = 1000
 
 class Section(Settings):
     """The tokens of one set of rows (and of one of its sources) in a part. The sections of a part follow one another in
-    its file. `subsets` and `hosts` are counted for the train split alone."""
+    its file. `subsets` are counted for the train split alone."""
 
     split: Split
     source: str
@@ -32,7 +37,6 @@ class Section(Settings):
     bytes: int
     tokens: int
     subsets: dict[str, int] = Field(default_factory=dict)
-    hosts: tuple[Host, ...] = ()
 
 
 class Stream(Settings):
@@ -40,6 +44,12 @@ class Stream(Settings):
 
     path: str
     sections: tuple[Section, ...]
+
+
+class Hosts(Settings):
+    """The hosts with the most tokens in the train split of a part."""
+
+    hosts: tuple[Host, ...] = ()
 
 
 class Sets(Settings):
@@ -50,38 +60,40 @@ class Sets(Settings):
     deduplicated: bool = False
 
 
-def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> Stream:
-    """Write the tokens of a part below `folder`/tokens, unless they are there, and return their description."""
-    path = stream_path(folder, part)
+def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:
+    """Write the tokens of a part into its period's folder, unless they are there, and then their description."""
+    path = stream_path(folder, part.period, part.number)
     if store.exists(f"{path}.json"):
-        return Stream.model_validate(store.read_json(f"{path}.json"))
+        return
     encoder = _encoder(store.root, info)
-    sections, blocks = [], []
+    sections, blocks, largest = [], [], Hosts()
     for split, source, documents in _sections(store, folder, sets, part):
         tokens, lengths = encoder.encode(documents.texts)
         blocks += tokens
         size = sum(len(text.encode()) for text in documents.texts)
-        subsets, hosts = _whose(documents, lengths) if split == "train" else ({}, ())
+        subsets: dict[str, int] = {}
+        if split == "train":
+            subsets, hosts = _whose(documents, lengths)
+            largest = Hosts(hosts=hosts)
         count = int(lengths.sum())
-        section = Section(
-            split=split,
-            source=source,
-            documents=len(lengths),
-            bytes=size,
-            tokens=count,
-            subsets=subsets,
-            hosts=hosts,
-        )
+        section = Section(split=split, source=source, documents=len(lengths), bytes=size, tokens=count, subsets=subsets)
         sections.append(section)
     little = encoder.dtype.newbyteorder("<")
     store.write(path, b"".join(block.astype(little, copy=False).tobytes() for block in blocks))
+    store.write(f"{path}.hosts", largest.model_dump_json().encode())
     stream = Stream(path=path, sections=tuple(sections))
     store.write(f"{path}.json", stream.model_dump_json().encode())
-    return stream
 
 
-def stream_path(folder: str, part: DocumentSpan) -> str:
-    return f"{folder}/tokens/{part.period}-{part.number:05d}.tokens"
+def stream_path(folder: str, period: str, part: int) -> str:
+    return f"{period_folder(folder, period)}/tokens/{part:05d}"
+
+
+def streams(store: Store, folder: str, period: str, parts: int) -> Iterator[tuple[Stream, Hosts]]:
+    """Yield the streams of a period in the order of its parts, and the hosts of each."""
+    for path in (stream_path(folder, period, part) for part in range(parts)):
+        stream, hosts = (store.read_json(f"{path}.{kind}") for kind in ("json", "hosts"))
+        yield Stream.model_validate(stream), Hosts.model_validate(hosts)
 
 
 def texts_of(store: Store, folder: str, sets: Sets, parts: Sequence[DocumentSpan], split: Split) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from ticlm.datasets.corpus.pack import TOKEN_REASONS, largest_hosts
+from ticlm.datasets.corpus.pack import TOKEN_REASONS, HostCounts
 from ticlm.platform.core.accounting import Deduplication, Host, Overlap, Step
 from ticlm.platform.core.corpus import PeriodManifest, SplitManifest
 from ticlm.platform.core.mixture import Split
@@ -72,6 +72,8 @@ class Totals(Settings):
         tokens_left = {reason: dropped.pop(reason) for reason in TOKEN_REASONS if reason in dropped}
         splits = _splits(manifests)
         accounting = [manifest.accounting for manifest in manifests]
+        hosts = HostCounts()
+        hosts.add(host for one in accounting for host in one.hosts)
         return Totals(
             periods=len(manifests),
             read=sum(manifest.read for manifest in manifests),
@@ -83,7 +85,7 @@ class Totals(Settings):
             through_steps=_through([one.steps for one in accounting if one.steps]),
             tokens=sum(one.tokens for one in accounting),
             subsets=_sum([one.subsets for one in accounting]),
-            hosts=largest_hosts([host for one in accounting for host in one.hosts], HOSTS),
+            hosts=hosts.largest(HOSTS),
             deduplication=_by_split(Deduplication, [split for one in accounting for split in one.deduplication]),
             overlap=_by_split(Overlap, [split for one in accounting for split in one.overlap]),
         )

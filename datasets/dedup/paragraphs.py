@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ticlm.datasets.dedup.bloom import BloomFilter, holds, put
+from ticlm.datasets.dedup.bloom import BloomFilter, fetch, holds, put
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.text.words import paragraphs, shingles
 
@@ -56,6 +56,7 @@ def judge(settings: Deduplicate, found: Shingled, bloom: BloomFilter, frozen: bo
         bloom.blocks,
         bloom.probes,
         bloom.seed,
+        bloom.wide,
         *found,
         settings.threshold,
         settings.remove == "both",
@@ -93,6 +94,7 @@ def _judge(
     blocks: Any,
     probes: int,
     seed: Any,
+    wide: bool,
     hashes: Any,
     paragraphs: Any,
     documents: Any,
@@ -110,7 +112,8 @@ def _judge(
             low, high = paragraphs[p], paragraphs[p + 1]
             found = 0
             for i in range(low, high):
-                if holds(blocks, probes, seed, hashes[i]):
+                fetch(blocks, seed, wide, hashes, i)
+                if holds(blocks, probes, seed, wide, hashes[i]):
                     found += 1
             total += high - low
             contained += found
@@ -119,7 +122,7 @@ def _judge(
             elif not frozen and found < high - low:
                 inserted += high - low - found
                 for i in range(low, high):
-                    put(blocks, probes, seed, hashes[i])
+                    put(blocks, probes, seed, wide, hashes[i])
         all_contained += contained
         gone_documents[d] = total > 0 and contained / total > threshold
     return all_contained, inserted

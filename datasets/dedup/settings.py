@@ -8,6 +8,7 @@ only removed with its document. Unlike in BFF, the order of documents depends on
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -15,6 +16,8 @@ from pydantic import Field, model_validator
 from ticlm.platform.core.settings import Settings
 
 DUPLICATE = "repeats earlier text"
+ROOM = 2
+"""Filters of held-out splits have room for so many times their share: a few long documents may be far from it."""
 
 
 class Deduplicate(Settings):
@@ -22,8 +25,9 @@ class Deduplicate(Settings):
     every `window` periods of the calendar (TiC-LM, appendix D.7).
 
     Train, eval and tune have a filter each. The filter of a period is sized for the n-grams counted in it. The filter
-    of a window is made before its later periods are there, so `expected_ngrams` is the number for all its periods. If
-    there are so many more that the rate of false positives doubles, the build stops.
+    of a window is made before its later periods are there, so `expected_ngrams` is the number in the train split of all
+    its periods; filters of eval and tune are as much smaller as their share of the documents says, with twice the room.
+    If there are so many more that the rate of false positives doubles, the build stops.
     """
 
     scope: Literal["period", "window"] = "period"
@@ -39,9 +43,16 @@ class Deduplicate(Settings):
     def _sized(self) -> Deduplicate:
         if self.scope == "window" and self.expected_ngrams is None:
             raise ValueError(
-                "expected_ngrams is required with scope window: how many n-grams its periods hold together"
+                "expected_ngrams is required with scope window: how many n-grams its periods hold together for training"
             )
         return self
+
+    def expected(self, of_train: float) -> int | None:
+        """Return the n-grams to size the filter of a split for, if that is set. The split has `of_train` times the
+        documents of the train split."""
+        if self.expected_ngrams is None:
+            return None
+        return math.ceil(self.expected_ngrams * max(of_train, min(1, ROOM * of_train)))
 
     def window_of(self, position: int) -> int:
         """Return the number of the window of the period at this position of the timeline."""

@@ -47,6 +47,10 @@ class Executor(Protocol):
     @property
     def note(self) -> str: ...
 
+    @property
+    def cpus(self) -> int:
+        """Return how many CPUs there are for its tasks."""
+
     def each(
         self,
         function: Callable[[T], R],

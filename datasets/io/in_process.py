@@ -21,6 +21,7 @@ class ProcessExecutor:
     """
 
     note: str = " in this process"
+    cpus: int = 1
 
     def each(
         self,

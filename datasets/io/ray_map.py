@@ -25,6 +25,12 @@ class RayExecutor:
 
     note: str = ""
 
+    @property
+    def cpus(self) -> int:
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 1))
+
     def each(
         self,
         function: Callable[[T], R],
@@ -43,7 +49,7 @@ class RayExecutor:
         import ray.data
 
         logging.getLogger("ray.data").setLevel(logging.ERROR)
-        blocks = max(size // BLOCK_BYTES, 2 * int(ray.cluster_resources().get("CPU", 1))) if size else len(items)
+        blocks = max(size // BLOCK_BYTES, 2 * self.cpus) if size else len(items)
         nodes = [int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]]
         check_memory(memory, max(nodes, default=0), "the largest node of Ray")
         rows = [{"item": pickle.dumps(item)} for item in items]

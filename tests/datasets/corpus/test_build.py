@@ -4,6 +4,7 @@ itself, a kill, and S3 have one test each."""
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import random
@@ -24,8 +25,9 @@ from paths import SHARED
 from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
-from ticlm.datasets.corpus.pack import TAIL, _shuffled
+from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.shards import picked
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
 from ticlm.datasets.io.documents import Input
@@ -168,10 +170,10 @@ def test_another_seed_gives_other_rows_of_the_same_texts(texts: Path, loop: None
     assert hashes(one)["202301/train"] != hashes(two)["202301/train"]
 
 
-def test_rows_of_one_document_are_spread_over_the_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ticlm.datasets.corpus.pack.SHARD_BYTES", 1)
+def test_rows_of_one_document_are_spread_over_the_shards() -> None:
     rows = np.arange(1000, dtype=np.uint16).repeat(2).reshape(1000, 2)
-    shards = list(_shuffled(iter([rows[:300], rows[300:301], rows[301:]]), 1000, 4, key=5))
+    blocks = [rows[:300], rows[300:301], rows[301:]]
+    shards = [picked(blocks, 1000, 4, 5, low, min(low + 128, 1000)) for low in range(0, 1000, 128)]
     assert [len(values) for values, _ in shards] == [128] * 7 + [104]
     found = np.concatenate([values.view(np.uint16) for values, _ in shards])
     assert np.array_equal(found[:, 0], np.concatenate([which for _, which in shards]))
@@ -408,15 +410,14 @@ class _Stopped(BaseException):
 
 
 def _stopping_after(count: int) -> Callable[..., Iterator[Any]]:
-    left = [count]
+    left = itertools.count(count, -1)
 
     def each(
         _: ProcessExecutor, function: Callable[[Any], Any], items: Sequence[Any], *_limits: Any, **_more: Any
     ) -> Iterator[Any]:
         for item in items:
-            if left[0] == 0:
+            if next(left) == 0:
                 raise _Stopped
-            left[0] -= 1
             yield function(item)
 
     return each
@@ -426,7 +427,7 @@ def test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes(
     texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = hashes(build.build(_recipe(texts), str(tmp_path / "whole")))
-    steps = 3 + 1 + 3 + 3  # files, the tokenizer, parts, periods
+    steps = 3 + 1 + 1 + 3 + 3 + 9 + 3  # files, their index, the tokenizer, parts, plans, shards, periods
     for count in range(steps):
         root = str(tmp_path / str(count))
         monkeypatch.setattr(ProcessExecutor, "each", _stopping_after(count))

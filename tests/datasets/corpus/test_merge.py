@@ -19,7 +19,7 @@ from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import parts
 from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
-from ticlm.datasets.corpus.sorted_runs import Group, Row
+from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
 from ticlm.datasets.corpus.staging import SPLITS, _Runs
 from ticlm.platform.core.store import Store
 
@@ -120,6 +120,12 @@ def test_a_run_of_several_periods_is_replaced_in_the_one_that_is_merged(small: N
     assert names(after, JUNE) == names(shared, JUNE)
     assert not names(after) & names(before)
     assert sum(g.documents for g in after if g.period == MAY) == 30
+
+
+@pytest.mark.parametrize("megabytes, parts", [(0, 1), (4, 1), (5, 2), (64, 16), (1024, 16), (1025, 17), (6400, 100)])
+def test_a_small_period_is_cut_for_several_tasks_and_a_large_one_into_64_mb_each(megabytes: int, parts: int) -> None:
+    groups = [Group("run", at, MAY, 1, 1 << 20, at << 50, at << 50) for at in range(megabytes)]
+    assert len(parts_of([MAY], groups)[MAY]) == parts
 
 
 def test_a_huge_run_is_not_written_again(small: None, tmp_path: Path) -> None:
@@ -236,6 +242,18 @@ def test_a_merge_holds_a_stretch_at_a_time(small: None, monkeypatch: pytest.Monk
     merge(Store(tmp_path), "staging", batch)
     assert sum(held) == sum(group.bytes for group in groups)
     assert max(held) < sum(held) / 2  # the documents that stand together are a third
+
+
+def test_a_run_is_written_as_it_grows_and_is_there_when_it_is_whole(small: None, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    writer = RunWriter(Store(tmp_path), "staging/run.parquet")
+    for order in range(40):
+        writer.write(MAY, [a_row(rng)._replace(order=order, text=rng.randbytes(20_000).hex())])
+    (growing,) = (tmp_path / "staging").iterdir()
+    assert growing.name != "run.parquet" and growing.stat().st_size > 20 * 20_000, "the run is held in memory"
+    assert Store(tmp_path).files("staging") == []
+    assert len(writer.save()) == 40
+    assert Store(tmp_path).files("staging") == ["run.parquet"]
 
 
 def test_results_may_come_in_any_order(small: None, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from paths import SHARED
 
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.pack import BEYOND, TAIL, TOKEN_REASONS
+from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
 from ticlm.datasets.corpus.splits import GlobalShards
 from ticlm.datasets.dedup.settings import DUPLICATE
@@ -211,7 +212,7 @@ def test_a_filter_that_an_abandoned_attempt_left_is_not_used(
     folder = crawl(tmp_path / "crawl")
     window = "deduplicate={scope: window, window: 10, expected_ngrams: 100000}"
     with monkeypatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(build._Build, "_info", stop)
+        patch.setattr(PeriodsBuild, "_info", stop)
         build.build(recipe(str(folder), window), str(tmp_path / "root"))
     for path in folder.glob("*-202301*"):
         path.unlink()
@@ -224,6 +225,16 @@ def test_a_filter_that_holds_more_than_it_was_sized_for_stops_the_build(loop: No
     folder = str(crawl(tmp_path / "crawl"))
     with pytest.raises(RunError, match=r"expected_ngrams: with \w+ of 20230\d the filter holds more than the 900 n-g"):
         build.build(recipe(folder, "deduplicate={scope: window, expected_ngrams: 900}"), str(tmp_path))
+
+
+def test_the_filters_of_a_window_are_sized_for_the_shares_of_the_splits(loop: None, tmp_path: Path) -> None:
+    folder = str(crawl(tmp_path / "crawl"))
+    window = "deduplicate={scope: window, expected_ngrams: 100000}"
+    corpus = build.build(recipe(folder, window, "splits={eval: 0.2, tune: 0.05}"), str(tmp_path))
+    for manifest in corpus.periods.values():
+        sizes = {d.split: d.filter_bytes for d in manifest.accounting.deduplication}
+        assert sizes["eval"] / sizes["train"] == pytest.approx(2 * 0.2 / 0.75, rel=0.01)
+        assert sizes["tune"] / sizes["train"] == pytest.approx(2 * 0.05 / 0.75, rel=0.01)
 
 
 class Stopped(BaseException):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
-from ticlm.datasets.dedup.bloom import BLOCK_BYTES, BloomFilter, Hashes, blocked_rate, size
+from ticlm.datasets.dedup.bloom import BLOCK_BYTES, WIDE, BloomFilter, Hashes, blocked_rate, place, size
+from ticlm.platform.core.errors import RunError
 from ticlm.platform.core.store import Store
 
 
@@ -41,6 +45,46 @@ def test_an_overfull_filter_says_that_it_errs_more_often() -> None:
     bloom.add(hashes(40_000))
     assert bloom.expected_rate() > 0.2
     assert bloom.measured_rate() == pytest.approx(bloom.expected_rate(), rel=0.05)
+
+
+@njit  # type: ignore[untyped-decorator]
+def _blocks_hit(blocks: Any, seed: Any, wide: bool, hashes: Any) -> Any:
+    found = np.empty(len(hashes), np.uint64)
+    for i in range(len(hashes)):
+        found[i] = place(blocks, seed, wide, hashes[i])[0]
+    return found
+
+
+def test_every_block_of_a_filter_of_309_gb_is_hit_equally_often() -> None:
+    blocks = size(250_000_000_000, 0.01) // BLOCK_BYTES
+    assert blocks > 2**32
+    bloom = BloomFilter(np.broadcast_to(np.zeros(8, np.uint64), (blocks, 8)), probes=6, seed=1)
+    hit = _blocks_hit(bloom.blocks, bloom.seed, bloom.wide, hashes(200_000))
+    shares = np.histogram(hit, 20, (0, blocks))[0] / len(hit)
+    assert shares == pytest.approx(np.full(20, 1 / 20), abs=5 * math.sqrt(1 / 20 / len(hit)))
+
+
+@pytest.mark.parametrize("blocks", [1, 7, WIDE - 1, WIDE, 2**32 - 1, 2**32 + 1, 2**45 + 12345])
+def test_a_block_is_the_share_of_the_whole_that_the_hash_is_of_all_hashes(blocks: int) -> None:
+    bloom = BloomFilter(np.broadcast_to(np.zeros(8, np.uint64), (blocks, 8)), probes=6, seed=3)
+    values = hashes(100)
+    one = BloomFilter(np.broadcast_to(np.zeros(8, np.uint64), (2**50, 8)), probes=6, seed=3)
+    top = _blocks_hit(one.blocks, one.seed, one.wide, values).tolist()  # the first 50 bits of each mixed hash
+    kept = 50 if bloom.wide else 32
+    expected = [(value >> (50 - kept)) * blocks >> kept for value in top]
+    found = _blocks_hit(bloom.blocks, bloom.seed, bloom.wide, values).tolist()
+    assert all(0 <= a - b <= 1 for a, b in zip(found, expected)) and max(found) < blocks
+
+
+def test_a_saved_filter_with_blocks_that_no_hash_reaches_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    BloomFilter.sized(5000, 0.01, seed=9).save(store, "saved")
+    record = tmp_path / "saved/record.json"
+    about = json.loads(record.read_text())
+    about["files"][0]["size"] = 309_255_719_232
+    record.write_text(json.dumps(about))
+    with pytest.raises(RunError, match=r"saved: an earlier release filled only a part .* build a new version"):
+        BloomFilter.load(store, "saved")
 
 
 def test_a_look_costs_a_little_more_room_than_in_a_classical_filter() -> None:
