@@ -23,6 +23,7 @@ from benchmarks.serving import serve
 from benchmarks.sides import Side
 
 from ticlm.datasets.corpus import pack, shards, staging, tokenize
+from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -137,7 +138,7 @@ def _packed(folder: Path, store: Store, out: str, info: TokenizerInfo, parts: in
         recipe="benchmark",
     )
     period = recipe.calendar.period(PERIOD)
-    bundle = Bundle(period=period, attempt="benchmark", parts=parts, tally=staging.DocumentCounts())
+    bundle = Bundle(period=period, attempt="benchmark", parts=parts, tally=DocumentCounts())
     ranges = pack.plan(store, out, corpus, 0, HeldOut(), PackedTokens(), bundle)
     written = [shards.write(store, out, corpus, 0, PackedTokens(), some) for some in ranges]
     pack.publish(store, out, HeldOut(), PackedTokens(), (bundle, written))

@@ -16,6 +16,7 @@ from functools import partial
 from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
+from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.ledger.history import History, Unread
 from ticlm.datasets.corpus.ledger.warnings import out_of_reach
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
@@ -124,7 +125,7 @@ class _Build:
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 
-    def _read(self, inputs: Sequence[Input], known: staging.Known) -> tuple[list[str], dict[str, str]]:
+    def _read(self, inputs: Sequence[Input], known: Known) -> tuple[list[str], dict[str, str]]:
         """Read and stage inputs, a few thousand at a time; return the names of the scans of those that were read, in
         order, and why the others were not."""
         there = set(self.store.files(f"{self.staged}/scans"))

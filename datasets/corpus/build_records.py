@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from ticlm.datasets.corpus.staging import DocumentCounts
+from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.periods import Calendar, Label, span

@@ -17,11 +17,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowMaker
 from ticlm.datasets.corpus.shards import SetOfRows, ShardRange, SourceRows, Stretch, Written, ranges_of, token_stream
 from ticlm.datasets.corpus.splits import HeldOut
-from ticlm.datasets.corpus.staging import SPLITS, DocumentCounts
+from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.corpus.tokenize import streams
 from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core import paths

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ticlm.datasets.corpus import staging
+from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.parts import count_of
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group
@@ -59,7 +60,7 @@ class Chunk(Settings):
     groups: dict[str, int]
 
 
-def read_piece(store: Store, folder: str, recipe: CorpusRecipe, known: staging.Known, piece: Piece) -> Failed | None:
+def read_piece(store: Store, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Failed | None:
     """Read and stage a piece; only what could not be read comes back, the rest is in the scan's summary."""
     found = staging.scan(store, folder, recipe, piece, known)
     return Failed(piece.input.path, found.unread) if found.unread is not None else None

@@ -9,10 +9,11 @@ from itertools import groupby
 
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Counted, InputAccount
+from ticlm.datasets.corpus.ledger.counts import Damage, DocumentCounts
 from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.ledger.warnings import warnings
 from ticlm.datasets.corpus.recipe import Limits
-from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Damage, DocumentCounts, Scan
+from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Scan
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Period, span

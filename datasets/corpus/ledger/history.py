@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
+from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.corpus.staging import Known
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError

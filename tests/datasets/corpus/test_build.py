@@ -25,6 +25,7 @@ from paths import SHARED
 from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
+from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.shards import picked
@@ -90,7 +91,7 @@ def _sound(corpus: Corpus) -> None:
     """Files are what their records say, and every document that was read is somewhere."""
     for label in corpus.periods:
         assert verify(corpus.store, f"periods/{label}") == []
-    tallies: dict[str, staging.DocumentCounts] = {}
+    tallies: dict[str, DocumentCounts] = {}
     for record in build_records.builds(corpus.store):
         assert record.read == sum(t.read for t in record.periods.values()) + sum(record.dropped.values())
         tallies |= record.periods
