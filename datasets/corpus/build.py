@@ -30,7 +30,7 @@ from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokeniz
 from ticlm.datasets.io.executor import Executor, executing, reported
 from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.store import Store, read_record
@@ -253,6 +253,7 @@ class _Build:
             return Corpus.open(self.store.uri()).info
         tokenizer = self.published or self._trained(record, parts)
         info = CorpusInfo(
+            format=FORMAT,
             name=self.recipe.name,
             version=self.recipe.version,
             columns=self.recipe.columns(self.store, tokenizer),

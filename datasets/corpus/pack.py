@@ -25,14 +25,14 @@ from ticlm.datasets.corpus.tokenize import Stream
 from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
-from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, ShardFile, SplitManifest
+from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, SplitManifest
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import ROW_GROUP, Tokens, to_parquet
+from ticlm.platform.core.token_rows import ROW_GROUP, ShardFile, Tokens, to_parquet
 
 SHARD_BYTES = 64 << 20
 BLOCK_TOKENS = 1 << 22
@@ -200,7 +200,8 @@ def _write(
     for number, (values, which) in enumerate(_shuffled(blocks, total, width, key, most)):
         owners = [names[i] for i in np.searchsorted(ends, which, side="right")] if named else None
         parts = np.split(values.view(columns[0].dtype), borders, 1)
-        data = to_parquet({column.name: part for column, part in zip(columns, parts)}, columns, owners)
+        rows = {column.name: part for column, part in zip(columns, parts)}
+        data = to_parquet(rows, columns, owners, info.page_checksums)
         path = f"{split}/part-{number:05d}.parquet"
         store.write(f"{folder}/{path}", data)
         held = sum(part.size if c.pad is None else int((part != c.pad).sum()) for c, part in zip(columns, parts))

@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -158,6 +158,10 @@ class Store:
                 digest.update(block)
         return digest.hexdigest()
 
+    def state(self, path: str) -> str:
+        """Return a text that changes when the file is written anew: of its size, and its time or tag."""
+        return str(self.fs.ukey(self.path(path)))
+
     def upload(self, folder: Path, path: str) -> None:
         """Copy the files of a local folder to `path`."""
         for file in sorted(p for p in folder.rglob("*") if p.is_file()):
@@ -267,13 +271,45 @@ def verify(store: Store, folder: str) -> list[str]:
 
     def problem(entry: StoredFile) -> str | None:
         path = f"{paths.attempt(folder, record.attempt)}/{entry.path}"
-        if not store.exists(path):
-            return f"{path}: missing"
-        if store.size(path) != entry.size:
-            return f"{path}: {store.size(path)} bytes, the record says {entry.size}"
-        if store.sha256(path) != entry.sha256:
-            return f"{path}: its hash differs from the record's"
-        return None
+        found = _difference(store, path, entry)
+        return f"{path}: {found}" if found is not None else None
 
     with ThreadPoolExecutor(HASHERS) as pool:
         return [found for found in pool.map(problem, record.files) if found is not None]
+
+
+def _difference(store: Store, path: str, entry: StoredFile) -> str | None:
+    """Return how the file at `path` differs from what its record says, or None."""
+    try:
+        if (size := store.size(path)) != entry.size:
+            return f"{size} bytes, the record says {entry.size}"
+        return None if store.sha256(path) == entry.sha256 else "its hash differs from the record's"
+    except FileNotFoundError:
+        return "missing"
+
+
+_sound: set[tuple[str, str, str]] = set()
+"""(URI, state, hash) of the files that this process has found sound."""
+
+
+def check_once(store: Store, files: Sequence[StoredFile], what: str, remedy: str) -> None:
+    """Compare files, with paths relative to the store, with their recorded hashes, `HASHERS` at the same time.
+
+    A file is read once per process, and again only if it was written anew. Raises InputError for the first one that
+    differs: it begins with `what` the file is, and ends with the `remedy`.
+    """
+
+    def problem(entry: StoredFile) -> str | None:
+        try:
+            known = store.uri(entry.path), store.state(entry.path), entry.sha256
+        except FileNotFoundError:
+            return "missing"
+        found = None if known in _sound else _difference(store, entry.path, entry)
+        if found is None:
+            _sound.add(known)
+        return found
+
+    with ThreadPoolExecutor(HASHERS) as pool:
+        for entry, found in zip(files, pool.map(problem, files)):
+            if found is not None:
+                raise InputError(f"{what} {store.uri(entry.path)}: {found}; {remedy}")

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, to_parquet
+from ticlm.platform.core.token_rows import Column, ShardFile, to_parquet
 from ticlm.platform.study.settings import Study
 
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
