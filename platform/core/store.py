@@ -209,6 +209,8 @@ class Record(Settings):
     created: str
     files: tuple[StoredFile, ...]
     about: Any
+    sha256: str | None = None
+    """Hash of all the rest of the record; None in records of earlier versions."""
 
     def file(self, path: str) -> StoredFile:
         """Return the entry of the file `path`."""
@@ -242,7 +244,9 @@ class Attempt:
             entries = list(pool.map(entry, names))
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
-        data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
+        content = record.model_dump(mode="json", exclude={"sha256"})
+        record = record.model_copy(update={"sha256": _content_hash(content)})
+        data = json.dumps(content | {"sha256": record.sha256}, indent=1).encode()
         if not self.store.create(paths.record(self.folder), data):
             standing = read_record(self.store, self.folder)
             assert standing is not None
@@ -250,17 +254,25 @@ class Attempt:
         return record
 
 
+def _content_hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def read_record(store: Store, folder: str) -> Record | None:
     """Return the record of the work in `folder`, or None if it was never finished. Raises InputError if damaged."""
     try:
-        return Record.model_validate_json(store.read(paths.record(folder)))
+        data = store.read(paths.record(folder))
+        record = Record.model_validate_json(data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError as error:
         what = error.errors()[0]["msg"]
-        raise InputError(
-            f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work"
-        ) from None
+    else:
+        content = {name: value for name, value in json.loads(data).items() if name != "sha256"}
+        if record.sha256 in (None, _content_hash(content)):
+            return record
+        what = "its own hash differs"
+    raise InputError(f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work")
 
 
 def verify(store: Store, folder: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ticlm.methods.seams import Imported, RoundPosition
@@ -124,5 +124,9 @@ def content(path: str, also: tuple[str, ...] = ()) -> str:
 
 def weights_of(record: Record) -> str:
     """Return the identity of a checkpoint's weights: the hash of its safetensors files."""
-    hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
+    return weights_hash([f.sha256 for f in record.files if f.path.endswith(".safetensors")])
+
+
+def weights_hash(hashes: Sequence[str]) -> str:
+    """Return the identity of weights by the hashes of their safetensors files, in the order of the files' names."""
     return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))

@@ -257,8 +257,13 @@ def test_a_page_that_is_damaged_after_the_first_look_is_found(tmp_path: Path) ->
 def test_a_shard_is_hashed_once_per_process_and_again_when_it_is_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shard, hashed, sha256 = Shard(Store(tmp_path), False), [], Store.sha256
-    monkeypatch.setattr(Store, "sha256", lambda self, path: (hashed.append(path), sha256(self, path))[1])
+    shard, hashed, sha256 = Shard(Store(tmp_path), False), list[str](), Store.sha256
+
+    def counted(self: Store, path: str) -> str:
+        hashed.append(path)
+        return sha256(self, path)
+
+    monkeypatch.setattr(Store, "sha256", counted)
     for _ in range(2):
         shard.store.write("part", shard.bytes)
         for _ in range(3):

@@ -20,6 +20,7 @@ from ticlm.platform.core.store import Attempt, Store, verify
 from ticlm.platform.eval.counts import count
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import cleanup, driver
+from ticlm.platform.run.check import check
 from ticlm.platform.study import plan
 from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.plan import Plan
@@ -180,7 +181,7 @@ def test_upkeep_knows_models_inside(toy_root: Path, toy_study: MakeStudy) -> Non
     driver.evaluate(found)
     found, store = made(toy_study, toy_root), Store(toy_root)
     assert cleanup.unused(store, [found]) == []
-    records, problems = cleanup.check(store)
+    records, problems = check(store)
     assert (records, problems) == (4 + 2 + 3, [])
     gone = [path for path, _ in cleanup.unused(store, [made(toy_study, toy_root, evaluate={})])]
     assert sorted(path.split("/")[0] for path in gone) == ["cells"] * 3 + ["rounds"] * 3
