@@ -17,7 +17,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ticlm.datasets.text.words import STEP, mixed
-from ticlm.platform.core.store import Attempt, Store, read_record, verify
+from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.store import Attempt, Store, read_record
 
 BLOCK_BITS = 512
 BLOCK_BYTES = BLOCK_BITS // 8

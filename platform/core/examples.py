@@ -21,10 +21,11 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
 from ticlm.platform.core.corpus import chosen, finished, lost_period
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.core.store import Attempt, Store, StoredFile, check_once
+from ticlm.platform.core.store import Attempt, Store, StoredFile
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store, StoredFile, check_once
+from ticlm.platform.core.store import Store, StoredFile
 
 ROW_GROUP = 128
 DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)

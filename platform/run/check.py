@@ -15,8 +15,9 @@ from ticlm.platform.core import corpus, examples, paths
 from ticlm.platform.core.corpus import Corpus, PeriodManifest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Examples
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Record, Store, read_record, verify
+from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.eval.cell_store import check_cells
 from ticlm.platform.study.identity import weights_hash
 from ticlm.platform.study.stored_rounds import attempts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ticlm.platform.core import paths
-from ticlm.platform.core.store import Record, Store, check_once, read_record
+from ticlm.platform.core.integrity.files import check_once
+from ticlm.platform.core.store import Record, Store, read_record
 
 
 def published(store: Store, round_id: str) -> str:

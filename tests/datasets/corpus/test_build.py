@@ -34,10 +34,11 @@ from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import load, parse
-from ticlm.platform.core.store import Store, verify
+from ticlm.platform.core.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 MONTHS = ("202301", "202302", "202303")

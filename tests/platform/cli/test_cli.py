@@ -210,7 +210,7 @@ def test_a_held_out_shard_that_is_missing_is_named_and_no_round_is_lost(desk: De
     corpus = Corpus.open(f"{desk.root}/corpora/toy@1")
     (path,) = corpus.files("202301", "eval")
     Path(corpus.store.path(path)).unlink()
-    desk.run().in_one_line(2, "shard", path, "is missing")
+    desk.run().in_one_line(2, "shard", path, "missing")
     assert len(finished(desk.root)) == 2
 
 

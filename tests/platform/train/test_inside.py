@@ -15,8 +15,9 @@ from ticlm.platform.analysis.results import tidy
 from ticlm.platform.cli import plan_view
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.store import Attempt, Store, verify
+from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.eval.counts import count
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import cleanup, driver
