@@ -272,4 +272,6 @@ def read_record(store: Store, folder: str) -> Record | None:
         if record.sha256 in (None, _content_hash(content)):
             return record
         what = "its own hash differs"
-    raise InputError(f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work")
+    damaged, removed = paths.record(folder), paths.redone_without(folder)
+    named = "it" if removed == damaged else store.uri(removed)
+    raise InputError(f"{store.uri(damaged)} is damaged ({what}); remove {named} to redo this work")

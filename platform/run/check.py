@@ -103,7 +103,7 @@ def _unrecorded(store: Store, folder: str) -> list[str]:
     for attempt in attempts(store, folder):
         model = paths.model(folder, attempt)
         names = [name for name in store.walk(model) if name.endswith(".safetensors")]
-        if names and store.folders(paths.cells(weights_hash([store.sha256(f"{model}/{name}") for name in names]))):
+        if names and store.files(paths.cells(weights_hash([store.sha256(f"{model}/{name}") for name in names]))):
             return [f"{folder}: no record, though its weights were scored; run its study again"]
     return []
 
@@ -121,7 +121,7 @@ def _collection(store: Store, room: str) -> list[str]:
         if not store.exists(file):
             problems.append(f"{store.uri(file)}: missing")
         elif store.sha256(file) != tokenizer.sha256:
-            problems.append(f"{store.uri(file)}: not the tokenizer that cut the corpus")
+            problems.append(f"{store.uri(file)}: its hash differs from that of {corpus.INFO}")
     have = set(opened.periods)
     for name in store.files("builds"):
         try:

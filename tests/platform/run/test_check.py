@@ -86,7 +86,7 @@ def test_a_sound_root_has_no_problem(root: Path) -> None:
     [
         ("rounds/*/*/model/*", (flipped, cut, emptied, gone)),
         ("rounds/*/*/metrics.json", (flipped, gone)),
-        ("rounds/*/record.json", (cut, emptied, gone, another)),
+        ("rounds/*/record.json", (cut, emptied, gone, gone, another)),
         ("cells/*/*.parquet", (flipped, cut, emptied)),
         ("corpora/*/periods/*/*/*/*.parquet", (flipped, cut, emptied, gone)),
         ("corpora/*/periods/*/record.json", (cut, emptied, gone, another)),
