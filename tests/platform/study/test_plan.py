@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,16 @@ def test_a_share_does_not_depend_on_what_is_done(toy_study: Studies, toy_root: P
         finish(fresh, key)
         later = make(study, str(toy_root))
         assert all(later.share(chain) == shares[k] for chain in later.pending() for k in chain.keys)
+
+
+def test_a_part_of_a_chain_has_the_share_of_the_whole(toy_study: Studies, toy_root: Path) -> None:
+    """A round in the middle that was lost is trained again by as many workers as before, whatever waits for its end."""
+    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources={"workers": [2, 4], "chains": 2})
+    plan = make(study, str(toy_root))
+    for chain in plan.chains:
+        for key in chain.keys:
+            part = replace(chain, keys=(key,))
+            assert (plan.share(part), plan.is_trunk(part)) == (plan.share(chain), plan.is_trunk(chain))
 
 
 # identity
