@@ -96,6 +96,7 @@ TABLE = {
     "Tokens trained on; what a restart repeats is counted again": "the description of a number",
     "Times the chain's workers were started again after a failure": "the description of a number",
     "starting again: {}": "news of what the program does itself",
+    "steps     {} needed, {} done again": "the description of a number",
 }
 
 REMEDY = re.compile(
