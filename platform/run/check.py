@@ -56,6 +56,8 @@ def _seen(look: Look) -> list[str]:
         return look()
     except InputError as error:
         return [str(error)]
+    except FileNotFoundError:
+        return []  # removed while it was looked at; what a record names is told as missing
 
 
 def _record(store: Store, folder: str) -> list[str]:
