@@ -28,13 +28,15 @@ DAMAGE = "tests/platform/run/test_damage.py"
 SETTING = "another setting or recipe is needed; nothing is to be repaired"
 BUILD = "every test of a build follows it"
 WAIT = "a second run waits for the first to end"
-MORE = "fewer evaluators are the user's choice; that a run goes on is tested for every way that it can end"
+NEWS = "news of what the program does itself"
+LOST = "tests/datasets/corpus/test_lost_periods.py"
 OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the user's"
 
 TABLE = {
     # text as it stands in the code, with {} for values: the test that follows it, or a reason
     "remove {} and append it again with ticlm data build": (
         f"{DAMAGE}::test_a_damaged_shard_is_neither_trained_on_nor_scored",
+        f"{LOST}::test_a_damaged_period_is_built_again_as_its_message_says",
         "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again",
     ),
     "remove {} to train this round again": f"{DAMAGE}::test_a_damaged_parent_is_not_trained_on",
@@ -53,9 +55,34 @@ TABLE = {
     "checkpoint {} is not of this model: {} of shape {} is {}; remove it": (
         "tests/platform/train/test_trainer.py::test_a_checkpoint_of_another_model_is_refused_in_one_line"
     ),
-    "corpus {} has no period {}{}, which the study trains on; append it with ticlm data build, or shorten periods": (
-        f"{DAMAGE}::test_a_damaged_shard_is_neither_trained_on_nor_scored"
+    "corpus {} has no period {}{}, which the study trains on; append it with ticlm data build RECIPE, or shorten "
+    "periods": f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay",
+    "  {} was built and is not there any more; ticlm data build makes it again": (
+        f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay"
     ),
+    "{} was built and is not there any more; set periods.last to {} to build it again": (
+        f"{LOST}::test_a_lost_period_after_the_end_of_the_calendar_is_said"
+    ),
+    "{}: the corpus's tokenizer is gone; restore its folder from a copy, or from the model/ of any round that was "
+    "trained on the corpus": (
+        "tests/platform/cli/test_cli.py::"
+        "test_a_tokenizer_that_is_gone_is_named_before_anything_is_trained_and_comes_back_from_a_model"
+    ),
+    "{} in a row were lost {}; of the last, {}; what was scored is kept, and the same command goes on": (
+        "tests/platform/eval/test_fanout.py::test_a_node_lost_under_an_evaluator_costs_what_it_was_scoring"
+    ),
+    "{}: no good answer in {} tries within {} s ({}); the last: {}; what is finished is kept, and the same command "
+    "goes on": OUTSIDE,
+    "the storage does not work as it should; when it does, run the same command again": OUTSIDE,
+    "the head of Ray at {} is lost: it has not answered for {} s; Ray ends this command unless it comes back within a "
+    "minute; what is finished is kept, and the same command goes on once there is a Ray": OUTSIDE,
+    "Ray did not start on this machine ({}); run the same command again when the machine is less busy and its "
+    "temporary folder has room": OUTSIDE,
+    "{}: period {} is lost and cannot be built again: {}{}; put its inputs back as they were, or build a new version": (
+        OUTSIDE
+    ),
+    "{}: {}; trying again for up to {} s": NEWS,
+    "; built again later: {}": NEWS,
     "stopped; the same command goes on from here": (
         "tests/platform/cluster/test_jobs.py::test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run"
     ),
@@ -74,12 +101,12 @@ TABLE = {
         "tests/platform/study/test_tree.py::test_a_budget_may_be_in_epochs_once_the_rows_are_counted"
     ),
     "{} of {} inputs could not be read, limits.inputs allows {}; the first: {}; what was read is kept: run it again to "
-    "go on": "tests/datasets/corpus/test_build.py::test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes",
+    "go on, or raise limits.inputs to leave them out": (
+        "tests/datasets/corpus/test_build.py::test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes"
+    ),
     "the build stopped: {}; run it again to go on": (
         "tests/datasets/corpus/test_build.py::test_a_killed_build_of_one_process_goes_on_and_never_imports_ray"
     ),
-    "an evaluator died {} times, perhaps of want of memory (fewer resources.evaluators, smaller "
-    "resources.evaluation_rows); what was scored is kept, and the same command goes on": MORE,
     "evaluate.periods names {}, which has no {} row in corpus {}; leave it out, or rebuild with a larger "
     "share": SETTING,
     "evaluations.{}: corpus {} was cut with another tokenizer than {}; build it with tokenizer: {kind: pretrained, "
@@ -95,7 +122,7 @@ TABLE = {
     "{}: {}.xml breaks off before </{}>; fetch it again": OUTSIDE,
     "Tokens trained on; what a restart repeats is counted again": "the description of a number",
     "Times the chain's workers were started again after a failure": "the description of a number",
-    "starting again: {}": "news of what the program does itself",
+    "starting again: {}": NEWS,
     "steps     {} needed, {} done again": "the description of a number",
 }
 
