@@ -26,7 +26,7 @@ from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokeniz
 from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.store import Attempt, Store, read_record
 
 BESIDE_FILTER = 512 << 20
@@ -146,6 +146,7 @@ class PeriodsBuild:
             return Corpus.open(self.store.uri()).info
         tokenizer = self.published or self._trained(record, parts)
         info = CorpusInfo(
+            format=FORMAT,
             name=self.recipe.name,
             version=self.recipe.version,
             columns=self.recipe.columns(self.store, tokenizer),

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import RowMaker, TokenStream
-from ticlm.platform.core.corpus import CorpusInfo, ShardFile
+from ticlm.platform.core.corpus import CorpusInfo
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import ROW_GROUP, Tokens, to_parquet
+from ticlm.platform.core.token_rows import ROW_GROUP, ShardFile, Tokens, to_parquet
 
 SHARD_BYTES = 64 << 20
 SHARDS_AT_ONCE = 16
@@ -114,7 +114,8 @@ def write(store: Store, folder: str, info: CorpusInfo, seed: int, maker: RowMake
         mine = slice(start, start + size)
         owners = [names[i] for i in np.searchsorted(ends, which[mine], side="right")] if named else None
         parts = np.split(values[mine].view(columns[0].dtype), borders, 1)
-        data = to_parquet({column.name: part for column, part in zip(columns, parts)}, columns, owners)
+        values_of = {column.name: part for column, part in zip(columns, parts)}
+        data = to_parquet(values_of, columns, owners, info.page_checksums)
         path = f"{some.split}/part-{number:05d}.parquet"
         store.write(f"{some.into}/{path}", data)
         held += sum(part.size if c.pad is None else int((part != c.pad).sum()) for c, part in zip(columns, parts))

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from ticlm.datasets.text.words import STEP, mixed
 from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.store import Attempt, Store, read_record, verify
+from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.store import Attempt, Store, read_record
 
 BLOCK_BITS = 512
 BLOCK_BYTES = BLOCK_BITS // 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -89,7 +89,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     _check_recipe(store, recipe)
     before = builds(store)
     inputs = tuple(recipe.examples.inputs())
-    if before and before[-1].inputs == inputs:
+    if before and before[-1].inputs == inputs and not _lost(store, before):
         progress(f"{recipe.id}: nothing new")
         return Examples.open(store.uri())
     with lease(store, f"data build {recipe.id}"), executing(recipe.executor, inputs) as executor:
@@ -120,6 +120,11 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
         store.write(f"{BUILDS}/{len(before):05d}.json", record.model_dump_json(indent=1).encode())
         store.remove("staging")
     return Examples.open(store.uri())
+
+
+def _lost(store: Store, before: Sequence[ExamplesRecord]) -> set[str]:
+    """Return the periods that a build published, and that are there no more."""
+    return {label for record in before for label in record.periods} - set(Examples.open(store.uri()).periods)
 
 
 def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:

@@ -34,16 +34,19 @@ def clean(
     console().print(f"{len(unused)} folders, {total:,} bytes: {what}")
 
 
-def check(root: Annotated[str, typer.Argument(metavar="ROOT", help="The folder or URI to check.")]) -> None:
-    """Check every record of a root against the files that it names."""
+def check(root: Root = "runs") -> None:
+    """Check a root, a corpus or a set of examples: records against the files that they name, cells, tokenizers.
+
+    What looks wrong is looked at again after a pause, so that a run may go on meanwhile.
+    """
     from ticlm.platform.cli.console import console
     from ticlm.platform.core.store import Store
-    from ticlm.platform.run import cleanup
+    from ticlm.platform.run.check import check as problems_of
 
     store = Store(absolute(root))
     if not store.exists():
         raise InputError(f"root {root}: there is nothing")
-    records, problems = cleanup.check(store)
+    records, problems = problems_of(store)
     for problem in problems:
         console().print(problem)
     console().print(f"{records} records, {len(problems)} problems")

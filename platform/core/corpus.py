@@ -23,12 +23,15 @@ from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
 from ticlm.platform.core.settings import Settings, parse
 from ticlm.platform.core.store import Store, read_record
-from ticlm.platform.core.token_rows import Column, RowReader
+from ticlm.platform.core.token_rows import Column, RowReader, ShardFile
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 INFO = "corpus.json"
+FORMAT = 2
+"""Of corpora that are built now: their shards carry page checksums. Those of format 1 have none, and keep their bytes
+when periods are appended or built again."""
 T = TypeVar("T")
 M = TypeVar("M", bound=Settings)
 
@@ -64,14 +67,10 @@ class CorpusInfo(Settings):
     def id(self) -> str:
         return f"{self.name}@{self.version}"
 
-
-class ShardFile(Settings):
-    """A shard file; `path` is relative to the period's attempt folder."""
-
-    path: str
-    rows: int
-    bytes: int
-    sha256: str
+    @property
+    def page_checksums(self) -> bool:
+        """Whether the shards carry a checksum of every page."""
+        return self.format >= 2
 
 
 class SplitManifest(Settings):
@@ -148,14 +147,19 @@ class Corpus:
 
     def files(self, period: str, split: Split) -> list[str]:
         """Return the paths of a split's files, relative to the corpus."""
+        return [file.path for file in self._shards(period, split)]
+
+    def _shards(self, period: str, split: Split) -> list[ShardFile]:
+        """Return the files of a split, with paths relative to the corpus."""
         manifest = self.split(period, split)
-        attempt = self._finished()[period][1]
-        folder = paths.attempt(paths.period(period), attempt)
-        return [f"{folder}/{file.path}" for file in manifest.files]
+        folder = paths.attempt(paths.period(period), self._finished()[period][1])
+        return [file.model_copy(update={"path": f"{folder}/{file.path}"}) for file in manifest.files]
 
     def rows(self, period: str, split: Split) -> RowReader:
         """Return a reader of the rows of one split, by position."""
-        return RowReader(self.store, self.files(period, split), self.info.columns)
+        remedy = lost_period(self.store, period)
+        vocab_size, checksums = self.info.tokenizer.vocab_size, self.info.page_checksums
+        return RowReader(self.store, self._shards(period, split), self.info.columns, vocab_size, checksums, remedy)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Load the corpus's tokenizer with transformers."""
@@ -163,6 +167,11 @@ class Corpus:
 
         with self.store.local(paths.TOKENIZER) as folder:
             return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
+def lost_period(store: Store, period: str) -> str:
+    """Return what to do about a damaged period of a corpus or of a set of examples."""
+    return f"remove {store.uri(paths.period(period))} and append it again with ticlm data build"
 
 
 class _OfPeriod(Protocol):

@@ -19,12 +19,13 @@ from pydantic import Field
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
-from ticlm.platform.core.corpus import chosen, finished
+from ticlm.platform.core.corpus import chosen, finished, lost_period
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.platform.core.store import Attempt, Store, StoredFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,11 +128,14 @@ class Examples:
         return subsets[split]
 
     def read(self, period: str, subset: Subset) -> Iterator[Example]:
-        """Yield the examples of a subset, in their order."""
+        """Yield the examples of a subset, in their order. Raises InputError if their file is damaged."""
         import pyarrow.parquet as pq
 
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
-        data = self.store.read(f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}")
+        path = f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}"
+        stated = StoredFile(path=path, size=manifest.bytes, sha256=manifest.sha256)
+        check_once(self.store, [stated], "examples", lost_period(self.store, period))
+        data = self.store.read(path)
         for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
             for row in batch.to_pylist():
                 yield _example(row)

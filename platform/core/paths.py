@@ -106,6 +106,13 @@ MID_ROUND_FILES = "files"
 """Name of the folder with the files of a mid-round checkpoint, beside its record."""
 
 
+def redone_without(work: str) -> str:
+    """Return what to remove so that the work in the folder `work` is done again: its record; for a model inside a round
+    the whole round, because it can be published only while the round is trained."""
+    whole, inside, _ = work.partition(f"/{INSIDE}/")
+    return whole if inside else record(work)
+
+
 def step_name(step: int) -> str:
     """Return how a number of steps is written in a folder's name."""
     return f"{step:08d}"

@@ -158,6 +158,10 @@ class Store:
                 digest.update(block)
         return digest.hexdigest()
 
+    def state(self, path: str) -> str:
+        """Return a text that changes when the file is written anew: of its size, and its time or tag."""
+        return str(self.fs.ukey(self.path(path)))
+
     def upload(self, folder: Path, path: str) -> None:
         """Copy the files of a local folder to `path`."""
         for file in sorted(p for p in folder.rglob("*") if p.is_file()):
@@ -205,6 +209,8 @@ class Record(Settings):
     created: str
     files: tuple[StoredFile, ...]
     about: Any
+    sha256: str | None = None
+    """Hash of all the rest of the record; None in records of earlier versions."""
 
     def file(self, path: str) -> StoredFile:
         """Return the entry of the file `path`."""
@@ -238,7 +244,9 @@ class Attempt:
             entries = list(pool.map(entry, names))
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
-        data = json.dumps(record.model_dump(mode="json"), indent=1).encode()
+        content = record.model_dump(mode="json", exclude={"sha256"})
+        record = record.model_copy(update={"sha256": _content_hash(content)})
+        data = json.dumps(content | {"sha256": record.sha256}, indent=1).encode()
         if not self.store.create(paths.record(self.folder), data):
             standing = read_record(self.store, self.folder)
             assert standing is not None
@@ -246,34 +254,24 @@ class Attempt:
         return record
 
 
+def _content_hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def read_record(store: Store, folder: str) -> Record | None:
     """Return the record of the work in `folder`, or None if it was never finished. Raises InputError if damaged."""
     try:
-        return Record.model_validate_json(store.read(paths.record(folder)))
+        data = store.read(paths.record(folder))
+        record = Record.model_validate_json(data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError as error:
         what = error.errors()[0]["msg"]
-        raise InputError(
-            f"{store.uri(paths.record(folder))} is damaged ({what}); remove it to redo this work"
-        ) from None
-
-
-def verify(store: Store, folder: str) -> list[str]:
-    """Check the files that a record names; return one line for each that is missing or differs."""
-    record = read_record(store, folder)
-    if record is None:
-        return [f"{folder}: no record"]
-
-    def problem(entry: StoredFile) -> str | None:
-        path = f"{paths.attempt(folder, record.attempt)}/{entry.path}"
-        if not store.exists(path):
-            return f"{path}: missing"
-        if store.size(path) != entry.size:
-            return f"{path}: {store.size(path)} bytes, the record says {entry.size}"
-        if store.sha256(path) != entry.sha256:
-            return f"{path}: its hash differs from the record's"
-        return None
-
-    with ThreadPoolExecutor(HASHERS) as pool:
-        return [found for found in pool.map(problem, record.files) if found is not None]
+    else:
+        content = {name: value for name, value in json.loads(data).items() if name != "sha256"}
+        if record.sha256 in (None, _content_hash(content)):
+            return record
+        what = "its own hash differs"
+    damaged, removed = paths.record(folder), paths.redone_without(folder)
+    named = "it" if removed == damaged else store.uri(removed)
+    raise InputError(f"{store.uri(damaged)} is damaged ({what}); remove {named} to redo this work")

@@ -1,7 +1,8 @@
 """Rows of tokens in Parquet: writes shard files, and reads rows by position.
 
 Every column is `fixed_size_binary`: `length` token ids, little-endian. A reader gets a row group as one buffer, without
-decoding (an order of magnitude faster than list columns).
+decoding (an order of magnitude faster than list columns). Damage is found where rows are read: by the checksum of each
+page, or, in shards without page checksums, by the hash of the whole file when a process first opens it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
+from ticlm.platform.core.store import Store, StoredFile
 
 ROW_GROUP = 128
+DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
+"""What Parquet files raise that are damaged."""
 Tokens = NDArray[np.integer[Any]]
 
 
@@ -41,12 +45,26 @@ class Column(Settings):
         return self.length * np.dtype(self.dtype).itemsize
 
 
+class ShardFile(Settings):
+    """A shard file; `path` is relative to the period's attempt folder."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
 def dtype_for(vocab_size: int) -> Literal["uint16", "uint32"]:
     """Return the narrowest type that holds all token ids of a vocabulary."""
     return "uint16" if vocab_size <= 1 << 16 else "uint32"
 
 
-def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: Sequence[str] | None = None) -> bytes:
+def to_parquet(
+    rows: Mapping[str, Tokens],
+    columns: Sequence[Column],
+    sources: Sequence[str] | None = None,
+    page_checksums: bool = False,
+) -> bytes:
     """Return the bytes of a shard file; the same arrays give the same bytes.
 
     `rows` has an array [rows, length] of token ids for each column, and `sources`, if given, the source of each row.
@@ -69,7 +87,13 @@ def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: S
         arrays["source"] = pa.array(sources, pa.string())
     sink = io.BytesIO()
     pq.write_table(
-        pa.table(arrays), sink, row_group_size=ROW_GROUP, compression="zstd", compression_level=1, use_dictionary=False
+        pa.table(arrays),
+        sink,
+        row_group_size=ROW_GROUP,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=False,
+        write_page_checksum=page_checksums,
     )
     return sink.getvalue()
 
@@ -77,16 +101,29 @@ def to_parquet(rows: Mapping[str, Tokens], columns: Sequence[Column], sources: S
 class RowReader:
     """Reads rows of one split by position, one row group at a time, and keeps the last few groups.
 
-    `starts[g]` is the position of the first row of group g; `starts[-1]` is the number of rows.
+    `files` are the shards as their record states them, with paths relative to the store. `starts[g]` is the position of
+    the first row of group g; `starts[-1]` is the number of rows. Raises InputError, now or when rows are read, if a
+    shard is damaged; the message ends with the `remedy`.
     """
 
-    def __init__(self, store: Store, files: Sequence[str], columns: Sequence[Column], keep: int = 2) -> None:
-        self.store, self.columns, self.keep = store, columns, keep
-        self._paths = list(files)
+    def __init__(
+        self,
+        store: Store,
+        files: Sequence[ShardFile],
+        columns: Sequence[Column],
+        vocab_size: int,
+        page_checksums: bool,
+        remedy: str,
+        keep: int = 2,
+    ) -> None:
+        self.store, self.columns, self.vocab_size, self.keep = store, columns, vocab_size, keep
+        self._files, self._page_checksums, self._remedy = list(files), page_checksums, remedy
+        if not page_checksums:
+            self._check_hashes()
         self._open: dict[int, pq.ParquetFile] = {}
         self._groups: list[tuple[int, int]] = []
         counts = []
-        for number in range(len(self._paths)):
+        for number in range(len(self._files)):
             meta = self._file(number).metadata
             for group in range(meta.num_row_groups):
                 self._groups.append((number, group))
@@ -115,7 +152,7 @@ class RowReader:
             yield self.take(np.arange(start, min(start + size, end)))
 
     def group(self, group: int) -> dict[str, Tokens]:
-        """Return all rows of one row group. Raises InputError if its file cannot be read."""
+        """Return all rows of one row group. Raises InputError if its file is damaged, or has a token that is none."""
         if group in self._cache:
             self._cache.move_to_end(group)
             return self._cache[group]
@@ -123,9 +160,18 @@ class RowReader:
         names = [c.name for c in self.columns]
         try:
             table = self._file(number).read_row_group(index, columns=names, use_threads=False)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise _unreadable(self.store.uri(self._paths[number]), error) from None
+            expected = int(self.starts[group + 1] - self.starts[group])
+            if table.num_rows != expected or any(column.null_count for column in table.columns):
+                raise ValueError(f"row group {index} has {table.num_rows} whole rows, not {expected}")
+        except DAMAGE as error:
+            raise self._unreadable(number, error) from None
         rows = {c.name: _tokens(table.column(c.name), c) for c in self.columns}
+        for name, values in rows.items():
+            if int(values.max(initial=0)) >= self.vocab_size:
+                raise InputError(
+                    f"shard {self._uri(number)}: column {name} has token {values.max()} in row group {index}, and the "
+                    f"vocabulary has {self.vocab_size}: 0 to {self.vocab_size - 1}"
+                )
         self._cache[group] = rows
         while len(self._cache) > self.keep:
             self._cache.popitem(last=False)
@@ -133,8 +179,9 @@ class RowReader:
 
     def sources(self) -> list[str] | None:
         """Return the source of every row, or None if the split does not carry them."""
+        self._check_hashes()  # no checksum covers where a column of texts is said to be, nor its levels
         found: list[str] = []
-        for number in range(len(self._paths)):
+        for number in range(len(self._files)):
             file = self._file(number)
             if "source" not in file.schema_arrow.names:
                 return None
@@ -143,21 +190,43 @@ class RowReader:
 
     def _file(self, number: int) -> pq.ParquetFile:
         if number not in self._open:
-            path = self._paths[number]
+            path = self.store.path(self._files[number].path)
+            how = {"page_checksum_verification": True}
             try:
                 if self.store.is_local:
-                    self._open[number] = pq.ParquetFile(self.store.path(path), memory_map=True)
+                    file = pq.ParquetFile(path, memory_map=True, **how)
                 else:
-                    self._open[number] = pq.ParquetFile(self.store.fs.open(self.store.path(path), "rb"))
+                    file = pq.ParquetFile(self.store.fs.open(path, "rb"), **how)
+                self._check_layout(file, self._files[number].rows)
             except FileNotFoundError:
-                raise InputError(f"shard {self.store.uri(path)} is missing; rebuild its period") from None
-            except (OSError, pa.ArrowInvalid) as error:
-                raise _unreadable(self.store.uri(path), error) from None
+                raise InputError(f"shard {self._uri(number)}: missing; {self._remedy}") from None
+            except DAMAGE as error:
+                raise self._unreadable(number, error) from None
+            self._open[number] = file
         return self._open[number]
 
+    def _check_layout(self, file: pq.ParquetFile, rows: int) -> None:
+        """Raise ValueError if the footer, which has no checksum, does not describe the shard of the record."""
+        full, rest = divmod(rows, ROW_GROUP)
+        expected = [ROW_GROUP] * full + ([rest] if rest else [])
+        groups = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+        types = {c.name: pa.binary(c.width) for c in self.columns}
+        if self._page_checksums and groups != expected:
+            raise ValueError(f"row groups of {groups} rows, the record says {rows} rows")
+        if {name: file.schema_arrow.field(name).type for name in types} != types:
+            raise ValueError(f"the columns are not {types}")
 
-def _unreadable(uri: str, error: Exception) -> InputError:
-    return InputError(f"shard {uri} cannot be read: {' '.join(str(error).split())}")
+    def _check_hashes(self) -> None:
+        stated = [StoredFile(path=f.path, size=f.bytes, sha256=f.sha256) for f in self._files]
+        check_once(self.store, stated, "shard", self._remedy)
+
+    def _uri(self, number: int) -> str:
+        return self.store.uri(self._files[number].path)
+
+    def _unreadable(self, number: int, error: Exception) -> Exception:
+        if getattr(error, "errno", None) is not None:
+            return error  # the disk's or the network's, not the shard's
+        return InputError(f"shard {self._uri(number)}: {' '.join(str(error).split())}; {self._remedy}")
 
 
 def _tokens(column: pa.ChunkedArray, spec: Column) -> Tokens:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Version of the columns of a file."""
+REMEDY = "remove it to score its cells again"
 
 
 def write_cells(store: Store, cells: Sequence[Cell]) -> None:
@@ -35,8 +36,7 @@ def write_cells(store: Store, cells: Sequence[Cell]) -> None:
         by_weights[cell.weights].setdefault(cell.place, cell)
     for weights, by_place in sorted(by_weights.items()):
         rows = [by_place[place] for place in sorted(by_place)]
-        path = paths.cells_file(weights, fingerprint((FORMAT, weights, *sorted(by_place))))
-        store.create(path, _to_parquet(rows))
+        store.create(_place(weights, rows), _to_parquet(rows))
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
@@ -47,7 +47,11 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
     """
     found: dict[tuple[str, ...], Cell] = {}
     for name in store.files(paths.cells(weights)):
-        for cell in _read(store, f"{paths.cells(weights)}/{name}", weights):
+        path = f"{paths.cells(weights)}/{name}"
+        for cell in _read(store, path):
+            if cell.weights != weights:
+                other = f"it holds cells of a checkpoint other than {weights}"
+                raise InputError(f"{store.uri(path)} is damaged ({other}); {REMEDY}")
             found.setdefault(cell.place, cell)
     return [found[place] for place in sorted(found)]
 
@@ -68,6 +72,28 @@ def labelled(label: str, cells: Sequence[Cell]) -> list[Cell]:
     return [cell.model_copy(update={"evaluated": label}) for cell in cells if cell.evaluated == chosen]
 
 
+def check_cells(store: Store, folder: str) -> list[str]:
+    """Return one line for each damaged file of cells in the folder of this name, which begins its checkpoint's hash."""
+    problems = []
+    for name in store.files(f"{paths.CELLS}/{folder}"):
+        path = f"{paths.CELLS}/{folder}/{name}"
+        try:
+            cells = _read(store, path)
+        except FileNotFoundError:
+            continue  # removed since it was listed
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if path not in {_place(weights, cells) for weights in {cell.weights for cell in cells}}:
+            problems.append(f"{store.uri(path)} is damaged (it holds other cells than its name says); {REMEDY}")
+    return problems
+
+
+def _place(weights: str, cells: Sequence[Cell]) -> str:
+    """Return the path of the file that holds these cells of a checkpoint."""
+    return paths.cells_file(weights, fingerprint((FORMAT, weights, *sorted(cell.place for cell in cells))))
+
+
 def _schema() -> pa.Schema:
     import pyarrow as pa
 
@@ -86,7 +112,7 @@ def _to_parquet(cells: Sequence[Cell]) -> bytes:
     return sink.getvalue()
 
 
-def _read(store: Store, path: str, weights: str) -> list[Cell]:
+def _read(store: Store, path: str) -> list[Cell]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -96,9 +122,7 @@ def _read(store: Store, path: str, weights: str) -> list[Cell]:
         if not table.schema.equals(_schema(), check_metadata=True):
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]
-        if any(cell.weights != weights for cell in cells):
-            raise ValueError(f"it holds cells of a checkpoint other than {weights}")
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = f"{error.error_count()} values are not allowed" if isinstance(error, ValidationError) else error
-        raise InputError(f"{store.uri(path)} is damaged ({reason}); remove it to score its cells again") from None
+        raise InputError(f"{store.uri(path)} is damaged ({reason}); {REMEDY}") from None
     return cells

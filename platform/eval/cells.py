@@ -20,6 +20,7 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.stored_rounds import check_model
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cell import Cell
@@ -226,8 +227,9 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     from ticlm.platform.eval.checkpoint import load_checkpoint
 
     torch.set_num_threads(unit.threads)
-    own = "://" in unit.folder or unit.folder.startswith("/")
-    with Store(unit.folder).local("") if own else store.local(unit.folder) as folder:
+    place = unit.folder if "://" in unit.folder or unit.folder.startswith("/") else store.uri(unit.folder)
+    check_model(place)
+    with Store(place).local("") as folder:
         answerer = load_checkpoint(Path(folder), unit.objective, device(unit.device))
         for job in jobs:
             yield from _progress(answerer, store, unit, job)

@@ -8,6 +8,7 @@ from typing import Any
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import model_folder
+from ticlm.platform.study.stored_rounds import check_model
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
@@ -22,7 +23,9 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     from ticlm.platform.eval.checkpoint import load_checkpoint
     from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
 
-    with Store(model_folder.find(root, checkpoint)).local("") as folder:
+    place = model_folder.find(root, checkpoint)
+    check_model(place)
+    with Store(place).local("") as folder:
         model = load_checkpoint(Path(folder))
         tokenizer = model.tokenizer
     sampling: dict[str, Any] = {"do_sample": temperature > 0}

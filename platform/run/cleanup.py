@@ -1,12 +1,12 @@
-"""Upkeep of a root: lists what no study uses, and verifies the files that records name."""
+"""Upkeep of a root: lists what no study uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store, verify
+from ticlm.platform.core.store import Store
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, missing_periods, users
 from ticlm.platform.study.stored_rounds import leftovers
@@ -43,24 +43,5 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
     return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
 
 
-def check(store: Store) -> tuple[int, list[str]]:
-    """Return the number of records, and one line for each file that is missing or differs from its record."""
-    problems: list[str] = []
-    count = 0
-    for folder in _recorded(store):
-        count += 1
-        try:
-            problems += verify(store, folder)
-        except InputError as error:  # the record itself is damaged
-            problems.append(str(error))
-    return count, problems
-
-
 def _below(store: Store, folder: str) -> list[str]:
     return [f"{folder}/{name}" for name in store.folders(folder)]
-
-
-def _recorded(store: Store) -> Iterator[str]:
-    for path in store.walk():
-        if path.rsplit("/", 1)[-1] == paths.RECORD and "/" in path:
-            yield path.rsplit("/", 1)[0]

@@ -132,7 +132,8 @@ def _check_tokenizer(study: Study, corpus: Corpus) -> None:
         return
     if corpus.store.sha256(paths.tokenizer_file()) != corpus.info.tokenizer.sha256:
         raise InputError(
-            f"{corpus.store.uri(paths.TOKENIZER)}: not the tokenizer that cut the corpus; restore or rebuild it"
+            f"{corpus.store.uri(paths.tokenizer_file())}: not the tokenizer that cut the corpus; copy it from the "
+            f"model folder of a finished round, or remove {corpus.store.uri()} and build it again with ticlm data build"
         )
     if isinstance(study.model, FolderModel):
         folder = Store(study.model.path)

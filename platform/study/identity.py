@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ticlm.methods.seams import Imported, RoundPosition
@@ -45,11 +45,13 @@ class Identity(Settings):
     vocab_size: int
 
 
-def identities(tree: Tree, corpus: Corpus, splits: Mapping[Source, SplitManifest]) -> dict[str, str]:
+def identities(
+    tree: Tree, corpus: Corpus, splits: Mapping[Source, SplitManifest], contents: dict[str, str]
+) -> dict[str, str]:
     """Return the ids of all rounds whose data are there, by key. `corpus` is the study's; `splits` are all that there
-    is to read. A round without all its data has no id, nor have those below it."""
+    is to read. A round without all its data has no id, nor have those below it. Adds to `contents` the hash of every
+    imported model's folder that it reads."""
     hashes = {source: manifest.sha256 for source, manifest in splits.items()}
-    contents: dict[str, str] = {}
     ids: dict[str, str] = {}
     for key, spec in tree.rounds.items():
         known = all(source in hashes for source in spec.sources)
@@ -84,11 +86,12 @@ def _identity(
 
 def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
     """Return a recipe that names imported models by what their folders hold; `contents` remembers what was hashed."""
+    for path in imported(recipe):
+        if path not in contents:
+            contents[path] = content(path)
 
-    def named(imported: Imported) -> Imported:
-        if imported.path not in contents:
-            contents[imported.path] = content(imported.path)
-        return imported.model_copy(update={"path": "", "sha256": contents[imported.path]})
+    def named(model: Imported) -> Imported:
+        return model.model_copy(update={"path": "", "sha256": contents[model.path]})
 
     changes: dict[str, object] = {}
     if isinstance(recipe.model, FolderModel):
@@ -99,6 +102,12 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
             for penalty in recipe.penalties
         )
     return recipe.model_copy(update=changes)
+
+
+def imported(recipe: RoundRecipe) -> list[str]:
+    """Return the paths of the model folders that a recipe imports: an initial model, teachers."""
+    initial = [recipe.model] if isinstance(recipe.model, FolderModel) else []
+    return [folder.path for folder in (*initial, *(m for p in recipe.penalties for m in p.imported.values()))]
 
 
 def content(path: str, also: tuple[str, ...] = ()) -> str:
@@ -115,5 +124,9 @@ def content(path: str, also: tuple[str, ...] = ()) -> str:
 
 def weights_of(record: Record) -> str:
     """Return the identity of a checkpoint's weights: the hash of its safetensors files."""
-    hashes = [f.sha256 for f in record.files if f.path.endswith(".safetensors")]
+    return weights_hash([f.sha256 for f in record.files if f.path.endswith(".safetensors")])
+
+
+def weights_hash(hashes: Sequence[str]) -> str:
+    """Return the identity of weights by the hashes of their safetensors files, in the order of the files' names."""
     return hashes[0] if len(hashes) == 1 else fingerprint(tuple(hashes))

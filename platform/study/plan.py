@@ -48,6 +48,8 @@ class Plan:
     """Key of a round -> its record. A round is done if it has a record."""
     inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
     """(key of a round, step) -> record of the model published after that step, inside the round."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
     _data_sources: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
@@ -100,12 +102,19 @@ class Plan:
         return left
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain. They do not depend on what is done already."""
-        return share(chain, self.chains, self._awaited, self.study.resources)
+        """Return the workers (min, max) of a chain, or of the whole chain that it is a part of. They do not depend on
+        what is done already."""
+        return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
-        """Return whether other chains, not counting tuned copies, start from this chain's end and so wait for it."""
-        return chain.keys[-1] in self._awaited
+        """Return whether other chains, not counting tuned copies, start from the end of this chain, or of the whole
+        chain that it is a part of, and so wait for it."""
+        return self._whole[chain.keys[0]].keys[-1] in self._awaited
+
+    @cached_property
+    def _whole(self) -> dict[str, Chain]:
+        """Key of a round -> its chain, done or not."""
+        return {key: chain for chain in self.chains for key in chain.keys}
 
     @cached_property
     def _awaited(self) -> set[str | None]:
@@ -262,7 +271,7 @@ def make(study: Study, root: str | None) -> Plan:
         return plan
     corpora.check(study, corpus)
     plan.corpora = corpora.trained_on(study, corpus, store)
-    plan.ids = identities(plan.tree, corpus, plan._splits)
+    plan.ids = identities(plan.tree, corpus, plan._splits, plan.contents)
     plan.read_records(plan.ids)
     if study.max_epochs is not None:
         for key, source, epochs in plan.epochs():

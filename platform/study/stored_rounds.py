@@ -5,16 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ticlm.platform.core import paths
+from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.store import Record, Store, read_record
 
 
 def published(store: Store, round_id: str) -> str:
-    """Return the path of a finished round's model folder. Raises FileNotFoundError if the round has no record."""
+    """Return the path of a finished round's model folder, once its files are found to be those of the record.
+
+    Raises FileNotFoundError if the round has no record, and InputError if a file is damaged.
+    """
     folder = paths.round_folder(round_id)
     record = read_record(store, folder)
     if record is None:
         raise FileNotFoundError(f"round {round_id[:12]} has no record")
-    return paths.model(folder, record.attempt)
+    model = paths.model(folder, record.attempt)
+    check_model(store.uri(model))
+    return model
+
+
+def check_model(folder: str) -> None:
+    """Compare the files of a published model folder (path or URI) with its record, once per process. A folder that no
+    record names is not checked. Raises InputError for a file that differs."""
+    place, *names = folder.rsplit("/", 3)
+    if len(names) != 3 or names[2] != paths.MODEL:
+        return
+    store, (work, attempt, _) = Store(place), names
+    record = read_record(store, work)
+    if record is None or record.attempt != attempt:
+        return
+    files = [
+        file.model_copy(update={"path": f"{paths.attempt(work, attempt)}/{file.path}"})
+        for file in record.files
+        if file.path.startswith(f"{paths.MODEL}/")
+    ]
+    whole = place.removesuffix(f"/{paths.INSIDE}") if place.endswith(f"/{paths.INSIDE}") else f"{place}/{work}"
+    check_once(store, files, "model file", f"remove {whole} to train this round again")
 
 
 def attempts(store: Store, folder: str) -> list[str]:

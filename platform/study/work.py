@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ticlm.platform.core import paths
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
+from ticlm.platform.study.identity import imported
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
@@ -19,6 +20,7 @@ class ChainWork:
 
     Each round starts from the weights of the one before, the first from those of `parent` (an id) or from scratch.
     `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
+    `imported` has the hash of every imported model's folder as it was planned.
     `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
     is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch.
     """
@@ -33,6 +35,7 @@ class ChainWork:
     vocab_size: int
     end_of_text: int
     resources: Resources
+    imported: Mapping[str, str] = field(default_factory=dict)
     inside: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
     micro_rows: int | None = None
@@ -56,6 +59,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
+        imported={path: plan.contents[path] for r in rounds for path in imported(r.recipe)},
         inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(plan.study.batch_rows, plan.share(chain)[1]),

@@ -24,7 +24,8 @@ from torch.distributed.checkpoint.state_dict_saver import save as write
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, TiclmWarning, of_storage
-from ticlm.platform.core.store import Attempt, Store, verify
+from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.train.state import RunningRound

@@ -43,7 +43,7 @@ def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: W
         store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
         steps = f"{paths.STEPS}/"
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
-        attempt.publish(_about(running, work), names)
+        attempt.publish(_about(running, work, attempt.folder), names)
         for path in leftovers(store, attempt.folder):
             store.remove(path)
     workers.barrier()
@@ -65,10 +65,12 @@ def _metrics(running: RunningRound) -> dict[str, list[float]]:
     return {name: [row[i] for row in running.history] for i, name in enumerate(names)}
 
 
-def _about(running: RunningRound, work: ChainWork) -> dict[str, Any]:
+def _about(running: RunningRound, work: ChainWork, folder: str) -> dict[str, Any]:
     spec = running.round
+    number = [paths.round_folder(one) for one in work.ids].index(folder)
     return {
         "kind": "round",
+        "parent": work.ids[number - 1] if number else work.parent,
         "period": spec.period,
         "steps": spec.steps,
         "tokens": spec.tokens,

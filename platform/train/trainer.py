@@ -15,10 +15,11 @@ import torch
 from torch import nn
 
 from ticlm.platform.core import paths
-from ticlm.platform.core.errors import Diverged
+from ticlm.platform.core.errors import Diverged, InputError
 from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
@@ -48,6 +49,7 @@ def run_chain(
     store = Store(work.root)
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first < len(work.ids):
+        _check_imported(work)
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
         try:
@@ -55,6 +57,13 @@ def run_chain(
         finally:
             writer.close()
     return list(work.ids)
+
+
+def _check_imported(work: ChainWork) -> None:
+    """Raise InputError if the folder of an imported model is not the one that is part of the rounds' ids."""
+    for path, planned in work.imported.items():
+        if content(path) != planned:
+            raise InputError(f"model folder {path} was changed since the run began; a new run trains with it as it is")
 
 
 def _done(store: Store, round_id: str) -> bool:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, to_parquet
+from ticlm.platform.core.token_rows import Column, ShardFile, to_parquet
 from ticlm.platform.study.settings import Study
 
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
@@ -33,12 +33,14 @@ def build_toy_corpus(
     name: str = "toy",
     changed: Mapping[tuple[str, str], int] | None = None,
     inputs: int = 0,
+    sources: Sequence[str] | None = None,
 ) -> Corpus:
     """A corpus of random walks over `vocab_size` tokens, each period with longer steps than the one before.
 
     Every split of every period has its own rows; `changed={("202302", "train"): 1}` gives one split others. Building
     into a folder that has a corpus adds the periods that it lacks. With `inputs`, rows are pairs for an
     encoder-decoder: columns `inputs` (of that length) and `targets` (of `length`), both ending in some padding (0).
+    `sources` are those of the rows of every eval split.
     """
     store, calendar = Store(str(folder)), Calendar(initial=periods[0], step="month")
     columns: tuple[Column, ...] = (Column(name="tokens", length=length + 1),)
@@ -57,7 +59,8 @@ def build_toy_corpus(
             variant = (changed or {}).get((label, split), 0)
             draw = np.random.default_rng([number, SPLITS.index(split), variant])
             tokens = (draw.integers(0, 4 + number, (count, length + 1)).cumsum(1) + number) % vocab_size
-            data = to_parquet({c.name: _padded(tokens, c, draw) if inputs else tokens for c in columns}, columns)
+            values = {c.name: _padded(tokens, c, draw) if inputs else tokens for c in columns}
+            data = to_parquet(values, columns, sources if split == "eval" else None)
             path = f"{split}/part-00000.parquet"
             store.write(f"{attempt.path}/{path}", data)
             file = ShardFile(path=path, rows=count, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())

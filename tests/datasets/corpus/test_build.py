@@ -37,10 +37,11 @@ from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import load, parse
-from ticlm.platform.core.store import Store, verify
+from ticlm.platform.core.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 MONTHS = ("202301", "202302", "202303")
@@ -465,8 +466,11 @@ def test_the_overview_shows_what_was_kept_and_what_was_not(texts: Path, loop: No
 
 
 def _files(corpus: Corpus) -> dict[str, bytes]:
-    """Everything below a corpus, without what every attempt has of its own: its name, and when it was made."""
-    own = re.compile(rb"\d{8}T\d{6}-[0-9a-f]{8}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+    """Everything below a corpus, without what every attempt has of its own: its name, when it was made, and the
+    hash of its record, which ends it."""
+    own = re.compile(
+        rb"\d{8}T\d{6}-[0-9a-f]{8}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|(?<=\n \"sha256\": \")[0-9a-f]{64}(?=\"\n}$)"
+    )
     paths = [path for path in Path(corpus.store.root).rglob("*") if path.is_file() and "leases" not in path.parts]
     below = {str(path.relative_to(corpus.store.root)).encode(): path for path in paths}
     return {own.sub(b"-", name).decode(): own.sub(b"-", path.read_bytes()) for name, path in below.items()}

@@ -16,6 +16,7 @@ from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.show import overview
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
 
 CALENDAR = {"initial": "202301", "last": "202304"}
 WINDOW = {"scope": "window", "window": 3, "expected_ngrams": 100_000}
@@ -61,6 +62,25 @@ def test_a_lost_period_is_built_again_and_the_others_stay(
     assert tuple(record.periods) == lost and record.late == {}
     assert again.store.folders("dedup/train/0") == filters
     assert built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)[1] == ["toy@1: nothing new"]
+
+
+@pytest.mark.parametrize("damage", ["shard", "record"])
+def test_a_damaged_period_is_built_again_as_its_message_says(loop: None, tmp_path: Path, damage: str) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected, uri = hashes(corpus), corpus.store.uri()
+    file = Path(uri, corpus.files("202302", "train")[0] if damage == "shard" else "periods/202302/record.json")
+    data = bytearray(file.read_bytes())
+    data[data.index(b"\x28\xb5\x2f\xfd") + 20 if damage == "shard" else 60] ^= 1  # in the first page's zstd frame
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"; remove \S+ (and append it again with ticlm data build|to redo)") as caught:
+        list(Corpus.open(uri).rows("202302", "train").all(64))
+    removed = str(caught.value).split("; remove ")[1].split(" ")[0]
+    Store(str(file) if removed == "it" else removed).remove("")
+    assert removed in ("it", f"{uri}/periods/202302")
+    again, _ = built(folder, tmp_path, periods=CALENDAR)
+    assert hashes(again) == expected
+    assert sum(len(block["tokens"]) for block in again.rows("202302", "train").all(64)) > 0
 
 
 def test_new_months_join_a_window_that_was_built_again(loop: None, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from ticlm.datasets.corpus.splits import GlobalShards
 from ticlm.datasets.dedup.settings import DUPLICATE
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import load
-from ticlm.platform.core.store import verify
 
 REAL = SHARED
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]

@@ -109,6 +109,23 @@ def test_examples_of_a_period_that_is_not_over_are_left_out_and_counted(loop: No
     assert record.steps[0].dropped == {"in a period that is not over": 3, "outside the periods": 1}
 
 
+def test_a_period_that_was_damaged_and_removed_is_built_again(records: Path, loop: None, tmp_path: Path) -> None:
+    made = benchmark.build(recipe(records), str(tmp_path / "root"))
+    before = {label: manifest.subsets["all"].sha256 for label, manifest in made.periods.items()}
+    (file,) = (tmp_path / "root").glob("examples/*/periods/202302/*/all.parquet")
+    data = bytearray(file.read_bytes())
+    data[60] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"its hash differs from the record.s; remove .* data build$") as caught:
+        list(made.read("202302", "all"))
+    removed = str(caught.value).split("; remove ")[1].split(" and ")[0]
+    assert removed == str(file.parents[1])
+    Store(removed).remove("")
+    made = benchmark.build(recipe(records), str(tmp_path / "root"))
+    assert {label: manifest.subsets["all"].sha256 for label, manifest in made.periods.items()} == before
+    assert next(made.read("202302", "all")).text == "second"
+
+
 def test_the_name_of_a_file_can_say_which_period_it_is(loop: None, tmp_path: Path) -> None:
     for label in ("201706", "202006"):
         (tmp_path / f"{label}.jsonl").write_text(json.dumps({"title": "t", "text": f"of {label}"}) + "\n")

@@ -210,7 +210,7 @@ def test_a_held_out_shard_that_is_missing_is_named_and_no_round_is_lost(desk: De
     corpus = Corpus.open(f"{desk.root}/corpora/toy@1")
     (path,) = corpus.files("202301", "eval")
     Path(corpus.store.path(path)).unlink()
-    desk.run().in_one_line(2, "shard", path, "is missing")
+    desk.run().in_one_line(2, "shard", path, "missing")
     assert len(finished(desk.root)) == 2
 
 
@@ -474,9 +474,13 @@ def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(de
     assert desk.run().code == 0
     assert desk.run("methods.0.schedule.max_rate=1e-3").code == 0
     assert len(finished(desk.root)) == 3
-    ended = desk.ticlm("check", str(desk.root))
-    assert ended.code == 0 and ", 0 problems" in ended.out
-    desk.ticlm("check", str(desk.root / "nothing")).in_one_line(2, "there is nothing")
+    ended = desk.ticlm("check", *root)
+    assert ended.code == 0 and desk.ticlm("check", TICLM_ROOT=str(desk.root)).out == ended.out
+    assert ", 0 problems" in ended.out
+    desk.ticlm("check", "--root", str(desk.root / "nothing")).in_one_line(2, "there is nothing")
+    (desk.root.parent / "photos").mkdir()
+    (desk.root.parent / "photos/record.json").write_text("{}")
+    desk.ticlm("check", "--root", str(desk.root.parent / "photos")).in_one_line(2, "photos is no root", "rounds, cells")
 
     listed = desk.ticlm("clean", desk.yaml, *root)
     assert listed.code == 0 and "--remove deletes them" in listed.out
@@ -491,5 +495,5 @@ def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(de
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(bytes(data))
-    ended = desk.ticlm("check", str(desk.root))
+    ended = desk.ticlm("check", *root)
     assert ended.code == 1 and "1 problems" in ended.out and "model.safetensors" in ended.out

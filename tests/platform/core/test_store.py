@@ -12,8 +12,9 @@ import fsspec
 import pytest
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.paths import RECORD
-from ticlm.platform.core.store import Attempt, Store, read_record, verify
+from ticlm.platform.core.store import Attempt, Store, read_record
 
 WRITERS = 8
 

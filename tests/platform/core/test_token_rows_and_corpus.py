@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.platform.core import token_rows
-from ticlm.platform.core.corpus import INFO, Corpus, ShardFile, SplitManifest
+from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, SplitManifest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.paths import RECORD
 from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import ROW_GROUP, Column, RowReader, Tokens, dtype_for, to_parquet
+from ticlm.platform.core.token_rows import ROW_GROUP, Column, RowReader, ShardFile, Tokens, dtype_for, to_parquet
 
 COLUMNS = (Column(name="tokens", length=5),)
 
@@ -42,7 +46,21 @@ def reader(
         parts.append(part)
         first += size
     whole = {c.name: np.concatenate([part[c.name] for part in parts]) for c in columns}
-    return RowReader(Store(folder), [f"part-{n}.parquet" for n in range(len(sizes))], columns, keep), whole
+    names = [f"part-{n}.parquet" for n in range(len(sizes))]
+    return opened(Store(folder), dict(zip(names, sizes)), columns, keep=keep), whole
+
+
+def opened(
+    store: Store,
+    rows: Mapping[str, int],
+    columns: Sequence[Column] = COLUMNS,
+    vocab_size: int = 1 << 32,
+    page_checksums: bool = False,
+    keep: int = 2,
+) -> RowReader:
+    """A reader of files by their number of rows, as a record of what they hold now would state them."""
+    files = [ShardFile(path=p, rows=n, bytes=store.size(p), sha256=store.sha256(p)) for p, n in rows.items()]
+    return RowReader(store, files, columns, vocab_size, page_checksums, "build it again", keep)
 
 
 def assert_rows(got: dict[str, Tokens], expected: dict[str, Tokens]) -> None:
@@ -100,7 +118,7 @@ def test_large_vocabularies_need_four_bytes(tmp_path: Path) -> None:
     columns = (Column(name="tokens", length=3, dtype="uint32"),)
     values = np.array([[0, 70_000, 2**32 - 1], [1, 65_535, 65_536]])
     Store(tmp_path).write("a", to_parquet({"tokens": values}, columns))
-    got = RowReader(Store(tmp_path), ["a"], columns).take(np.array([1, 0]))["tokens"]
+    got = opened(Store(tmp_path), {"a": 2}, columns).take(np.array([1, 0]))["tokens"]
     assert got.dtype == np.uint32 and got.tolist() == values[::-1].tolist()
     assert dtype_for(65_536) == "uint16" and dtype_for(65_537) == "uint32"
 
@@ -154,7 +172,7 @@ def test_the_source_of_every_row_is_kept(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write("a", to_parquet(numbered(2), COLUMNS, ["wiki", "news"]))
     store.write("b", to_parquet(numbered(1), COLUMNS, ["wiki"]))
-    rows = RowReader(store, ["a", "b"], COLUMNS)
+    rows = opened(store, {"a": 2, "b": 1})
     assert rows.sources() == ["wiki", "news", "wiki"]
     assert_rows(rows.take(np.array([1])), {"tokens": numbered(2)["tokens"][1:]})
 
@@ -166,18 +184,116 @@ def test_a_split_without_sources_says_so(tmp_path: Path) -> None:
 # damage
 
 
+@dataclass
+class Shard:
+    """A file of 300 rows of two sources, and what its record says of it."""
+
+    store: Store
+    page_checksums: bool
+
+    def __post_init__(self) -> None:
+        draw = np.random.default_rng(0)
+        tokens, sources = draw.integers(0, 9999, (300, 5)), draw.choice(["wiki", "news"], 300)
+        self.bytes = to_parquet({"tokens": tokens}, COLUMNS, sources.tolist(), self.page_checksums)
+        self.entry = ShardFile(
+            path="part", rows=300, bytes=len(self.bytes), sha256=hashlib.sha256(self.bytes).hexdigest()
+        )
+
+    def read(self) -> tuple[list[list[int]], list[str] | None]:
+        rows = RowReader(self.store, [self.entry], COLUMNS, 9999, self.page_checksums, "build it again")
+        return rows.take(np.arange(300))["tokens"].tolist(), rows.sources()
+
+
+@pytest.mark.parametrize("page_checksums", [False, True])
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "scrambled"])
-def test_a_damaged_shard_is_named_in_one_line(tmp_path: Path, damage: str) -> None:
-    store = Store(tmp_path)
-    whole = to_parquet({"tokens": np.random.default_rng(0).integers(0, 9999, (300, 5))}, COLUMNS)
+def test_a_damaged_shard_is_named_in_one_line(tmp_path: Path, damage: str, page_checksums: bool) -> None:
+    shard = Shard(Store(tmp_path), page_checksums)
+    whole = shard.bytes
     if damage != "missing":
         scrambled = bytearray(whole)
         scrambled[4:400] = bytes(396)
-        store.write("part", {"empty": b"", "cut": whole[: len(whole) // 2], "scrambled": bytes(scrambled)}[damage])
+        damaged = {"empty": b"", "cut": whole[: len(whole) // 2], "scrambled": bytes(scrambled)}[damage]
+        shard.store.write("part", damaged)
     with pytest.raises(InputError) as caught:
-        RowReader(store, ["part"], COLUMNS).take(np.arange(300))
+        shard.read()
     message = str(caught.value)
-    assert message.startswith(f"shard {tmp_path}/part ") and "\n" not in message
+    assert message.startswith(f"shard {tmp_path}/part: ") and "\n" not in message
+    assert message.endswith("; build it again")
+
+
+@pytest.mark.parametrize("page_checksums", [False, True])
+@pytest.mark.parametrize("flips", [150, pytest.param(5000, marks=pytest.mark.nightly)])
+def test_no_flipped_bit_changes_a_row_in_silence(tmp_path: Path, page_checksums: bool, flips: int) -> None:
+    shard = Shard(Store(tmp_path), page_checksums)
+    (tmp_path / "part").write_bytes(shard.bytes)
+    sound, found = shard.read(), Counter[bool]()
+    every = np.arange(len(shard.bytes) * 8)
+    for bit in np.random.default_rng(1).choice(every, flips, replace=False):
+        damaged = bytearray(shard.bytes)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        (tmp_path / "part").write_bytes(damaged)
+        try:
+            assert shard.read() == sound, bit
+        except InputError as error:
+            assert str(error).startswith(f"shard {tmp_path}/part: ") and "\n" not in str(error)
+            found[True] += 1
+    assert found[True] > 0.9 * flips
+
+
+def test_a_page_that_is_damaged_after_the_first_look_is_found(tmp_path: Path) -> None:
+    """Shards are mapped into memory: what is read later comes from the disk as it is then."""
+    shard = Shard(Store(tmp_path), True)
+    (tmp_path / "part").write_bytes(shard.bytes)
+    rows = RowReader(shard.store, [shard.entry], COLUMNS, 9999, True, "build it again", keep=1)
+    rows.group(0)
+    page = pq.ParquetFile(pa.BufferReader(shard.bytes)).metadata.row_group(1).column(0)
+    with (tmp_path / "part").open("r+b") as file:
+        file.seek(page.data_page_offset + 60)
+        file.write(b"\xff\xff")
+    with pytest.raises(InputError, match="CRC"):
+        rows.take(np.arange(300))
+
+
+def test_a_shard_is_hashed_once_per_process_and_again_when_it_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard, hashed, sha256 = Shard(Store(tmp_path), False), list[str](), Store.sha256
+
+    def counted(self: Store, path: str) -> str:
+        hashed.append(path)
+        return sha256(self, path)
+
+    monkeypatch.setattr(Store, "sha256", counted)
+    for _ in range(2):
+        shard.store.write("part", shard.bytes)
+        for _ in range(3):
+            shard.read()
+    assert len(hashed) == 2
+
+
+@pytest.mark.parametrize("vocab_size", [9, 10])
+def test_a_token_beyond_the_vocabulary_is_named_with_its_shard(tmp_path: Path, vocab_size: int) -> None:
+    store = Store(tmp_path)
+    store.write("part", to_parquet({"tokens": np.arange(10).reshape(2, 5)}, COLUMNS))
+    rows = opened(store, {"part": 2}, vocab_size=vocab_size)
+    if vocab_size == 10:
+        assert rows.take(np.arange(2))["tokens"].max() == 9
+        return
+    with pytest.raises(InputError, match=rf"shard {tmp_path}/part: .* token 9 .* vocabulary has 9: 0 to 8"):
+        rows.take(np.arange(2))
+
+
+def test_a_new_corpus_has_page_checksums_and_an_old_one_keeps_its_bytes(
+    tmp_path: Path, toy_corpus: Callable[..., Corpus]
+) -> None:
+    """The ids of rounds come from these bytes."""
+    old = toy_corpus(tmp_path)
+    assert not old.info.page_checksums and old.info.model_copy(update={"format": FORMAT}).page_checksums
+    data = to_parquet(numbered(300), COLUMNS)
+    sink = io.BytesIO()
+    how = {"row_group_size": ROW_GROUP, "compression": "zstd", "compression_level": 1, "use_dictionary": False}
+    pq.write_table(pq.read_table(pa.BufferReader(data)), sink, **how)
+    assert sink.getvalue() == data != to_parquet(numbered(300), COLUMNS, page_checksums=True)
 
 
 def test_a_folder_without_a_corpus_is_answered_with_what_to_do(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import to_parquet
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cell_store import read_cells
@@ -156,17 +155,15 @@ def test_one_more_month_trains_one_round_per_chain_and_scores_the_new_cells(
     assert sum(cell.evaluated == "202304" for cell in now if cell not in scored) == 8
 
 
-def test_sources_of_text_have_values_of_their_own(toy_root: Path, toy_study: MakeStudy) -> None:
-    corpus = Corpus.open(f"{toy_root}/corpora/toy@1")
-    (path,) = corpus.files("202301", "eval")
-    (rows,) = corpus.rows("202301", "eval").all(100)
+def test_sources_of_text_have_values_of_their_own(tmp_path: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus) -> None:
     names = ["news"] * 4 + ["wiki"] * 12
-    corpus.store.write(path, to_parquet(rows, corpus.info.columns, names))
-    made = run(toy_study(methods=[PLAIN], periods={"initial": "202301", "last": "202301"}), toy_root)
-    found = {cell.source: cell for cell in cells(toy_root)}
+    corpus = toy_corpus(tmp_path / "corpora/toy@1", periods=("202301",), sources=names)
+    (rows,) = corpus.rows("202301", "eval").all(100)
+    made = run(toy_study(methods=[PLAIN], periods={"initial": "202301", "last": "202301"}), tmp_path)
+    found = {cell.source: cell for cell in cells(tmp_path)}
     assert set(found) == {"", "news", "wiki"}
     assert {name: cell.n for name, cell in found.items()} == {"": 256, "news": 64, "wiki": 192}
-    module = folders.load(toy_root / published(Store(toy_root), next(iter(made.ids.values())))).eval()
+    module = folders.load(tmp_path / published(Store(tmp_path), next(iter(made.ids.values())))).eval()
     tokens = torch.from_numpy(rows["tokens"].astype("int64"))
     with torch.no_grad():
         logits = module(input_ids=tokens[:, :-1]).logits
@@ -174,7 +171,7 @@ def test_sources_of_text_have_values_of_their_own(toy_root: Path, toy_study: Mak
     for name, cell in found.items():
         mine = np.array([name in ("", n) for n in names])
         assert cell.value == pytest.approx(each[mine].mean(), abs=1e-5)
-    frame = study_result(plan.make(made.study, str(toy_root))).cells
+    frame = study_result(plan.make(made.study, str(tmp_path))).cells
     assert sorted(frame["source"]) == ["", "news", "wiki"]
 
 

@@ -1,4 +1,4 @@
-"""Upkeep: what no study uses is found, and nothing else; damage is found to the byte."""
+"""Upkeep: what no study uses is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.paths import RECORD
-from ticlm.platform.core.store import Attempt, Store, read_record
+from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.eval.cell_store import write_cells
-from ticlm.platform.run.cleanup import check, unused
+from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study
@@ -118,39 +117,3 @@ def test_nothing_is_called_unused_while_the_data_of_a_study_are_away(
     (toy_root / "corpora").rename(tmp_path / "corpora")
     with pytest.raises(InputError, match="has no period 202301"):
         unused(Store(toy_root), [make(toy_study(), str(toy_root))])
-
-
-# damage
-
-
-def test_a_sound_root_has_no_problem(toy_study: Studies, toy_root: Path) -> None:
-    finished(toy_study(), toy_root)
-    assert check(Store(toy_root)) == (8 + 4, [])  # rounds and periods
-
-
-def test_one_damaged_byte_is_found(toy_study: Studies, toy_root: Path) -> None:
-    plan = finished(toy_study(), toy_root)
-    for path in (place(plan, next(iter(plan.ids))), "corpora/toy@1/periods/202302"):
-        record = read_record(Store(toy_root), path)
-        assert record is not None
-        file = toy_root / path / record.attempt / record.files[-1].path
-        whole = file.read_bytes()
-        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        name = file.relative_to(toy_root).as_posix()
-        assert check(Store(toy_root)) == (12, [f"{name}: its hash differs from the record's"])
-        file.write_bytes(whole)
-
-
-def test_every_problem_is_listed(toy_study: Studies, toy_root: Path) -> None:
-    plan = finished(toy_study(), toy_root)
-    first, second, third, *_ = (toy_root / place(plan, key) for key in plan.ids)
-    (lost,) = first.rglob("model.safetensors")
-    lost.unlink()
-    (short,) = second.rglob("model.safetensors")
-    short.write_bytes(b"short")
-    (third / RECORD).write_text("{")
-    count, problems = check(Store(toy_root))
-    assert count == 12 and len(problems) == 3 and all("\n" not in problem for problem in problems)
-    told = "\n".join(problems)
-    for expected in (f"{lost.relative_to(toy_root)}: missing", "5 bytes, the record says 64", "record.json is damaged"):
-        assert expected in told

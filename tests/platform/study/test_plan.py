@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from rich.console import Console
 
 from ticlm.platform.cli import plan_view
 from ticlm.platform.core import quantities
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, ShardFile, SplitManifest, TokenizerInfo
+from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column
+from ticlm.platform.core.token_rows import Column, ShardFile
 from ticlm.platform.eval import cells
 from ticlm.platform.study import plan as module
 from ticlm.platform.study.chains import Chain
@@ -215,6 +216,16 @@ def test_a_share_does_not_depend_on_what_is_done(toy_study: Studies, toy_root: P
         finish(fresh, key)
         later = make(study, str(toy_root))
         assert all(later.share(chain) == shares[k] for chain in later.pending() for k in chain.keys)
+
+
+def test_a_part_of_a_chain_has_the_share_of_the_whole(toy_study: Studies, toy_root: Path) -> None:
+    """A round in the middle that was lost is trained again by as many workers as before, whatever waits for its end."""
+    study = toy_study(methods=[PLAIN, EQUAL, HALF], resources={"workers": [2, 4], "chains": 2})
+    plan = make(study, str(toy_root))
+    for chain in plan.chains:
+        for key in chain.keys:
+            part = replace(chain, keys=(key,))
+            assert (plan.share(part), plan.is_trunk(part)) == (plan.share(chain), plan.is_trunk(chain))
 
 
 # identity

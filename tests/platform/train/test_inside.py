@@ -15,11 +15,13 @@ from ticlm.platform.analysis.results import tidy
 from ticlm.platform.cli import plan_view
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.store import Attempt, Store, verify
+from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.eval.counts import count
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import cleanup, driver
+from ticlm.platform.run.check import check
 from ticlm.platform.study import plan
 from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.plan import Plan
@@ -180,7 +182,7 @@ def test_upkeep_knows_models_inside(toy_root: Path, toy_study: MakeStudy) -> Non
     driver.evaluate(found)
     found, store = made(toy_study, toy_root), Store(toy_root)
     assert cleanup.unused(store, [found]) == []
-    records, problems = cleanup.check(store)
+    records, problems = check(store)
     assert (records, problems) == (4 + 2 + 3, [])
     gone = [path for path, _ in cleanup.unused(store, [made(toy_study, toy_root, evaluate={})])]
     assert sorted(path.split("/")[0] for path in gone) == ["cells"] * 3 + ["rounds"] * 3

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.store import Store, read_record, verify
+from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.run import cleanup
 from ticlm.platform.study import plan

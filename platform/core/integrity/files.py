@@ -1,0 +1,62 @@
+"""Files against their records: their sizes and hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ticlm.platform.core import paths
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import HASHERS, Store, StoredFile, read_record
+
+
+def verify(store: Store, folder: str) -> list[str]:
+    """Check the files that a record names; return one line for each that is missing or differs."""
+    record = read_record(store, folder)
+    if record is None:
+        return [f"{folder}: no record"]
+
+    def problem(entry: StoredFile) -> str | None:
+        path = f"{paths.attempt(folder, record.attempt)}/{entry.path}"
+        found = _difference(store, path, entry)
+        return f"{path}: {found}" if found is not None else None
+
+    with ThreadPoolExecutor(HASHERS) as pool:
+        return [found for found in pool.map(problem, record.files) if found is not None]
+
+
+def _difference(store: Store, path: str, entry: StoredFile) -> str | None:
+    """Return how the file at `path` differs from what its record says, or None."""
+    try:
+        if (size := store.size(path)) != entry.size:
+            return f"{size} bytes, the record says {entry.size}"
+        return None if store.sha256(path) == entry.sha256 else "its hash differs from the record's"
+    except FileNotFoundError:
+        return "missing"
+
+
+_sound: set[tuple[str, str, str]] = set()
+"""(URI, state, hash) of the files that this process has found sound."""
+
+
+def check_once(store: Store, files: Sequence[StoredFile], what: str, remedy: str) -> None:
+    """Compare files, with paths relative to the store, with their recorded hashes, `HASHERS` at the same time.
+
+    A file is read once per process, and again only if it was written anew. Raises InputError for the first one that
+    differs: it begins with `what` the file is, and ends with the `remedy`.
+    """
+
+    def problem(entry: StoredFile) -> str | None:
+        try:
+            known = store.uri(entry.path), store.state(entry.path), entry.sha256
+        except FileNotFoundError:
+            return "missing"
+        found = None if known in _sound else _difference(store, entry.path, entry)
+        if found is None:
+            _sound.add(known)
+        return found
+
+    with ThreadPoolExecutor(HASHERS) as pool:
+        for entry, found in zip(files, pool.map(problem, files)):
+            if found is not None:
+                raise InputError(f"{what} {store.uri(entry.path)}: {found}; {remedy}")

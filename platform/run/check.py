@@ -1,0 +1,137 @@
+"""The check of a root: every file against what records say of it, and records against each other.
+
+What looks wrong is looked at again after a pause, because a writer may be at work: a checkpoint that is being removed
+loses its files before its record.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ticlm.platform.core import corpus, examples, paths
+from ticlm.platform.core.corpus import Corpus, PeriodManifest
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Examples
+from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.settings import parse
+from ticlm.platform.core.store import Record, Store, read_record
+from ticlm.platform.eval.cell_store import check_cells
+from ticlm.platform.study.identity import weights_hash
+from ticlm.platform.study.stored_rounds import attempts
+
+PAUSES_S = (0.5, 2.0)
+"""Seconds before the second and the third look at what looks wrong."""
+ROOMS = (paths.CORPORA, paths.EXAMPLES, paths.ROUNDS, paths.CELLS, paths.LEASES)
+Look = Callable[[], list[str]]
+
+
+def check(store: Store) -> tuple[int, list[str]]:
+    """Return the number of records, and one line for each thing that is missing, damaged or differs from its record.
+
+    `store` is a root, or the folder of a corpus or of a set of examples. Raises InputError if it is none of these.
+    """
+    sets = [kind for kind in (corpus.INFO, examples.INFO) if store.exists(kind)]
+    if not sets and not any(store.folders(room) for room in ROOMS) and not store.files(paths.LEASES):
+        raise InputError(f"{store.uri()} is no root: it holds none of {', '.join(ROOMS)}")
+    records = [path.rsplit("/", 1)[0] for path in store.walk() if path.endswith(f"/{paths.RECORD}")]
+    looks: list[Look] = [partial(_record, store, folder) for folder in records]
+    looks += [partial(check_cells, store, name) for name in store.folders(paths.CELLS)]
+    looks += [partial(_unrecorded, store, folder) for folder in _rounds(store)]
+    for room in (paths.CORPORA, paths.EXAMPLES):
+        looks += [partial(_collection, Store(store.uri(f"{room}/{name}")), room) for name in store.folders(room)]
+    looks += [partial(_collection, store, paths.CORPORA if kind == corpus.INFO else paths.EXAMPLES) for kind in sets]
+    found = [(look, problems) for look in looks if (problems := _seen(look))]
+    for pause in PAUSES_S:
+        if found:
+            time.sleep(pause)
+            found = [(look, problems) for look, _ in found if (problems := _seen(look))]
+    return len(records), [problem for _, problems in found for problem in problems]
+
+
+def _seen(look: Look) -> list[str]:
+    try:
+        return look()
+    except InputError as error:
+        return [str(error)]
+    except FileNotFoundError:
+        return []  # removed while it was looked at; what a record names is told as missing
+
+
+def _record(store: Store, folder: str) -> list[str]:
+    """Check a record: the files that it names; for a period also what it says of them; for a round, its parent."""
+    record = read_record(store, folder)
+    if record is None:
+        return []  # removed since the records were listed
+    about = record.about if isinstance(record.about, dict) else {}
+    problems = verify(store, folder)
+    if "splits" in about:
+        problems += _period(store, folder, record)
+    parent = about.get("parent")
+    if parent is not None and read_record(store, paths.round_folder(parent)) is None:
+        problems.append(
+            f"{paths.round_folder(parent)}: no record, though {folder} was trained from it; run its study again"
+        )
+    return problems
+
+
+def _period(store: Store, folder: str, record: Record) -> list[str]:
+    """Compare what the record of a period of a corpus says of its splits with the files that it names."""
+    manifest = parse(PeriodManifest, record.about, store.uri(paths.record(folder)))
+    files = {file.path: (file.size, file.sha256) for file in record.files}
+    whole = all(
+        files.get(file.path) == (file.bytes, file.sha256) for split in manifest.splits.values() for file in split.files
+    )
+    whole = whole and all(sum(f.rows for f in split.files) == split.rows for split in manifest.splits.values())
+    return [] if whole else [f"{paths.record(folder)}: its splits are not made of the files that it names"]
+
+
+def _rounds(store: Store) -> Iterator[str]:
+    """Yield the folders of rounds, and of models inside rounds, that have no record."""
+    for name in store.folders(paths.ROUNDS):
+        folder = paths.round_at(name)
+        inside = [f"{paths.insides(folder)}/{step}" for step in store.folders(paths.insides(folder))]
+        for work in (folder, *inside):
+            if not store.exists(paths.record(work)):
+                yield work
+
+
+def _unrecorded(store: Store, folder: str) -> list[str]:
+    """Return a line if the weights of a round without a record were scored, for which it must have had one."""
+    if read_record(store, folder) is not None:
+        return []
+    for attempt in attempts(store, folder):
+        model = paths.model(folder, attempt)
+        names = [name for name in store.walk(model) if name.endswith(".safetensors")]
+        if names and store.files(paths.cells(weights_hash([store.sha256(f"{model}/{name}") for name in names]))):
+            return [f"{folder}: no record, though its weights were scored; run its study again"]
+    return []
+
+
+def _collection(store: Store, room: str) -> list[str]:
+    """Check a corpus or a set of examples as a whole: its description, its tokenizer, and that no period is lost."""
+    if store.folders("staging"):
+        return []  # a build is under way, or goes on with the same command
+    kind = Corpus if room == paths.CORPORA else Examples
+    opened = kind.open(store.uri())
+    problems = []
+    if isinstance(opened, Corpus):
+        tokenizer = opened.info.tokenizer
+        file = paths.tokenizer_file()
+        if not store.exists(file):
+            problems.append(f"{store.uri(file)}: missing")
+        elif store.sha256(file) != tokenizer.sha256:
+            problems.append(f"{store.uri(file)}: its hash differs from that of {corpus.INFO}")
+    have = set(opened.periods)
+    for name in store.files("builds"):
+        try:
+            built = list(json.loads(store.read(f"builds/{name}"))["periods"])
+        except (ValueError, KeyError, TypeError):
+            problems.append(f"{store.uri(f'builds/{name}')} is damaged")
+            continue
+        lost = [label for label in built if label not in have]
+        told = f"no record, though builds/{name} names it; append it again with ticlm data build"
+        problems += [f"{store.uri(paths.period(label))}: {told}" for label in lost]
+    return problems

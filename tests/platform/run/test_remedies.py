@@ -1,0 +1,262 @@
+"""What messages tell users to do: each remedy that the code prints is in the table below, with the test that follows it
+as printed, or the reason why there is nothing to follow."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paths import ROOT
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.eval.cell_store import read_cells
+from ticlm.platform.run import check as checking
+from ticlm.platform.run import driver
+from ticlm.platform.run.check import check
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.settings import Study
+
+HERE = "tests/platform/run/test_remedies.py"
+DAMAGE = "tests/platform/run/test_damage.py"
+SETTING = "another setting or recipe is needed; nothing is to be repaired"
+BUILD = "every test of a build follows it"
+WAIT = "a second run waits for the first to end"
+NEWS = "news of what the program does itself"
+LOST = "tests/datasets/corpus/test_lost_periods.py"
+OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the user's"
+
+TABLE = {
+    # text as it stands in the code, with {} for values: the test that follows it, or a reason
+    "remove {} and append it again with ticlm data build": (
+        f"{DAMAGE}::test_a_damaged_shard_is_neither_trained_on_nor_scored",
+        f"{LOST}::test_a_damaged_period_is_built_again_as_its_message_says",
+        "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again",
+    ),
+    "remove {} to train this round again": f"{DAMAGE}::test_a_damaged_parent_is_not_trained_on",
+    "{} is damaged ({}); remove {} to redo this work": (
+        f"{DAMAGE}::test_a_round_whose_record_is_removed_is_trained_again_to_the_same_bits",
+        f"{HERE}::test_a_model_inside_a_round_whose_record_is_damaged_comes_back",
+    ),
+    "remove it to score its cells again": f"{HERE}::test_damaged_cells_are_scored_again",
+    "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
+    "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
+    "{}: no record, though {} was trained from it; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
+    "{}: no record, though its weights were scored; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
+    "no record, though builds/{} names it; append it again with ticlm data build": (
+        "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again"
+    ),
+    "checkpoint {} is not of this model: {} of shape {} is {}; remove it": (
+        "tests/platform/train/test_trainer.py::test_a_checkpoint_of_another_model_is_refused_in_one_line"
+    ),
+    "corpus {} has no period {}{}, which the study trains on; append it with ticlm data build RECIPE, or shorten "
+    "periods": f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay",
+    "  {} was built and is not there any more; ticlm data build makes it again": (
+        f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay"
+    ),
+    "{} was built and is not there any more; set periods.last to {} to build it again": (
+        f"{LOST}::test_a_lost_period_after_the_end_of_the_calendar_is_said"
+    ),
+    "{}: the corpus's tokenizer is gone; restore its folder from a copy, or from the model/ of any round that was "
+    "trained on the corpus": (
+        "tests/platform/cli/test_cli.py::"
+        "test_a_tokenizer_that_is_gone_is_named_before_anything_is_trained_and_comes_back_from_a_model"
+    ),
+    "{} in a row were lost {}; of the last, {}; what was scored is kept, and the same command goes on": (
+        "tests/platform/eval/test_fanout.py::test_a_node_lost_under_an_evaluator_costs_what_it_was_scoring"
+    ),
+    "{}: no good answer in {} tries within {} s ({}); the last: {}; what is finished is kept, and the same command "
+    "goes on": OUTSIDE,
+    "the storage does not work as it should; when it does, run the same command again": OUTSIDE,
+    "the head of Ray at {} is lost: it has not answered for {} s; Ray ends this command unless it comes back within a "
+    "minute; what is finished is kept, and the same command goes on once there is a Ray": OUTSIDE,
+    "Ray did not start on this machine ({}); run the same command again when the machine is less busy and its "
+    "temporary folder has room": OUTSIDE,
+    "{}: period {} is lost and cannot be built again: {}{}; put its inputs back as they were, or build a new version": (
+        OUTSIDE
+    ),
+    "{}: {}; trying again for up to {} s": NEWS,
+    "; built again later: {}": NEWS,
+    "stopped; the same command goes on from here": (
+        "tests/platform/cluster/test_jobs.py::test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run"
+    ),
+    "job {} was stopped; the same command goes on from there": (
+        "tests/platform/cluster/test_jobs.py::test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run"
+    ),
+    "root {}: another writer started at the same moment; run again when it is done": (WAIT),
+    "free some space, then run the same command again": (
+        "tests/platform/cli/test_cli.py::test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing"
+    ),
+    "corpus {}: not there; build it with: ticlm data build RECIPE": BUILD,
+    "corpus {}: not there yet; build it with: ticlm data build RECIPE": BUILD,
+    "{}: no corpus there (no {}); build one with: ticlm data build RECIPE": BUILD,
+    "{}: no examples there (no {}); build them: ticlm data build RECIPE": BUILD,
+    "initial.budget is in epochs of {}, which no corpus has yet: build it first": (
+        "tests/platform/study/test_tree.py::test_a_budget_may_be_in_epochs_once_the_rows_are_counted"
+    ),
+    "{} of {} inputs could not be read, limits.inputs allows {}; the first: {}; what was read is kept: run it again to "
+    "go on, or raise limits.inputs to leave them out": (
+        "tests/datasets/corpus/test_build.py::test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes"
+    ),
+    "the build stopped: {}; run it again to go on": (
+        "tests/datasets/corpus/test_build.py::test_a_killed_build_of_one_process_goes_on_and_never_imports_ray"
+    ),
+    "evaluate.periods names {}, which has no {} row in corpus {}; leave it out, or rebuild with a larger "
+    "share": SETTING,
+    "evaluations.{}: corpus {} was cut with another tokenizer than {}; build it with tokenizer: {kind: pretrained, "
+    "name: …/tokenizer}": SETTING,
+    "evaluations.{}: corpus {} has rows of {}, {} of {}; build it with the same columns, no longer than these": SETTING,
+    "{}: corpus {} has other columns than {}; build it with these": SETTING,
+    "{}: the proper nouns of examples {} ({}, {}) were never marked; say `nouns:` in their recipe, and build it as "
+    "another version": SETTING,
+    "the choice is kept in {}, but corpus {} has no period {} yet, to try it on all periods: append it, or say "
+    "--all-periods none": SETTING,
+    "{} has no tokenizer, and the task reads text; put its files there": OUTSIDE,
+    "job {} is lost from sight: {}; submit it again when the head is back": OUTSIDE,
+    "{}: {}.xml breaks off before </{}>; fetch it again": OUTSIDE,
+    "Tokens trained on; what a restart repeats is counted again": "the description of a number",
+    "Times the chain's workers were started again after a failure": "the description of a number",
+    "starting again: {}": NEWS,
+    "steps     {} needed, {} done again": "the description of a number",
+}
+
+REMEDY = re.compile(
+    r"\b(remove (it|\{)|; remove|again\b|rebuild|restore|append it|build (it|one|them)\b|the same command|put its)"
+)
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """All texts of a module except docstrings, with {} for values."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else []:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                skipped.add(statement.value)
+        if isinstance(node, ast.JoinedStr):
+            skipped.update(node.values)
+            yield "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+            yield node.value
+
+
+def test_every_remedy_that_is_printed_is_followed_by_a_test() -> None:
+    """A new one needs a row, and a test that does what it says."""
+    printed = {
+        text
+        for room in ("platform", "methods", "datasets", "tune_spaces")
+        for path in (ROOT / room).rglob("*.py")
+        for text in texts(ast.parse(path.read_text()))
+        if REMEDY.search(text)
+    }
+    assert printed - TABLE.keys() == set(), "in the code and not in the table"
+    assert TABLE.keys() - printed == set(), "in the table and no more in the code"
+    for tests in TABLE.values():
+        for test in (tests,) if isinstance(tests, str) else tests:
+            if "::" in test:
+                path, name = test.split("::")
+                assert f"def {name}(" in (ROOT / path).read_text(), test
+
+
+# following them
+
+PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
+STUDY: dict[str, Any] = {
+    "methods": [PLAIN],
+    "periods": {"initial": "202301", "step": "month", "last": "202303"},
+    "evaluate": {"inside": {"every_steps": 2}},
+}
+
+
+def run(study: Study, root: Path) -> Plan:
+    driver.train(make(study, str(root)))
+    driver.evaluate(make(study, str(root)))
+    return make(study, str(root))
+
+
+def results(plan: Plan) -> tuple[dict[Any, str], dict[tuple[str, ...], float]]:
+    """Hashes of the weights of all rounds and of the models inside them, and the values of all cells."""
+    assert plan.store is not None
+    weights = {key: weights_of(record) for key, record in [*plan.records.items(), *plan.inside_records.items()]}
+    cells = [cell for one in weights.values() for cell in read_cells(plan.store, one)]
+    return weights, {cell.place: cell.value for cell in cells}
+
+
+@pytest.fixture(scope="module")
+def template(toy_template: Path, toy_study: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("remedies") / "root"
+    shutil.copytree(toy_template, root)
+    run(toy_study(**STUDY), root)
+    return root
+
+
+@pytest.fixture
+def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(checking, "PAUSES_S", (0.01,))
+    shutil.copytree(template, tmp_path / "root")
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def study(toy_study: Callable[..., Study]) -> Study:
+    return toy_study(**STUDY)
+
+
+def removed(error: InputError, root: Path) -> str:
+    """Remove what the message says, and return it, relative to the root."""
+    found = re.search(r"^(\S+) .*; remove (\S+) to ", str(error))
+    assert found is not None, error
+    place = Path(found[1] if found[2] == "it" else found[2]).relative_to(root).as_posix()
+    Store(root).remove(place)
+    return place
+
+
+def test_damaged_cells_are_scored_again(root: Path, study: Study) -> None:
+    expected = results(make(study, str(root)))
+    file = sorted(root.glob("cells/*/*.parquet"))[0]
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(InputError, match="remove it to score its cells again") as caught:
+        run(study, root)
+    assert removed(caught.value, root) == file.relative_to(root).as_posix()
+    assert results(run(study, root)) == expected
+    assert check(Store(root))[1] == []
+
+
+def test_a_model_inside_a_round_whose_record_is_damaged_comes_back(root: Path, study: Study) -> None:
+    """It is published only while its round is trained, so the round is trained again."""
+    expected = results(make(study, str(root)))
+    record = sorted(root.glob("rounds/*/inside/*/record.json"))[0]
+    record.write_text("{")
+    with pytest.raises(InputError, match=f"^{record} is damaged .*; remove {record.parents[2]} to redo") as caught:
+        run(study, root)
+    assert removed(caught.value, root) == f"rounds/{record.parents[2].name}"
+    assert results(run(study, root)) == expected
+
+
+def test_a_tokenizer_is_copied_from_a_finished_round(root: Path, study: Study) -> None:
+    expected = results(make(study, str(root)))
+    damaged = root / "corpora/toy@1/tokenizer/tokenizer.json"
+    damaged.write_text(damaged.read_text().replace("w1", "x1"))
+    with pytest.raises(InputError, match=f"^{damaged}: not the tokenizer .* copy it from the model folder"):
+        run(study, root)
+    shutil.copy(sorted(root.glob("rounds/*/*/model/tokenizer.json"))[0], damaged)
+    assert results(run(study, root)) == expected
+    assert check(Store(root))[1] == []
+
+
+def test_a_lost_record_is_made_again(root: Path, study: Study) -> None:
+    made = make(study, str(root))
+    expected = results(made)
+    first, *_ = made.tree.rounds
+    (root / f"rounds/{made.ids[first][:32]}/record.json").unlink()
+    problems = check(Store(root))[1]
+    assert len(problems) == 2 and all(problem.endswith("; run its study again") for problem in problems)
+    assert results(run(study, root)) == expected
+    assert check(Store(root))[1] == []
