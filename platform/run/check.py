@@ -134,4 +134,12 @@ def _collection(store: Store, room: str) -> list[str]:
         lost = [label for label in built if label not in have]
         told = f"no record, though builds/{name} names it; append it again with ticlm data build"
         problems += [f"{store.uri(paths.period(label))}: {told}" for label in lost]
+    if isinstance(opened, Corpus) and not problems:
+        from ticlm.datasets.corpus.build_records import half_built
+
+        problems += [
+            f"{store.uri(paths.period(label))}: built up to {last} by an older release, and lacks the rest; "
+            "build a new version"
+            for label, last in half_built(store).items()
+        ]
     return problems

@@ -19,6 +19,7 @@ from ticlm.datasets.corpus.show import overview
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar
+from ticlm.platform.run.check import check
 
 QUARTERS = {"initial": "202301..202303", "step": "quarter"}
 WEEKS = {"initial": "20230102..20230131", "step": "week"}
@@ -120,6 +121,10 @@ def test_read_by_an_earlier_build_means_that_the_build_took_it(half_built: tuple
 def test_a_corpus_says_which_of_its_periods_were_built_half(half_built: tuple[Path, Corpus], tmp_path: Path) -> None:
     folder, corpus = half_built
     assert build_records.half_built(corpus.store) == {"202304-202306": "202305"}
+    (problem,) = check(corpus.store)[1]
+    assert problem.endswith(
+        "202304-202306: built up to 202305 by an older release, and lacks the rest; build a new version"
+    )
     whole, _ = built(folder, tmp_path / "whole", periods=QUARTERS | {"last": "202306"})
     assert build_records.half_built(whole.store) == {}
 

@@ -36,7 +36,9 @@ def template(toy_template: Path, toy_study: Studies, tmp_path_factory: pytest.Te
     driver.train(make(study, str(root)))
     driver.evaluate(make(study, str(root)))
     corpus = Corpus.open(f"{root}/corpora/toy@1")
-    corpus.store.write("builds/00000.json", json.dumps({"periods": dict.fromkeys(corpus.periods)}).encode())
+    nothing = {"number": 0, "inputs": [], "last": None, "read": 0, "dropped": {}, "late": {}, "beyond": []}
+    built = {"periods": {label: {} for label in corpus.periods}, "first": {}, "warnings": []}
+    corpus.store.write("builds/00000.json", json.dumps(nothing | built).encode())
     return root
 
 
