@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
 from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.platform.core import paths
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -27,7 +28,7 @@ END_OF_ORDER = 1 << 64
 
 def period_folder(folder: str, period: str) -> str:
     """Return the folder, below that of the staged files, of all that is made for one period until it is packed."""
-    return f"{folder}/periods/{period}"
+    return f"{folder}/{paths.period(period)}"
 
 
 class Span(NamedTuple):

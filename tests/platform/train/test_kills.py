@@ -124,7 +124,7 @@ def in_a_replay_round(period: str, step: int) -> None:
         if "replay" in work.label and work.rounds[-1].period >= period:
             place = next(i for i, r in enumerate(work.rounds) if r.period == period)
             steps = sum(r.steps for r in work.rounds[:place]) + step + 1
-            trap("torch.nn.utils", "clip_grad_norm_", steps)
+            trap("ticlm.platform.train.step", "scale", steps)
         return real(work, *rest)
 
     vars(trainer)["run_chain"] = run_chain
@@ -149,7 +149,7 @@ def after_seconds(seconds: float) -> None:
 
 
 POINTS: dict[str, Callable[[], None]] = {
-    "in a step of the first round": partial(trap, "torch.nn.utils", "clip_grad_norm_", 4),
+    "in a step of the first round": partial(trap, "ticlm.platform.train.step", "scale", 4),
     "in a step of a replay round": partial(in_a_replay_round, "202303", 2),
     "with half a checkpoint written": half_a_checkpoint,
     "before a checkpoint's record": partial(trap_publish, "step", 4, "before"),
