@@ -16,6 +16,7 @@ import yaml
 from toys import make_toy_study
 
 from ticlm.platform.core.errors import Diverged, InputError
+from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -53,7 +54,7 @@ def rates(study: str, *values: str, **settings: Any) -> search.Tuning:
 def searched(root: Path, tuning: search.Tuning) -> outcome.SearchOutcome:
     """Run the search to its end, as the command does."""
     with driver.connected(plan.make(tuning.seen(()), str(root)), dashboard=True):
-        return outcome.make(tuning, str(root))
+        return outcome.make(tuning, Store(root))
 
 
 class TableTrial:
