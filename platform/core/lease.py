@@ -117,7 +117,6 @@ def claim(store: Store, purpose: str, token: str) -> Lease:
 
     A lease is created only if absent, so that taking over a dead one is a race with one winner.
     """
-    store = Store(store.root)  # the lease's own files are written under no lease
     simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
     number = max(lease_files.numbers(store), default=-1)
     ended: Holder | None = None
