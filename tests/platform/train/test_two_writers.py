@@ -126,5 +126,5 @@ class Writers(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-Writers.TestCase.settings = settings(deadline=None, stateful_step_count=30)
-TestWriters = Writers.TestCase
+Writers.TestCase.settings = settings(stateful_step_count=20)
+TestWriters = pytest.mark.slow(Writers.TestCase)
