@@ -17,7 +17,7 @@ from ticlm.platform.study import stored_rounds
 from ticlm.platform.train.checkpoint import Writer as Checkpoints
 from ticlm.platform.train.publish import tidy
 
-ROUNDS = 4
+ROUNDS = 3
 _CURRENT = threading.local()
 
 

@@ -126,5 +126,5 @@ class Writers(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-Writers.TestCase.settings = settings(stateful_step_count=20)
+Writers.TestCase.settings = settings(stateful_step_count=10)
 TestWriters = pytest.mark.slow(Writers.TestCase)
