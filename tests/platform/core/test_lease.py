@@ -132,7 +132,7 @@ def test_a_sister_of_a_cloned_machine_is_watched_though_all_its_names_are_those_
 ) -> None:
     """Clones share their boot id, namespaces and host name; a process id that is not there proves nothing."""
     monkeypatch.setattr(module, "HEARTBEAT_S", 0.1)
-    here = {"host": socket.gethostname(), "pid": 2**22 + 1, "born": 1.0, "place": place()}
+    here: dict[str, Any] = {"host": socket.gethostname(), "pid": 2**22 + 1, "born": 1.0, "place": place()}
     held_by(store, **here)
     with beating(store, **here), pytest.raises(RunError, match="in use by another writer"), lease(store, "impatient"):
         pass

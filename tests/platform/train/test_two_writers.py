@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -33,7 +34,8 @@ class Writers(RuleBasedStateMachine):
         self.world = World(self.folder.name)
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(lease, "time", self.world.time)
-        self.patch.setattr(lease.warnings, "warn", lambda *_, **__: None)
+        self.patch.setattr("ticlm.platform.core.lease.warnings", SimpleNamespace(warn=lambda *_, **__: None))
+        self.patch.setattr("os.fsync", lambda _: None)
         self.patch.setattr(presence, "look", lambda token: "unknown")  # each is on a machine of its own
 
     @precondition(lambda self: len(self.world.writers) < MOST)
