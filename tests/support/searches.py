@@ -66,13 +66,13 @@ class TableTrial:
     before that file is gone.
     """
 
-    def __init__(self, study: Study, root: str, device: str = "auto") -> None:
+    def __init__(self, study: Study, store: Store, device: str = "auto") -> None:
         schedule: Any = study.methods[0].schedule  # type: ignore[union-attr]
         self.rate = float(schedule.max_rate)
         if self.rate < 1e-8:
             raise InputError(f"a rate of {self.rate} is too low")
         self.left = list(study.timeline.labels[1:])
-        self._root, self._name, self._held = root, study.methods[0].name, None
+        self._root, self._name, self._held = store.root, study.methods[0].name, None
         if study.resources.trainer == "ray":
             from ray.util import placement_group
 
