@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ticlm.platform.core import paths, signals
 from ticlm.platform.core.errors import RunError, TakenOver, TiclmWarning
+from ticlm.platform.core.remote.patient import patience
 from ticlm.platform.core.store import Store
 from ticlm.platform.core.writers import lease_files, presence
 from ticlm.platform.core.writers.lease_files import Holder
@@ -79,13 +80,15 @@ class Lease:
 
     def beat(self) -> None:
         """Say in the lease's file that its holder lives. Raises TakenOver if somebody else holds the root now."""
-        self._write(self.holder.model_copy(update={"beat": time.time()}))
+        with patience(HEARTBEAT_S):
+            self._write(self.holder.model_copy(update={"beat": time.time()}))
 
     def release(self) -> None:
         """Give the root back, unless somebody else holds it now. Where this cannot be written, the lease stays, and
         the mark of this process, which nobody locks any more, tells the next writer on this machine that it ended."""
         try:
-            self._write(self.holder.model_copy(update={"released": True}))
+            with patience(HEARTBEAT_S):
+                self._write(self.holder.model_copy(update={"released": True}))
         except TakenOver:
             pass
         except Exception:  # a full disk, a bucket out of reach
@@ -95,7 +98,8 @@ class Lease:
     def successor(self) -> list[TakenOver]:
         """Return the error that names who holds the root now, if it is somebody else."""
         try:
-            self._check()
+            with patience(HEARTBEAT_S):
+                self._check()
         except TakenOver as error:
             return [error]
         return []

@@ -103,7 +103,9 @@ class Store:
                 self.fs.pipe_file(self.path(path), data, mode="create")  # a conditional put on s3:// and gs://
                 return True
             except FileExistsError:
-                return self._holds(path, data)
+                with suppress(FileNotFoundError):  # removed since
+                    return self.read(path) == data
+                return False
         temporary = self._write_aside(path, data)
         try:
             os.link(temporary, self.path(path))
@@ -112,12 +114,6 @@ class Store:
             return os.stat(temporary).st_nlink == 2  # NFS: it was done
         finally:
             os.unlink(temporary)
-
-    def _holds(self, path: str, data: bytes) -> bool:
-        try:
-            return self.read(path) == data
-        except FileNotFoundError:  # removed since
-            return False
 
     def _check_lease(self) -> None:
         if self.lease is not None:

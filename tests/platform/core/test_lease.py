@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psutil
 import pytest
@@ -298,17 +298,41 @@ def test_a_lease_whose_answer_was_lost_is_held(store: Store, monkeypatch: pytest
 
         monkeypatch.setattr(os, "link", lost)
     else:
-        put = type(store.fs).pipe_file
+        put = store.fs._fs.pipe_file
 
-        def twice(fs: Any, path: str, data: bytes, mode: str = "overwrite", **more: Any) -> None:
+        def twice(path: str, data: bytes, mode: str = "overwrite", **more: Any) -> None:
             if mode == "create":
-                put(fs, path, data, mode=mode, **more)
-            put(fs, path, data, mode=mode, **more)
+                put(path, data, mode=mode, **more)
+            put(path, data, mode=mode, **more)
 
-        monkeypatch.setattr(type(store.fs), "pipe_file", twice)
+        monkeypatch.setattr(store.fs._fs, "pipe_file", twice)
     with lease(store, "run"):
         assert [held["purpose"] for held in leases(store)] == ["run"]
     assert not store.create("leases/00000000.json", b"of another writer")
+
+
+def test_a_lease_whose_first_put_met_another_request_is_tried_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3 answers 409 to a conditional put that met another one: neither counts yet."""
+    if store.is_local:
+        return
+    refused, put = list[str](), store.fs._fs.pipe_file
+
+    class Conflict(Exception):
+        """As botocore's, which s3fs makes the cause of an OSError."""
+
+        response: ClassVar[dict[str, Any]] = {"ResponseMetadata": {"HTTPStatusCode": 409}}
+
+    def met(path: str, data: bytes, mode: str = "overwrite", **more: Any) -> None:
+        if mode == "create" and not refused:
+            refused.append(path)
+            raise OSError(5, "ConditionalRequestConflict") from Conflict()
+        put(path, data, mode=mode, **more)
+
+    monkeypatch.setattr(store.fs._fs, "pipe_file", met)
+    with lease(store, "run"):
+        assert len(refused) == 1 and [held["purpose"] for held in leases(store)] == ["run"]
 
 
 def succeeded(store: Store, number: int = 8) -> None:
