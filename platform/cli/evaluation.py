@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticlm.platform.cli.options import Root, Sets, absolute, plan_of
+from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
 from ticlm.platform.core.errors import InputError
 
 
@@ -27,7 +27,6 @@ def evaluate(
     """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.store import Store
     from ticlm.platform.run import driver
 
     if tasks is not None:
@@ -38,11 +37,13 @@ def evaluate(
     made = plan_of(name, root, set_)
     if made.corpus is None:
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: ticlm data build RECIPE")
-    with lease(Store(absolute(root)), f"eval {made.study.name}"), bars() as show:
+    with lease(stored(made), f"eval {made.study.name}"), bars() as show:
         driver.evaluate(made, show)
 
 
 def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
+    from dataclasses import replace
+
     from ticlm.platform.cli.console import bars, console
     from ticlm.platform.core import settings
     from ticlm.platform.core.lease import lease
@@ -51,9 +52,10 @@ def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_j
     from ticlm.platform.eval import folder
 
     scoring = settings.load(folder.Scoring, tasks, folder.FOLDER, sets or ())
-    work = folder.unit(Store(absolute(root)), name, scoring)
-    with lease(Store(absolute(root)), f"eval {name}"), bars() as show:
-        folder.run(work, SILENT if as_json else show)
+    store = Store(absolute(root))
+    work = folder.unit(store, name, scoring)
+    with lease(store, f"eval {name}"), bars() as show:
+        folder.run(replace(work, lease=store.lease), SILENT if as_json else show)
     rows = folder.scores(work)
     print(folder.as_json(work, rows)) if as_json else console().print(folder.table(rows))
 

@@ -10,6 +10,7 @@ import typer
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
+    from ticlm.platform.core.store import Store
     from ticlm.platform.study.plan import Plan
 
 Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
@@ -31,6 +32,12 @@ def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     from ticlm.platform.study import settings as studies
 
     return plan.make(studies.load(study, sets or ()), absolute(root))
+
+
+def stored(plan: Plan) -> Store:
+    """Return the root of a plan that has one."""
+    assert plan.store is not None
+    return plan.store
 
 
 def absolute(root: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of
+from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of, stored
 
 if TYPE_CHECKING:
     from ticlm.platform.study.plan import Plan
@@ -49,7 +49,7 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
             made = plan_of(study, root, set_)
         # Cells come first: a period that cannot be scored is an error before training, not after it.
         if _has_cells_to_score(made) or made.pending():
-            stack.enter_context(lease(Store(absolute(root)), f"run {made.study.name}"))
+            stack.enter_context(lease(stored(made), f"run {made.study.name}"))
             stack.enter_context(driver.connected(made))
             show = stack.enter_context(bars())
             driver.train(made, show)
@@ -61,11 +61,10 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Train every round of a study that is not done."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.store import Store
     from ticlm.platform.run import driver
 
     made = plan_of(study, root, set_)
-    with lease(Store(absolute(root)), f"train {made.study.name}"), bars() as show:
+    with lease(stored(made), f"train {made.study.name}"), bars() as show:
         driver.train(made, show)
 
 

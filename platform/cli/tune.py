@@ -74,13 +74,14 @@ def _search(tuning: Tuning, root: str, as_json: bool) -> None:
     from ticlm.platform.study import plan as plans
     from ticlm.platform.tuning import outcome
 
-    made = plans.make(tuning.seen(()), root)
+    store = Store(root)
+    made = plans.make(tuning.seen(()), store)
     with (
-        lease(Store(root), f"tune {tuning.study.name}"),
+        lease(store, f"tune {tuning.study.name}"),
         bars() as show,
         driver.connected(made, dashboard=True) as dashboard,
     ):
-        found = outcome.make(tuning, root, SILENT if as_json else show, dashboard)
+        found = outcome.make(tuning, store, SILENT if as_json else show, dashboard)
     print(outcome.as_json(found)) if as_json else _print(found)
 
 

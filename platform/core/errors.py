@@ -42,6 +42,10 @@ class RunError(TiclmError):
     """Work that was correctly requested could not be finished."""
 
 
+class TakenOver(RunError):
+    """Another writer has taken the root over, so this one may write to it no more."""
+
+
 class Diverged(RunError):
     """A loss or a gradient is not a number any more; repeating the same work would end in the same way."""
 

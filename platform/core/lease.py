@@ -1,21 +1,23 @@
-"""Leases: they keep a second writer out of a root."""
+"""Leases: they keep a second writer out of a root, and fence off one that was succeeded while it stood still."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import threading
 import time
+import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import RunError, TiclmWarning
+from ticlm.platform.core import paths, signals
+from ticlm.platform.core.errors import RunError, TakenOver, TiclmWarning
+from ticlm.platform.core.remote.patient import patience
 from ticlm.platform.core.store import Store
+from ticlm.platform.core.writers import lease_files, presence
+from ticlm.platform.core.writers.lease_files import Holder
 
 HEARTBEAT_S = 10.0
 STALE_S = 60.0
@@ -27,146 +29,178 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
 
     Raises RunError, with the holder's name, if another writer holds it, and InputError if nothing can be written.
 
-    Leases are numbered and created only if absent, so that taking over a dead one is a race with one winner. A holder
-    on this host is dead when its process is gone. A holder elsewhere is watched: it is alive once a heartbeat comes,
-    and dead when it has written none for a minute. So the answer takes at most one heartbeat, or that minute.
+    A holder on this machine is alive as long as its process (`presence`). Any other holder is watched, whatever the
+    clocks say: it is alive once a heartbeat comes, and dead when none came until STALE_S after its last one, by the
+    two clocks, but at least during two heartbeats here. A lease that cannot be read is watched for STALE_S.
+
+    A holder that stood still for so long (a suspended machine, storage out of reach) is succeeded though it lives.
+    Leases are numbered, and `store` carries the number of its lease, also to other processes: it refuses to write,
+    create or remove anything once there is a higher number. The heart looks too; when it finds a higher number, it ends
+    the block (`signals.halting`). Either way TakenOver is raised, and nothing of the successor's has been changed: what
+    passes between a look and the write that follows it is a file of the old holder's own, or one that is created only
+    if absent; and what is removed was listed before the look, so it is older than the successor's lease.
     """
     store.check_writable()
-    mine, state = _claim(store, purpose)
-    stop = threading.Event()
-
-    def beat() -> None:
-        while not stop.wait(HEARTBEAT_S):
-            try:
-                store.write(mine, json.dumps(state | {"beat": time.time()}).encode())
-            except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
-                continue
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    token = uuid.uuid4().hex
+    with presence.marked(token):
         try:
-            store.write(mine, json.dumps(state | {"released": True}).encode())
-        except Exception:  # a full disk, a bucket out of reach
+            held = claim(store, purpose, token)
+        except BaseException:
+            presence.forget(token)
+            raise
+        stop, lost = threading.Event(), list[TakenOver]()
+        store.lease = held.number
+        try:
+            with signals.halting() as halt:
+                heart = threading.Thread(target=_beat, args=(held, stop, lost, halt), daemon=True)
+                heart.start()
+                yield
+        except TakenOver:
+            raise
+        except BaseException as error:  # the successor may have removed files under the hands of this process
             with suppress(Exception):
-                store.remove(mine)
+                lost += held.successor()
+            if lost:
+                raise lost[0] from error
+            raise
+        finally:
+            stop.set()
+            heart.join()
+            store.lease = None
+            held.release()
 
 
-def _claim(store: Store, purpose: str) -> tuple[str, dict[str, Any]]:
-    """Create the next lease of the root, and return its path and content. Raises RunError if somebody else holds it."""
-    simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
-    number = 0
-    for name in sorted(store.files(paths.LEASES), reverse=True)[:1]:
+@dataclass
+class Lease:
+    """A lease that this process took. All that it writes is its own file, and only while it is the last lease."""
+
+    store: Store
+    number: int
+    holder: Holder
+
+    def beat(self) -> None:
+        """Say in the lease's file that its holder lives. Raises TakenOver if somebody else holds the root now."""
+        with patience(HEARTBEAT_S):
+            self._write(self.holder.model_copy(update={"beat": time.time()}))
+
+    def release(self) -> None:
+        """Give the root back, unless somebody else holds it now. Where this cannot be written, the lease stays, and
+        the mark of this process, which nobody locks any more, tells the next writer on this machine that it ended."""
         try:
-            held = store.read_json(f"{paths.LEASES}/{name}")
-            if _alive(held) and _beats(store, name, held):
-                raise RunError(
-                    f"root {store.root} is in use by another writer: {held['purpose']} (process {held['pid']} on "
-                    f"{held['host']}, since {held['since']}); wait for it, or use another root"
-                )
+            with patience(HEARTBEAT_S):
+                self._write(self.holder.model_copy(update={"released": True}))
+        except TakenOver:
+            pass
+        except Exception:  # a full disk, a bucket out of reach
+            return
+        presence.forget(self.holder.token)
+
+    def successor(self) -> list[TakenOver]:
+        """Return the error that names who holds the root now, if it is somebody else."""
+        try:
+            with patience(HEARTBEAT_S):
+                self._check()
+        except TakenOver as error:
+            return [error]
+        return []
+
+    def _check(self) -> None:
+        lease_files.check(self.store, self.number)
+        with suppress(FileNotFoundError):  # somebody has removed all leases; it is written again
+            now = lease_files.parse(self.store.read(paths.lease(self.number)))
+            if now is not None and now.token != self.holder.token:
+                raise lease_files.taken_over(self.store, self.number)
+
+    def _write(self, holder: Holder) -> None:
+        self._check()
+        self.store.write(paths.lease(self.number), holder.model_dump_json().encode())
+
+
+def claim(store: Store, purpose: str, token: str) -> Lease:
+    """Create the next lease of the root. Raises RunError if somebody else holds it.
+
+    A lease is created only if absent, so that taking over a dead one is a race with one winner.
+    """
+    simultaneous = RunError(f"root {store.root}: another writer started at the same moment; run again when it is done")
+    number = max(lease_files.numbers(store), default=-1)
+    ended: Holder | None = None
+    if number >= 0:
+        try:
+            ended = _await_free(store, number)
         except FileNotFoundError:  # its successor has just removed it
             raise simultaneous from None
-        number = int(name.removesuffix(".json")) + 1
-    mine = paths.lease(number)
-    state = {
-        "purpose": purpose,
-        "pid": os.getpid(),
-        "born": _born(os.getpid()),
-        "host": socket.gethostname(),
-        "place": _place(),
-        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
-        "beat": time.time(),
-        "released": False,
-    }
-    if not store.create(mine, json.dumps(state).encode()):
-        raise simultaneous
-    others = [name for name in store.files(paths.LEASES) if f"{paths.LEASES}/{name}" != mine]
-    if any(f"{paths.LEASES}/{name}" > mine for name in others):  # a whole lease came and went meanwhile
-        store.remove(mine)
-        raise simultaneous
-    for name in others:
-        store.remove(f"{paths.LEASES}/{name}")
-    return mine, state
-
-
-def _alive(held: Mapping[str, Any]) -> bool:
-    """Return whether the holder may be alive, as far as one look can tell."""
-    if held["released"]:
-        return False
-    if not _is_here(held):
-        return _age(held) < STALE_S
-    if not _exists(held["pid"]):
-        return False
-    born, before = _born(held["pid"]), held.get("born")
-    if born is not None and before is not None:
-        return bool(born == before)
-    return bool(held["pid"] != os.getpid() or _age(held) < STALE_S)
-
-
-def _beats(store: Store, name: str, held: Mapping[str, Any]) -> bool:
-    """Return whether a holder that may be alive is: at once if its process can be seen, else after its next heartbeat,
-    or after STALE_S without one."""
-    if _is_here(held):
-        return True
-    left = min(STALE_S - _age(held), STALE_S)
-    warnings.warn(
-        f"root {store.root} was held a moment ago by {held['purpose']} (process {held['pid']} on {held['host']}); "
-        f"watching for up to {left:.0f} s whether it lives",
-        TiclmWarning,
-        stacklevel=2,
+    mine = Lease(
+        store,
+        number + 1,
+        Holder(
+            purpose=purpose,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            since=time.strftime("%Y-%m-%d %H:%M:%S"),
+            beat=time.time(),
+            released=False,
+            token=token,
+        ),
     )
-    deadline = time.monotonic() + left
-    while time.monotonic() < deadline:
-        time.sleep(min(HEARTBEAT_S / 10, max(0.0, deadline - time.monotonic())))
-        now = store.read_json(f"{paths.LEASES}/{name}")
-        if now["released"]:
-            return False
-        if now["beat"] != held["beat"]:
-            return True
-    return False
+    if not store.create(paths.lease(mine.number), mine.holder.model_dump_json().encode()):
+        raise simultaneous
+    others = [other for other in lease_files.numbers(store) if other != mine.number]
+    if max(others, default=0) > mine.number:  # a whole lease came and went meanwhile
+        store.remove(paths.lease(mine.number))
+        raise simultaneous
+    for other in others:
+        store.remove(paths.lease(other))
+    if ended is not None:
+        presence.forget(ended.token)
+    return mine
 
 
-def _is_here(held: Mapping[str, Any]) -> bool:
-    """Return whether the holder's process id means anything here: hosts and containers may share a name."""
-    if "place" in held:
-        return bool(held["place"] == _place())
-    return bool(held["host"] == socket.gethostname())
+def _await_free(store: Store, number: int) -> Holder | None:
+    """Return the holder of the last lease once it is known to be through; None if its file is damaged.
 
-
-def _place() -> str:
-    """Return what makes a process id unique: this boot of this machine, and the namespace of processes in it."""
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    if not boot.exists():
-        return socket.gethostname()
-    return f"{boot.read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
-
-
-def _age(held: Mapping[str, Any]) -> float:
-    return time.time() - float(held["beat"])
-
-
-def _exists(pid: int) -> bool:
-    """Return whether this host has such a process, other than a zombie that its parent has not collected yet."""
-    import psutil
-
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return bool(psutil.pid_exists(pid))
-
-
-def _born(pid: int) -> float | None:
-    """Return when a process of this host was started, in seconds since the host's boot; None if it cannot be seen.
-
-    With it, an id that was later given to another process is not taken for the first. No change of the clock moves it.
+    Raises RunError if it holds the root.
     """
-    import psutil
+    path = paths.lease(number)
+    found = store.read(path)
+    holder = lease_files.parse(found)
+    lives = "unknown" if holder is None else presence.look(holder.token)
+    if holder is not None and (holder.released or lives == "ended"):
+        return holder
+    if lives == "lives":
+        raise _in_use(store, holder)
+    left = STALE_S
+    if holder is not None:
+        left = min(STALE_S, max(2 * HEARTBEAT_S, STALE_S - (time.time() - holder.beat)))
+    who = f"{store.uri(path)} is damaged" if holder is None else f"root {store.root} was held last by {holder}"
+    message = f"{who}; watching for up to {left:.0f} s whether its writer lives"
+    warnings.warn(message, TiclmWarning, stacklevel=2)
+    deadline = time.monotonic() + left
+    while True:
+        now = store.read(path)
+        if now != found:
+            holder = lease_files.parse(now) or holder
+            if holder is None or not holder.released:
+                raise _in_use(store, holder)
+            return holder
+        if time.monotonic() >= deadline:
+            return holder
+        time.sleep(min(HEARTBEAT_S / 10, max(0.0, deadline - time.monotonic())))
 
-    try:
-        return round(float(psutil.Process(pid).create_time() - psutil.boot_time()), 2)
-    except psutil.Error:
-        return None
+
+def _in_use(store: Store, holder: Holder | None) -> RunError:
+    return RunError(
+        f"root {store.root} is in use by another writer: {holder or 'its lease is being written'}; wait for it, or use "
+        "another root"
+    )
+
+
+def _beat(held: Lease, stop: threading.Event, lost: list[TakenOver], halt: signals.Halt) -> None:
+    while not stop.wait(HEARTBEAT_S):
+        try:
+            held.beat()
+        except TakenOver as error:
+            lost.append(error)
+            halt()
+            return
+        except Exception:  # a full disk, a bucket out of reach: the heart must go on; the work itself will say so
+            continue

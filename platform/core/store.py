@@ -28,6 +28,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.remote.patient import Patient
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.writers import lease_files
 
 FORMAT = 1
 HASHERS = 8
@@ -35,10 +36,14 @@ HASHERS = 8
 
 
 class Store:
-    """A folder on any filesystem that fsspec knows; paths are relative to it, with forward slashes."""
+    """A folder on any filesystem that fsspec knows; paths are relative to it, with forward slashes.
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = str(root).rstrip("/") or "/"
+    If it has the number of a `lease`, then `write`, `create` and `remove` raise TakenOver, and change nothing, once a
+    later writer has taken the root over. A copy in another process keeps the number.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], lease: int | None = None) -> None:
+        self.root, self.lease = str(root).rstrip("/") or "/", lease
         try:
             fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
         except (ImportError, ValueError) as error:
@@ -47,8 +52,8 @@ class Store:
         self.is_local = isinstance(fs, LocalFileSystem)
         self.fs: Any = fs if self.is_local else Patient(fs)
 
-    def __reduce__(self) -> tuple[type[Store], tuple[str]]:
-        return Store, (self.root,)
+    def __reduce__(self) -> tuple[type[Store], tuple[str, int | None]]:
+        return Store, (self.root, self.lease)
 
     def __repr__(self) -> str:
         return f"Store({self.root!r})"
@@ -79,6 +84,7 @@ class Store:
 
     def write(self, path: str, data: bytes) -> None:
         """Write or overwrite a file. On a local disk a reader sees the old bytes or the new ones, never a mixture."""
+        self._check_lease()
         if not self.is_local:
             self.fs.pipe_file(self.path(path), data)
             return
@@ -86,21 +92,32 @@ class Store:
         os.replace(temporary, self.path(path))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a file atomically and only if absent; return False if something is there already."""
+        """Write a file atomically and only if absent; return False if something else is there already.
+
+        Where the answer of a server is lost, a second try meets the file that the first one made: what is there is
+        compared with what was to be written.
+        """
+        self._check_lease()
         if not self.is_local:
             try:
                 self.fs.pipe_file(self.path(path), data, mode="create")  # a conditional put on s3:// and gs://
                 return True
             except FileExistsError:
+                with suppress(FileNotFoundError):  # removed since
+                    return self.read(path) == data
                 return False
         temporary = self._write_aside(path, data)
         try:
             os.link(temporary, self.path(path))
             return True
         except FileExistsError:
-            return False
+            return os.stat(temporary).st_nlink == 2  # NFS: it was done
         finally:
             os.unlink(temporary)
+
+    def _check_lease(self) -> None:
+        if self.lease is not None:
+            lease_files.check(self, self.lease)
 
     def _write_aside(self, path: str, data: bytes) -> str:
         folder = Path(self.path(path)).parent
@@ -138,6 +155,7 @@ class Store:
 
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that it holds. It is no error if there is none."""
+        self._check_lease()
         with suppress(FileNotFoundError):
             self.fs.rm(self.path(path), recursive=True)
 

@@ -80,6 +80,8 @@ class CheckpointWork:
     device: str
     own_classes: tuple[type[Settings], ...] = ()
     """The study's classes of the user's own. They come with the work, since no folder's adapters import anything."""
+    lease: int | None = None
+    """Number of the lease on the root under which the cells are written."""
 
     @property
     def cells(self) -> int:
@@ -190,6 +192,7 @@ def units(plan: Plan) -> list[CheckpointWork]:
                     threads=resources.threads,
                     device=resources.device,
                     own_classes=extensions.own_classes(plan.study),
+                    lease=plan.store.lease,
                 )
             )
     return found
@@ -217,7 +220,7 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     The caller counts the yields to show how far it is. Cells already in the store (written by another process or by an
     earlier attempt) are skipped, but still counted.
     """
-    store = Store(unit.root)
+    store = Store(unit.root, unit.lease)
     jobs = left(store, unit.weights, list(unit.jobs))
     yield from [None] * (unit.cells - sum(len(job.cells) for job in jobs))
     if not jobs:

@@ -257,13 +257,13 @@ class Plan:
         return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
 
 
-def make(study: Study, root: str | None) -> Plan:
+def make(study: Study, root: str | Store | None) -> Plan:
     """Return the plan of a study on a root. Without a corpus or a root, it has no ids and no records.
 
     Raises InputError if the corpus does not fit the study, or if a round would see a source more often than
     `max_epochs`.
     """
-    store = Store(root) if root is not None else None
+    store = Store(root) if isinstance(root, str) else root
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     plan = Plan(study, rounds(study, sizes), corpus, store)

@@ -71,7 +71,7 @@ def leftovers(store: Store, folder: str) -> list[str]:
         found.append(steps)
     for _, path in _insides(store, folder):
         kept = read_record(store, path)
-        found += [path] if kept is None else [f"{path}/{n}" for n in store.folders(path) if n != kept.attempt]
+        found += [f"{path}/{n}" for n in store.folders(path) if kept is None or n != kept.attempt]
     return found
 
 

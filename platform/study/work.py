@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ticlm.platform.core import paths
+from ticlm.platform.core.store import Store
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
 from ticlm.platform.study.identity import imported
@@ -22,7 +23,8 @@ class ChainWork:
     `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
     `imported` has the hash of every imported model's folder as it was planned.
     `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
-    is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch.
+    is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch. `lease` is the number
+    of the lease on the root under which workers write.
     """
 
     root: str
@@ -39,6 +41,12 @@ class ChainWork:
     inside: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
     micro_rows: int | None = None
+    lease: int | None = None
+
+    @property
+    def store(self) -> Store:
+        """The root, to be written to under the lease."""
+        return Store(self.root, self.lease)
 
 
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
@@ -63,4 +71,5 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(plan.study.batch_rows, plan.share(chain)[1]),
+        lease=plan.store.lease,
     )

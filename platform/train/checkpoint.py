@@ -88,7 +88,7 @@ class Writer:
 
     def _prune(self, round_folder: str, newest: str, step: int) -> None:
         """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
-        were passed over when this attempt began."""
+        were passed over when this attempt began. As in `publish.tidy`, nothing that a later writer makes is removed."""
         checkpoints = mid_rounds(self.store, round_folder)
         others = [path for earlier, path in checkpoints if path != newest and earlier <= step]
         before = next((path for path in others if self.store.exists(paths.record(path))), None)

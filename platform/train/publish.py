@@ -36,7 +36,10 @@ def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, worker
 
 def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
     """Publish a finished round: its model and metrics, then the record; last, remove the mid-round checkpoints of every
-    attempt and what interrupted attempts left. Every rank calls."""
+    attempt and what interrupted attempts left. Every rank calls.
+
+    Raises TakenOver if another writer holds the root now.
+    """
     write_model(running, work, attempt, workers)
     if workers.rank == 0:
         store = attempt.store
@@ -44,9 +47,18 @@ def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: W
         steps = f"{paths.STEPS}/"
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
         attempt.publish(_about(running, work, attempt.folder), names)
-        for path in leftovers(store, attempt.folder):
-            store.remove(path)
+        tidy(store, attempt.folder)
     workers.barrier()
+
+
+def tidy(store: Store, folder: str) -> None:
+    """Remove what no record names from the folder of a finished round.
+
+    All of it is listed first, and the store looks at its lease before it removes anything: so whatever a later writer
+    puts there stays, even if this process stands still in between.
+    """
+    for path in leftovers(store, folder):
+        store.remove(path)
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def run_chain(
     on a rank, a checkpoint is complete before the next step. Raises Diverged if a loss or gradient is not a number.
     """
     torch.set_num_threads(work.resources.threads)
-    store = Store(work.root)
+    store = work.store
     first = workers.agree(next((i for i, r in enumerate(work.ids) if not _done(store, r)), len(work.ids)))
     if first < len(work.ids):
         _check_imported(work)

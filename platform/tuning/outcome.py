@@ -34,19 +34,19 @@ class SearchOutcome:
     folder: str
 
 
-def make(wanted: Tuning, root: str, show: progress.Show = progress.SILENT, dashboard: str = "") -> SearchOutcome:
+def make(wanted: Tuning, store: Store, show: progress.Show = progress.SILENT, dashboard: str = "") -> SearchOutcome:
     """Search, choose, keep the choice, then train on all periods the trials that the search names for it.
 
     What is done already is only read. Call it inside `driver.connected`. Raises InputError if the corpus ends before
     the study does; the choice is kept by then.
     """
     show.say(f"{wanted.trials} trials, {wanted.at_once} at a time{f'; dashboard: {dashboard}' if dashboard else ''}")
-    folder, trials = ray_tune.search(wanted, root, show)
+    folder, trials = ray_tune.search(wanted, store, show)
     points = {wanted.space.label(trial.point): trial.point for trial in trials}
-    found = SearchOutcome(wanted, tuple(_trials(wanted, trials, root)), Store(root).uri(folder))
-    _keep(found, points, root, folder)
-    found = replace(found, trials=tuple(_on_all(found, points, root, show)))
-    _keep(found, points, root, folder)
+    found = SearchOutcome(wanted, tuple(_trials(wanted, trials, store)), store.uri(folder))
+    _keep(found, points, store, folder)
+    found = replace(found, trials=tuple(_on_all(found, points, store, show)))
+    _keep(found, points, store, folder)
     return found
 
 
@@ -56,19 +56,19 @@ def as_json(found: SearchOutcome) -> str:
     return json.dumps({**about, **table.as_json(found.trials), "folder": found.folder}, indent=1)
 
 
-def _trials(wanted: Tuning, tried: Sequence[TuneTrial], root: str) -> list[TrialScores]:
+def _trials(wanted: Tuning, tried: Sequence[TuneTrial], store: Store) -> list[TrialScores]:
     """Return every setting that was tried, once; with scores if it was trained on all periods of tuning."""
     by_name = {wanted.space.label(trial.point): trial for trial in reversed(tried)}
     named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(trial.point) for trial in tried)}
     methods = [wanted.method(trial.point) for trial in named.values() if not trial.refused]
-    found = _scores(wanted.seen(methods), root) if methods else {}
+    found = _scores(wanted.seen(methods), store) if methods else {}
     return [
         TrialScores(name, wanted.space.describe(trial.point), found.get(name), note="" if name in found else trial.note)
         for name, trial in named.items()
     ]
 
 
-def _on_all(found: SearchOutcome, points: Mapping[str, Any], root: str, show: progress.Show) -> list[TrialScores]:
+def _on_all(found: SearchOutcome, points: Mapping[str, Any], store: Store, show: progress.Show) -> list[TrialScores]:
     """Return the trials with their scores on all periods, if they have been trained on them, now or before.
 
     If the search wants none of them, not even a record of a later period is opened.
@@ -78,7 +78,7 @@ def _on_all(found: SearchOutcome, points: Mapping[str, Any], root: str, show: pr
     wanted, through = found.tuning, [trial for trial in found.trials if trial.scores is not None]
     which = wanted.search.all_periods
     ends = [selection.choose(found.trials), selection.worst(found.trials)]
-    made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), root)
+    made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), store)
     if missing := plan.missing_periods(made):
         raise InputError(
             f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, "
@@ -86,7 +86,7 @@ def _on_all(found: SearchOutcome, points: Mapping[str, Any], root: str, show: pr
         )
     driver.train(made, show)
     driver.evaluate(made, show)
-    whole = _scores(_whole(wanted, through, points), root)
+    whole = _scores(_whole(wanted, through, points), store)
     return [replace(trial, whole=whole.get(trial.name)) for trial in found.trials]
 
 
@@ -94,16 +94,16 @@ def _whole(wanted: Tuning, of: Sequence[TrialScores], points: Mapping[str, Any])
     return wanted.whole([wanted.method(points[trial.name]) for trial in of])
 
 
-def _scores(study: Study, root: str) -> dict[str, selection.PeriodScores]:
+def _scores(study: Study, store: Store) -> dict[str, selection.PeriodScores]:
     """Return the scores of the methods that are trained and scored to the end, and so is their reference."""
-    made = plan.make(study, root)
+    made = plan.make(study, store)
     done = set(complete(made))
     found = scores(made) if done else {}
     return {name: means for name, means in found.items() if name in done and means.comparable}
 
 
-def _keep(found: SearchOutcome, points: Mapping[str, Any], root: str, folder: str) -> None:
-    wanted, store = found.tuning, Store(root)
+def _keep(found: SearchOutcome, points: Mapping[str, Any], store: Store, folder: str) -> None:
+    wanted = found.tuning
     through = [trial.name for trial in found.trials if trial.scores is not None]
     chosen = wanted.chosen(points[selection.choose(found.trials).name])
     every = wanted.seen([wanted.method(points[name]) for name in through]).model_dump(mode="json")

@@ -36,23 +36,23 @@ REDUCTION = 2
 """The factor between the rungs of ASHA; from each rung one trial in this many goes on."""
 
 
-def prepare(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> Plan:
+def prepare(tuning: Tuning, store: Store, show: progress.Show = progress.SILENT) -> Plan:
     """Train and score what all trials share: the initial checkpoint, and the Oracle if regret is against one.
 
     Returns the plan of what tuning sees, without any trial.
     """
     if (start := tuning.start()) is not None:
-        driver.train(plan.make(start, root), show)
-    made = plan.make(tuning.seen(()), root)
+        driver.train(plan.make(start, store), show)
+    made = plan.make(tuning.seen(()), store)
     if tuning.search.reference == "oracle":
         series = next(m for m in made.study.methods if m.name == made.study.reference)
         alone = made.study.model_copy(update={"methods": (series,)})
-        driver.train(plan.make(alone, root), show)
-        driver.evaluate(plan.make(alone, root), show)
+        driver.train(plan.make(alone, store), show)
+        driver.evaluate(plan.make(alone, store), show)
     return made
 
 
-def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> tuple[str, list[TuneTrial]]:
+def search(tuning: Tuning, store: Store, show: progress.Show = progress.SILENT) -> tuple[str, list[TuneTrial]]:
     """Run the search, or the rest of it. Returns its folder in the root, and its trials in the order of the space.
 
     Call it inside `driver.connected`. Raises KeyboardInterrupt on Ctrl-C, Stopped if the search was interrupted
@@ -63,12 +63,12 @@ def search(tuning: Tuning, root: str, show: progress.Show = progress.SILENT) -> 
 
     part = part_of(tuning.study.resources, tuning.at_once)
     needs = reserved(part, tuning.at_once, ray.cluster_resources())
-    made = prepare(tuning, root, show)
+    made = prepare(tuning, store, show)
     rounds = len(made.tree.runs[0].rounds) - 1
-    folder, store = tuning.folder(tuple(made.ids.values()), needs), Store(root)
+    folder = tuning.folder(tuple(made.ids.values()), needs)
     filesystem, path = _storage(store, folder)
     device = part.device if needs.get("GPU") or not ray.cluster_resources().get("GPU") else "cpu"
-    given = tune.with_parameters(_trainable(), tuning=tuning, root=root, device=device)
+    given = tune.with_parameters(_trainable(), tuning=tuning, store=store, device=device)
     trainable = tune.with_resources(given, needs)
     _SHOWN[:] = [show]
     use_old_tune_output()
@@ -130,14 +130,14 @@ def _trainable() -> Any:
     class Trainable(tune.Trainable):  # type: ignore[misc]
         """A trial as Tune drives it: a step is a continual period."""
 
-        def setup(self, config: dict[str, Any], tuning: Tuning, root: str, device: Any) -> None:
+        def setup(self, config: dict[str, Any], tuning: Tuning, store: Store, device: Any) -> None:
             from ticlm.platform.tuning.trial import Trial
 
             self.trial: Trial | None = None
             self.refused = ""
             try:
                 study = _study(tuning, config["settings"])
-                self.trial = Trial(study, root, device)
+                self.trial = Trial(study, store, device)
             except InputError as error:
                 self.refused = str(error)
 

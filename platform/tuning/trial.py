@@ -14,7 +14,7 @@ from ticlm.platform.analysis import collect, conventions
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Stopped, TiclmError
-from ticlm.platform.core.store import read_record
+from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -29,17 +29,18 @@ Device = Literal["auto", "cpu", "cuda"]
 class Trial:
     """Trains the first method of a study in a thread of its own, and scores finished checkpoints in the caller's."""
 
-    def __init__(self, study: Study, root: str, device: Device = "auto") -> None:
+    def __init__(self, study: Study, store: Store, device: Device = "auto") -> None:
         """Start to train. `device`: where checkpoints are scored; the study says where they are trained."""
+        self.store = store
         self.method = study.methods[0].name
         scoring = study.resources.model_copy(update={"device": device})
-        self.plan = plan.make(study.model_copy(update={"resources": scoring}), root)
+        self.plan = plan.make(study.model_copy(update={"resources": scoring}), store)
         run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
         self.left = list(run.rounds.items())
         for key in run.rounds.values():  # a period is scored as it was then, even if later rounds are done by now
             self.plan.records.pop(key, None)
         self._stop, self._failed = Event(), list[BaseException]()
-        self._thread = Thread(target=self._train, args=(study, root), daemon=True)
+        self._thread = Thread(target=self._train, args=(study, store), daemon=True)
         self._thread.start()
 
     def next(self) -> tuple[str, PeriodScores]:
@@ -61,10 +62,10 @@ class Trial:
         self._stop.set()
         self._thread.join()
 
-    def _train(self, study: Study, root: str) -> None:
+    def _train(self, study: Study, store: Store) -> None:
         left: int | None = None
         while True:
-            own = plan.make(study, root)
+            own = plan.make(study, store)
             before, left = left, sum(len(chain.keys) for chain in own.pending())
             try:
                 return driver.train(own, stop=self._stop)
@@ -75,8 +76,7 @@ class Trial:
                     return
 
     def _wait(self, key: str) -> None:
-        store = self.plan.store
-        assert store is not None
+        store = self.store
         while not self.plan.done(key):
             ended = not self._thread.is_alive()
             record = read_record(store, paths.round_folder(self.plan.ids[key]))

@@ -16,6 +16,7 @@ import yaml
 from toys import make_toy_study
 
 from ticlm.platform.core.errors import Diverged, InputError
+from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -53,7 +54,7 @@ def rates(study: str, *values: str, **settings: Any) -> search.Tuning:
 def searched(root: Path, tuning: search.Tuning) -> outcome.SearchOutcome:
     """Run the search to its end, as the command does."""
     with driver.connected(plan.make(tuning.seen(()), str(root)), dashboard=True):
-        return outcome.make(tuning, str(root))
+        return outcome.make(tuning, Store(root))
 
 
 class TableTrial:
@@ -65,13 +66,13 @@ class TableTrial:
     before that file is gone.
     """
 
-    def __init__(self, study: Study, root: str, device: str = "auto") -> None:
+    def __init__(self, study: Study, store: Store, device: str = "auto") -> None:
         schedule: Any = study.methods[0].schedule  # type: ignore[union-attr]
         self.rate = float(schedule.max_rate)
         if self.rate < 1e-8:
             raise InputError(f"a rate of {self.rate} is too low")
         self.left = list(study.timeline.labels[1:])
-        self._root, self._name, self._held = root, study.methods[0].name, None
+        self._root, self._name, self._held = store.root, study.methods[0].name, None
         if study.resources.trainer == "ray":
             from ray.util import placement_group
 

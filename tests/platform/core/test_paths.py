@@ -105,4 +105,4 @@ def test_a_round_knows_its_attempts_from_what_it_published_inside(tmp_path: Path
     assert leftovers(store, "rounds/r") == []  # it may still be resumed
     store.write(f"{last.path}/model/weights", b"x")
     last.publish({})
-    assert leftovers(store, "rounds/r") == ["rounds/r/a", f"{whole.folder}/rival", half.folder]
+    assert leftovers(store, "rounds/r") == ["rounds/r/a", f"{whole.folder}/rival", half.path]

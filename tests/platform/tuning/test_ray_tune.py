@@ -29,6 +29,7 @@ from searches import (
 from toys import build_toy_corpus
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
 from ticlm.platform.study.settings import load
 from ticlm.platform.tuning import ray_tune, search
 from ticlm.platform.tuning.tried import TuneTrial
@@ -50,7 +51,7 @@ SPACE = Space(
 
 def ran(root: Path, tuning: search.Tuning) -> tuple[str, list[TuneTrial]]:
     """The search itself, without the choice that follows."""
-    return ray_tune.search(tuning, str(root))
+    return ray_tune.search(tuning, Store(root))
 
 
 def began(root: Path) -> list[str]:

@@ -83,7 +83,7 @@ def test_regret_against_an_oracle_of_the_tenth_month_moves_all_alike(year: Path,
     raw = rates(study(), all_periods="none")
     methods = [raw.method({"schedule.max_rate": rate}) for rate in (1e-3, 2e-2, 5e-3)]
     tuning = rates(study(), all_periods="none", reference="oracle")
-    made = ray_tune.prepare(tuning, str(year))
+    made = ray_tune.prepare(tuning, Store(year))
     (series,) = [m for m in made.study.methods if m.name == "oracle"]
     assert series.cutoffs == (MONTHS[9],)  # type: ignore[union-attr]
     (run,) = [run for run in made.tree.runs if run.method.name == "oracle"]
