@@ -19,6 +19,7 @@ PAGES = {
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
     "docs/results.md": "results.md",
+    "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
     "tune_spaces/README.md": "spaces.md",
     "benchmarks/README.md": "benchmarks.md",

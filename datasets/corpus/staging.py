@@ -83,7 +83,7 @@ def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece, known: K
     """
     for deaths in range(1, DEATHS + 1):
         try:
-            return _reader(store.root, folder, recipe, known)(piece)
+            return _reader(store, folder, recipe, known)(piece)
         except Death as death:
             if deaths == DEATHS:
                 why = f"the process that read it died {DEATHS} times, the last time at {death.place}: {death}"
@@ -99,22 +99,24 @@ def end_reading() -> None:
     _kept = None
 
 
-_kept: tuple[tuple[str, str, CorpusRecipe, Known], Apart[Piece, Scan]] | None = None
+_kept: tuple[tuple[str, int | None, str, CorpusRecipe, Known], Apart[Piece, Scan]] | None = None
 
 
-def _reader(root: str, folder: str, recipe: CorpusRecipe, known: Known) -> Apart[Piece, Scan]:
+def _reader(store: Store, folder: str, recipe: CorpusRecipe, known: Known) -> Apart[Piece, Scan]:
     """Return the process that reads for this one: the same as long as the build is the same."""
     global _kept
-    if _kept is None or _kept[0] != (root, folder, recipe, known):
+    build = store.root, store.lease, folder, recipe, known
+    if _kept is None or _kept[0] != build:
         end_reading()
         pa.array([0])  # pyarrow loads pandas for its first array; the forked process has it then
         bounds = Bounds(recipe.limits.record_cpu_s, recipe.limits.record_memory)
-        _kept = (root, folder, recipe, known), Apart(partial(_scan, root, folder, recipe, known), bounds)
+        _kept = build, Apart(partial(_scan, *build), bounds)
     return _kept[1]
 
 
-def _scan(root: str, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Scan:
-    store, key = Store(root), scan_key(recipe, piece, known)  # connections of the other process cannot be used here
+def _scan(root: str, lease: int | None, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Scan:
+    store = Store(root, lease)  # connections of the other process cannot be used here
+    key = scan_key(recipe, piece, known)
     reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"), piece.input.path, known)
     try:
         for outcome in recipe.reader.read(piece):

@@ -36,7 +36,7 @@ _STYLED_OR_ENDED = re.compile(rf"<(/?)(?=[bcefinstuBCEFINSTU])({_FORMATTING})(?:
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)"
     r"|<(?P<raw>script|style|textarea|title|xmp)\b[^>]*+>.*?(?:</(?P=raw)\b|\Z)"
-    r"|<(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?P<attributes>(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*+)",
+    r"|<(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?P<attributes>(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*+)",
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"([^\s/>=]++)(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,11 @@ class WeightsDifference:
     largest: float
     where: str
 
+    @property
+    def is_same(self) -> bool:
+        """Whether all rounds are there, with the same bits."""
+        return self.same == self.rounds
+
 
 @dataclass(frozen=True)
 class CellsDifference:
@@ -32,6 +38,11 @@ class CellsDifference:
     cells: int
     missing: int
     largest: float
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both runs have the same cells, with the same values."""
+        return not self.missing and self.largest == 0
 
 
 def compare_weights(first: Plan, second: Plan) -> WeightsDifference:
@@ -54,7 +65,8 @@ def compare_weights(first: Plan, second: Plan) -> WeightsDifference:
 
 
 def _distance(first: Path, second: Path) -> float:
-    """Return the largest relative L2 distance between tensors of two model folders."""
+    """Return the largest relative L2 distance between tensors of two model folders; infinite if one is no number, or
+    if their shapes differ."""
     import torch
     from safetensors import safe_open
 
@@ -63,8 +75,10 @@ def _distance(first: Path, second: Path) -> float:
         with safe_open(file, "pt") as a, safe_open(second / file.name, "pt") as b:
             for name in a.keys():  # noqa: SIM118 (not a mapping)
                 x, y = a.get_tensor(name).double(), b.get_tensor(name).double()
+                if x.shape != y.shape:
+                    return math.inf
                 if not torch.equal(x, y):
-                    largest = max(largest, float((x - y).norm() / x.norm().clamp_min(1e-30)))
+                    largest = max(largest, _or_infinite(float((x - y).norm() / x.norm().clamp_min(1e-30))))
     return largest
 
 
@@ -72,7 +86,12 @@ def compare_cells(first: Plan, second: Plan) -> CellsDifference:
     """Compare the values of all cells of two plans of one study."""
     a, b = _values(first), _values(second)
     both = a.keys() & b.keys()
-    return CellsDifference(len(a), len(a.keys() ^ b.keys()), max((abs(a[key] - b[key]) for key in both), default=0.0))
+    largest = max((_or_infinite(abs(a[key] - b[key])) for key in both), default=0.0)
+    return CellsDifference(len(a), len(a.keys() ^ b.keys()), largest)
+
+
+def _or_infinite(difference: float) -> float:
+    return math.inf if math.isnan(difference) else difference
 
 
 def _values(plan: Plan) -> dict[tuple[str, ...], float]:

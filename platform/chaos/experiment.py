@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,9 @@ class Outcome:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every round and every cell is there, and no row was doubled or lost."""
-        return not (self.rows.doubled or self.rows.lost or self.weights.missing or self.cells.missing)
+        """Whether every row, round and cell is as in the undisturbed run."""
+        rows_differ = self.rows.doubled or self.rows.lost
+        return not rows_differ and self.weights.is_same and self.cells.is_same
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,7 +87,8 @@ def run(
     RunError if the command keeps failing without a fault.
     """
     made = plans.make(study, str(root))
-    folder = root / paths.chaos(study.name, fingerprint(sorted(made.ids.values())))
+    whole = [sorted(made.ids.values()), study.model_dump_json(), version("ticlm")]  # resources, too: they cost time
+    folder = root / paths.chaos(study.name, fingerprint(whole))
     peace = _Run(folder / "undisturbed", arguments, study, show)
     if not (peace.logs / DONE).exists():
         peace.begin(root)
@@ -131,8 +134,10 @@ class _Run:
 
     def begin(self, corpora: Path) -> None:
         """Make an empty root that has the corpora of another one, as hard links."""
-        for old in (self.root, self.logs):
-            shutil.rmtree(old, ignore_errors=True)
+        for old in (self.root, faults.aside(self.root), self.logs):  # also of an experiment that was killed itself
+            if old.is_dir():
+                shutil.rmtree(old)
+            old.unlink(missing_ok=True)
         self.logs.mkdir(parents=True)
         for folder in (paths.CORPORA, paths.EXAMPLES):
             if (corpora / folder).is_dir():
@@ -154,8 +159,10 @@ class _Run:
                         break
                     moment = time.time()
                     victim = self._make(fault, cluster)
-                    self.show.say(f"{moment - self.began:6.0f} s  {fault.kind}: {victim}")
-                    made.append((fault.kind, moment, victim))
+                    self._failures = 0  # what ends now ends by a fault
+                    self.show.say(f"{moment - self.began:6.0f} s  {fault.kind}: {victim or 'there was none'}")
+                    if victim:
+                        made.append((fault.kind, moment, victim))
                 while self._goes_on(cluster, 60.0):
                     pass
             finally:
@@ -190,12 +197,13 @@ class _Run:
         return True
 
     def _make(self, fault: PlannedFault, cluster: LocalCluster) -> str:
+        """Make a fault, and return its victim; empty if there was none."""
         match fault.kind:
             case "worker":
                 return faults.kill_worker(cluster, fault.pick)
             case "node":
                 if not cluster.nodes:
-                    return "none was left"
+                    return ""
                 self._nodes_due.append(time.monotonic() + NODE_BACK_S)
                 return f"{cluster.kill_node(fault.pick)}, a new one after {NODE_BACK_S:.0f} s"
             case "driver":

@@ -18,7 +18,10 @@ NO_WORKER_S = 30.0
 
 
 def kill_worker(cluster: LocalCluster, pick: float) -> str:
-    """Kill one of the processes that train or evaluate, and return which. `pick` is a random number in [0, 1)."""
+    """Kill one of the processes that train or evaluate, and return which; empty if there is none for a while.
+
+    `pick` is a random number in [0, 1).
+    """
     import psutil
 
     deadline = time.monotonic() + NO_WORKER_S
@@ -32,7 +35,7 @@ def kill_worker(cluster: LocalCluster, pick: float) -> str:
             except psutil.Error:  # it has just ended by itself
                 continue
         time.sleep(0.1)
-    return "none was running"
+    return ""
 
 
 @contextmanager
@@ -41,14 +44,19 @@ def gone(root: Path) -> Iterator[None]:
 
     Root and file change places in one step, as no writer must find nothing there and make a root of its own.
     """
-    aside = root.with_name(f"{root.name}.gone")
-    aside.touch()
-    exchange(root, aside)
+    stand_in = aside(root)
+    stand_in.touch()
+    exchange(root, stand_in)
     try:
         yield
     finally:
-        exchange(root, aside)
-        aside.unlink()
+        exchange(root, stand_in)
+        stand_in.unlink()
+
+
+def aside(root: Path) -> Path:
+    """Return where a root is while it is gone."""
+    return root.with_name(f"{root.name}.gone")
 
 
 def exchange(first: Path, second: Path) -> None:

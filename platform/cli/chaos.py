@@ -33,9 +33,9 @@ def chaos(
 ) -> None:
     """Kill workers, nodes, the driver and the storage of a real run, and compare it with an undisturbed one.
 
-    Both runs train the whole study again, on a Ray of their own on this machine, into folders below ROOT/chaos. Prints
-    the time lost, the steps done again, the rows doubled or lost, and the distance of the weights. Exit code 1 if a
-    row, a round or a cell is not as in the undisturbed run.
+    Both runs train the whole study, on a Ray of their own on this machine, into folders below ROOT/chaos; the
+    undisturbed one is used again by later experiments. Prints the time lost, the steps done again, the rows doubled or
+    lost, and the distance of the weights. Exit code 1 if a row, a round or a cell is not as in the undisturbed run.
     """
     from ticlm.platform.chaos import experiment
     from ticlm.platform.chaos.schedule import KINDS, schedule
@@ -43,6 +43,7 @@ def chaos(
     from ticlm.platform.cli.console import bars, console
     from ticlm.platform.cli.study import missing_recipe
     from ticlm.platform.core.errors import InputError
+    from ticlm.platform.core.progress import SILENT
     from ticlm.platform.core.store import Store
 
     chosen = tuple(kind for kind in KINDS if kind in kinds.split(","))
@@ -54,12 +55,11 @@ def chaos(
         raise InputError(f"root {root}: chaos moves its root away and back, so give a folder of this machine")
     made = plan_of(study, root, set_)
     if (recipe := missing_recipe(made)) is not None:
-        data.build(recipe, root)
+        data.build(recipe, root, quiet=as_json)
     arguments = [study, *(part for one in set_ or () for part in ("--set", one))]
     with bars() as show:
-        outcome = experiment.run(
-            made.study, arguments, Path(store.path()), seed, schedule(kills, mtbf, seed, chosen), show
-        )
+        planned = schedule(kills, mtbf, seed, chosen)
+        outcome = experiment.run(made.study, arguments, Path(store.path()), seed, planned, SILENT if as_json else show)
     if as_json:
         print(json.dumps(outcome.as_dict(), indent=1))
     else:

@@ -67,8 +67,9 @@ def data_show(
         console().print(f"{len(drawn)} files in {figures}", soft_wrap=True)
 
 
-def build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Examples:
-    """Build the corpus or the set of examples that a recipe describes, or append new periods; print the progress."""
+def build(recipe: str, root: str, sets: list[str] | None = None, quiet: bool = False) -> Corpus | Examples:
+    """Build the corpus or the set of examples that a recipe describes, or append new periods; print the progress
+    unless `quiet`."""
     from ticlm.datasets.corpus import build
     from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
     from ticlm.datasets.evalsets import recipe as example_sets
@@ -76,6 +77,7 @@ def build(recipe: str, root: str, sets: list[str] | None = None) -> Corpus | Exa
     from ticlm.platform.cli.console import say
     from ticlm.platform.core import settings
 
+    tell = (lambda line: None) if quiet else say
     if settings.names(recipe, FOLDER, "examples"):
-        return example_sets.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), absolute(root), say)
-    return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), absolute(root), say)
+        return example_sets.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)
+    return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)

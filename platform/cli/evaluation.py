@@ -10,6 +10,11 @@ import typer
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
 from ticlm.platform.core.errors import InputError
 
+Modules = Annotated[
+    list[str] | None,
+    typer.Option("--module", metavar="MODULE", help="Import a module of yours, for adapters of the model; repeatable."),
+]
+
 
 def evaluate(
     name: Annotated[
@@ -23,12 +28,14 @@ def evaluate(
         typer.Option("--tasks", metavar="FILE", help="Score a model on these tasks: a YAML file, a URI, or `core`."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --tasks, print the scores as JSON.")] = False,
+    modules: Modules = None,
 ) -> None:
     """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.run import driver
 
+    _import(modules)
     if tasks is not None:
         _score_folder(name, tasks, root, set_, as_json)
         return
@@ -39,6 +46,13 @@ def evaluate(
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: ticlm data build RECIPE")
     with lease(stored(made), f"eval {made.study.name}"), bars() as show:
         driver.evaluate(made, show)
+
+
+def _import(modules: list[str] | None) -> None:
+    from ticlm.platform.core import extensions
+
+    for name in modules or ():
+        extensions.module_at(name)
 
 
 def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
@@ -69,8 +83,10 @@ def generate(
     tokens: Annotated[int, typer.Option(help="Generate this many tokens.")] = 60,
     temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
+    modules: Modules = None,
 ) -> None:
     """Let a model continue a prompt."""
+    _import(modules)
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample
 

@@ -15,7 +15,7 @@ from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.quantities import printable
-from ticlm.platform.core.signals import RUNNING, TERMINATED, heed_sigterm, set_sigterm
+from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
 INTERRUPTED = 130
 
@@ -26,6 +26,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     What is not a user's error is a fault of ours: its traceback is printed, and a line that says where the work stands.
     """
     warnings.formatwarning = _warning
+    warnings.simplefilter("always", TiclmWarning)  # a second loss of the same node is news, too
     before = signal.getsignal(signal.SIGTERM)
     RUNNING.set()
     outlive_readers()
@@ -46,6 +47,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     finally:
         RUNNING.clear()
         TERMINATED.clear()
+        ENDING.clear()
         set_sigterm(before)
 
 

@@ -128,6 +128,11 @@ def object_at(path: str) -> Any:
     return getattr(module, attribute)
 
 
+def module_at(name: str) -> ModuleType:
+    """Import a module of the user's own. Raises InputError in one line if it cannot be imported."""
+    return _module(name, name)
+
+
 def own_modules(value: Settings) -> dict[str, Path]:
     """Return the modules (top-level name: file or folder) of all classes of a user's own among some settings' values.
 

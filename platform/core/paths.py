@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 RECORD = "record.json"
 CORPORA, EXAMPLES = "corpora", "examples"
-ROUNDS, CELLS, LEASES, RAY = "rounds", "cells", "leases", "ray"
+ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
 PERIODS, TOKENIZER = "periods", "tokenizer"
 MODEL, STEPS, INSIDE = "model", "steps", "inside"
 METRICS = "metrics.json"
@@ -150,7 +150,7 @@ def search(study: str, space: str, whole: str) -> str:
 
 def chaos(study: str, whole: str) -> str:
     """Return the folder of a study's runs under faults; `whole` is the hash of what its rounds are made of."""
-    return f"chaos/{study}-{whole[:8]}"
+    return f"{CHAOS}/{study}-{whole[:8]}"
 
 
 def lease(number: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.core import extensions
+from ticlm.platform.core.remote.patient import VARIABLE
 
 
 def arguments() -> dict[str, Any]:
@@ -17,7 +18,7 @@ def arguments() -> dict[str, Any]:
 
     Ray puts that folder first on the path of its workers, so that a `queue.py` there would run in place of Python's
     own. If this process has found a class of the user's own in the current folder, workers search it as this process
-    does, after everything that is installed.
+    does, after everything that is installed. They are as patient with storage as this process.
     """
     from ray.job_config import JobConfig
 
@@ -30,8 +31,10 @@ def arguments() -> dict[str, Any]:
     def search_last() -> None:
         sys.path.extend(folder for folder in folders if folder not in sys.path)
 
-    hook = {"runtime_env": {"worker_process_setup_hook": search_last}} if folders else {}
-    return {"job_config": Job(), **hook}
+    environment: dict[str, Any] = {"worker_process_setup_hook": search_last} if folders else {}
+    if VARIABLE in os.environ:
+        environment["env_vars"] = {VARIABLE: os.environ[VARIABLE]}
+    return {"job_config": Job(), **({"runtime_env": environment} if environment else {})}
 
 
 def make_token() -> None:

@@ -11,6 +11,8 @@ from typing import NoReturn
 
 RUNNING, TERMINATED = threading.Event(), threading.Event()
 """Set while this process runs a command; set once it has received SIGTERM."""
+ENDING = threading.Event()
+"""Set once this process is to end what it does, for whatever reason: threads that wait for storage wait no more."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -38,6 +40,7 @@ def heed_sigterm() -> None:
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     TERMINATED.set()
+    ENDING.set()
     raise Terminated
 
 
@@ -68,4 +71,5 @@ def halting() -> Iterator[Halt]:
 
 def _halt(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGURG, signal.SIG_IGN)
+    ENDING.set()
     raise Halted

@@ -116,9 +116,10 @@ def _read(store: Store, path: str) -> list[Cell]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    data = io.BytesIO(store.read(path))  # a storage that fails is no damage
     try:
         # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
-        table = pq.ParquetFile(io.BytesIO(store.read(path)), page_checksum_verification=True).read()
+        table = pq.ParquetFile(data, page_checksum_verification=True).read()
         if not table.schema.equals(_schema(), check_metadata=True):
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]

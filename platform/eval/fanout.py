@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ticlm.platform.core.errors import InputError, RunError, TiclmError, TiclmWarning
+from ticlm.platform.core.errors import InputError, RunError, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.progress import Show
 from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork
@@ -50,7 +50,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, TiclmError):  # as itself: Ray's own text is a traceback
             raise error.cause from None
-        raise
+        raise of_storage(error.cause, units[0].root) or error from None
     finally:
         pool.close()
 

@@ -77,9 +77,13 @@ def objective_of(folder: Path) -> AnyObjective:
     config, saved = ({}, None)
     with suppress(OSError, ValueError):  # what is wrong with a configuration is said when the model is loaded
         config = dict(json.loads((folder / "config.json").read_text()))
-    if (folder / OBJECTIVE).exists():
-        saved = json.loads((folder / OBJECTIVE).read_text())
-    return folder_objective(config, saved)
+    path = folder / OBJECTIVE
+    try:
+        if path.exists():
+            saved = json.loads(path.read_text())
+        return folder_objective(config, saved)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
 
 
 def adapters(folder: Path) -> list[Adapter]:
@@ -88,8 +92,11 @@ def adapters(folder: Path) -> list[Adapter]:
     No module is imported because a folder names it: its code would run. Raises InputError if a class is not known.
     """
     path = folder / ADAPTERS
-    entries = json.loads(path.read_text()) if path.exists() else []
-    return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
+    try:
+        entries = json.loads(path.read_text()) if path.exists() else []
+        return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
+    except (ValueError, TypeError, KeyError) as error:  # pydantic's error is a ValueError
+        raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
 
 
 def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
@@ -158,7 +165,7 @@ def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
         known = {kind.identity_name: kind for kind in subclasses(Adapter)}
     if entry["type"] not in known:
         raise InputError(
-            f"{path}: no adapter is called {entry['type']}; known are {', '.join(sorted(known)) or 'none'}, and those "
-            f"that a study names or that an installed package offers as an entry point of {METHODS}"
+            f"{path}: no adapter is called {entry['type']}; known are {', '.join(sorted(known)) or 'none'}: import its "
+            f"module (--module, or a study that names it), or install it as an entry point of {METHODS}"
         )
     return known[entry["type"]]

@@ -13,7 +13,7 @@ from functools import partial
 
 from ticlm.platform.core import corpus, examples, paths
 from ticlm.platform.core.corpus import Corpus, PeriodManifest
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, TiclmError
 from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import parse
@@ -36,7 +36,8 @@ def check(store: Store) -> tuple[int, list[str]]:
     sets = [kind for kind in (corpus.INFO, examples.INFO) if store.exists(kind)]
     if not sets and not any(store.folders(room) for room in ROOMS) and not store.files(paths.LEASES):
         raise InputError(f"{store.uri()} is no root: it holds none of {', '.join(ROOMS)}")
-    records = [path.rsplit("/", 1)[0] for path in store.walk() if path.endswith(f"/{paths.RECORD}")]
+    files = [path for path in store.walk() if not path.startswith(f"{paths.CHAOS}/")]  # roots of their own
+    records = [path.rsplit("/", 1)[0] for path in files if path.endswith(f"/{paths.RECORD}")]
     looks: list[Look] = [partial(_record, store, folder) for folder in records]
     looks += [partial(check_cells, store, name) for name in store.folders(paths.CELLS)]
     looks += [partial(_unrecorded, store, folder) for folder in _rounds(store)]
@@ -54,10 +55,12 @@ def check(store: Store) -> tuple[int, list[str]]:
 def _seen(look: Look) -> list[str]:
     try:
         return look()
-    except InputError as error:
-        return [str(error)]
     except FileNotFoundError:
         return []  # removed while it was looked at; what a record names is told as missing
+    except TiclmError as error:
+        return [str(error)]
+    except OSError as error:  # a bad sector, a file of somebody else: the others are looked at all the same
+        return [f"{error.filename or 'a file'} cannot be read: {error.strerror or error}"]
 
 
 def _record(store: Store, folder: str) -> list[str]:
@@ -112,8 +115,9 @@ def _unrecorded(store: Store, folder: str) -> list[str]:
 
 def _collection(store: Store, room: str) -> list[str]:
     """Check a corpus or a set of examples as a whole: its description, its tokenizer, and that no period is lost."""
-    if store.folders("staging"):
-        return []  # a build is under way, or goes on with the same command
+    under_way = bool(store.folders("staging"))  # a build, or one that goes on with the same command
+    if under_way and not (store.exists(corpus.INFO) or store.exists(examples.INFO)):
+        return []
     kind = Corpus if room == paths.CORPORA else Examples
     opened = kind.open(store.uri())
     problems = []
@@ -124,6 +128,8 @@ def _collection(store: Store, room: str) -> list[str]:
             problems.append(f"{store.uri(file)}: missing")
         elif store.sha256(file) != tokenizer.sha256:
             problems.append(f"{store.uri(file)}: its hash differs from that of {corpus.INFO}")
+    if under_way:
+        return problems
     have = set(opened.periods)
     for name in store.files("builds"):
         try:

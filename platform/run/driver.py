@@ -15,6 +15,7 @@ from typing import Any
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.signals import ENDING
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.models.settings import FolderModel
@@ -72,8 +73,10 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
 def _set_on_error(stop: Event) -> Iterator[None]:
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         stop.set()
+        if isinstance(error, KeyboardInterrupt):
+            ENDING.set()  # threads that wait for storage are waited for next
         raise
 
 

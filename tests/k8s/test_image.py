@@ -52,7 +52,7 @@ def test_everything_that_is_copied_is_there_and_is_sent_to_the_builder() -> None
     sent = {rule[1:] for rule in rules if rule.startswith("!")}
     assert "*" in rules and set(copied()) == sent
     assert [name for name in sent if not (ROOT / name).exists()] == []
-    assert {*FOLDERS, "src", "pyproject.toml", "k8s/image/requirements.txt"} <= sent
+    assert {*FOLDERS, "src", "pyproject.toml", "k8s/image"} <= sent
 
 
 def test_what_pyproject_names_is_copied_too() -> None:

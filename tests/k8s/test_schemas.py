@@ -67,6 +67,6 @@ def test_what_the_api_server_would_refuse_or_drop_is_found() -> None:
     gpu["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] = "64 GB"
     job["metadata"]["labels"]["app"] = 1
     assert len(problems(job)) == 6
-    policy = named(made, "NetworkPolicy")
+    policy = named(made, "NetworkPolicy", "ticlm")
     policy["spec"]["ingress"][1]["ports"][0]["prot"] = 1
     assert len(problems(policy)) == 1

@@ -14,7 +14,7 @@ LASTING = (
 )
 """Errors of an operating system, or of a library that borrows their numbers, that no waiting mends."""
 REFUSED = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError, ValueError)
-NETWORK = ("HTTPClientError", "IncompleteReadError", "ClientError", "TransportError")
+NETWORK = ("HTTPClientError", "EndpointConnectionError", "IncompleteReadError", "ClientError", "TransportError")
 """Errors of botocore, aiohttp and google.auth for which no answer came, or half of one."""
 
 

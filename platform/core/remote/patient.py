@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ticlm.platform.core.errors import InputError, RunError, TiclmWarning
 from ticlm.platform.core.remote.passing import in_one_line, passing
-from ticlm.platform.core.signals import TERMINATED
+from ticlm.platform.core.signals import ENDING
 
 VARIABLE = "TICLM_STORE_PATIENCE_S"
 PATIENCE_S = 300.0
@@ -26,7 +26,7 @@ TOLD_S = 5.0
 BLOCK = 8 << 20
 CALLS = (
     *("cat_file", "pipe_file", "info", "size", "ls", "find", "rm", "rm_file"),
-    *("put_file", "get_file", "makedirs", "isfile", "isdir", "exists"),
+    *("put_file", "get_file", "makedirs", "isfile", "isdir", "exists", "ukey"),
 )
 
 T = TypeVar("T")
@@ -144,8 +144,8 @@ def patiently(what: str, action: Callable[[], T]) -> T:
     again = tenacity.Retrying(
         retry=tenacity.retry_if_exception(passing),
         wait=tenacity.wait_random_exponential(multiplier=FIRST_S, max=MOST_S),
-        stop=tenacity.stop_any(tenacity.stop_after_delay(limit), tenacity.stop_when_event_set(TERMINATED)),
-        sleep=tenacity.sleep_using_event(TERMINATED),
+        stop=tenacity.stop_any(tenacity.stop_after_delay(limit), tenacity.stop_when_event_set(ENDING)),
+        sleep=tenacity.sleep_using_event(ENDING),
         before_sleep=tell,
     )
     try:

@@ -45,10 +45,15 @@ def marked(token: str) -> Iterator[None]:
     except OSError:
         yield
         return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # an unlocked mark would say that the holder has ended
+        os.close(descriptor)
+        forget(token)
+        yield
+        return
     _HELD.add(descriptor)
     try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         if descriptor in _HELD:

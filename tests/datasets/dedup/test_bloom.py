@@ -82,6 +82,7 @@ def test_a_saved_filter_with_blocks_that_no_hash_reaches_is_refused(tmp_path: Pa
     record = tmp_path / "saved/record.json"
     about = json.loads(record.read_text())
     about["files"][0]["size"] = 309_255_719_232
+    del about["sha256"]  # as earlier releases wrote records
     record.write_text(json.dumps(about))
     with pytest.raises(RunError, match=r"saved: an earlier release filled only a part .* build a new version"):
         BloomFilter.load(store, "saved")

@@ -74,6 +74,7 @@ LARGE = {
     "an attribute of a megabyte": f"<img src='data:{'a b=c ' * 200_000}'>",
     "a text of a megabyte": "a < b and some words " * 50_000,
     "a comment of a megabyte": "<!-- <a " + "b=c d " * 200_000 + "-->",
+    "a megabyte of blanks within a tag": "<a" + " " * 1_000_000 + ">x</a>",
 }
 
 

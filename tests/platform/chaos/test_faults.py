@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
 import pytest
 
+from ticlm.platform.chaos.accounting import RowDifference
+from ticlm.platform.chaos.comparison import CellsDifference, WeightsDifference
+from ticlm.platform.chaos.experiment import Outcome
 from ticlm.platform.chaos.faults import gone
 from ticlm.platform.chaos.schedule import KINDS, schedule
 from ticlm.platform.core.store import Store
@@ -38,3 +42,22 @@ def test_nothing_below_a_root_that_is_gone_can_be_read_or_written(tmp_path: Path
             store.create("d/e", b"2")
     assert store.read("a/b") == b"1"
     assert [path.name for path in tmp_path.iterdir()] == ["root"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "cells", "sound"),
+    [
+        ((2, 2, 0, 0.0, ""), (4, 0, 0.0), True),
+        ((2, 1, 0, 1e-9, "202302"), (4, 0, 0.0), False),
+        ((2, 1, 1, 0.0, ""), (4, 0, 0.0), False),
+        ((2, 2, 0, 0.0, ""), (4, 1, 0.0), False),
+        ((2, 2, 0, 0.0, ""), (4, 0, float("inf")), False),
+    ],
+)
+def test_a_run_is_sound_if_it_has_the_bits_of_the_undisturbed_one(
+    weights: tuple[int, int, int, float, str], cells: tuple[int, int, float], sound: bool
+) -> None:
+    rows = RowDifference(total=8, doubled=0, lost=0)
+    outcome = Outcome((), 0, 1, 1.0, 1.0, 4, 0, rows, WeightsDifference(*weights), CellsDifference(*cells))
+    assert outcome.is_sound is sound
+    assert not replace(outcome, rows=RowDifference(8, 0, 1)).is_sound

@@ -158,13 +158,13 @@ def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
     made = plan.make(study_of(toy_study, 4, workers=2), str(toy_root))
     with pytest.raises(InputError) as caught:
         driver.train(made)
-    assert f"shard {corpus.store.uri(path)} is missing" in str(caught.value)
+    assert f"shard {corpus.store.uri(path)}: missing" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(made.records) == 1, "the round before is finished and kept"
 
     with pytest.raises(InputError) as caught:
         driver.evaluate(made)
-    assert f"shard {corpus.store.uri(held_out)} is missing" in str(caught.value)
+    assert f"shard {corpus.store.uri(held_out)}: missing" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

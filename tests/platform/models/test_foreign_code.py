@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,27 @@ def test_files_of_a_root_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> N
     (tmp_path / "plain").touch()
     expected = (tmp_path / "plain").stat().st_mode
     assert {(tmp_path / name).stat().st_mode for name in ("written", "created")} == {expected}
+
+
+@pytest.mark.parametrize("text", ["[", '{"a": 1}', '["x"]', '[{"settings": {}}]', '[{"type": ["x"], "settings": {}}]'])
+def test_damaged_adapters_are_refused_in_one_line(model: Path, text: str) -> None:
+    (model / folders.ADAPTERS).write_text(text)
+    with pytest.raises(InputError, match=f"{folders.ADAPTERS} is damaged: ") as caught:
+        folders.load(model)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_module_of_the_users_own_is_imported_when_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ticlm.platform.cli import main
+
+    (tmp_path / "wanted_module.py").write_text(LEAVES_A_TRACE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        sys, "argv", ["ticlm", "generate", "0", "x", "--module", "wanted_module", "--root", str(tmp_path)]
+    )
+    with pytest.raises(SystemExit):
+        main.main()
+    assert (tmp_path / "ran").exists()
+    assert "0 rounds start with it" in capsys.readouterr().err

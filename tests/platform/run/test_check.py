@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import threading
@@ -190,3 +191,29 @@ def test_a_writer_at_work_is_no_problem(root: Path) -> None:
         writer.join()
     assert [problems for _, problems in seen if problems] == []
     assert max(count for count, _ in seen) > 6
+
+
+def test_what_lies_below_chaos_is_a_root_of_its_own(root: Path) -> None:
+    shutil.copytree(root, root / "chaos/toy-1/undisturbed")
+    for record in (root / "chaos").rglob("rounds/*/record.json"):
+        about = json.loads(record.read_text())["about"]
+        if about.get("parent"):
+            shutil.rmtree(root / "rounds" / about["parent"][:32])
+            break
+    assert not any("chaos" in problem for problem in check(Store(root))[1])
+
+
+def test_a_file_that_cannot_be_read_hides_no_other_problem(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cells,) = list(root.glob("cells/*/*.parquet"))[:1]
+    next(root.glob("rounds/*/*/metrics.json")).unlink()
+    read = Store.read
+
+    def failing(store: Store, path: str) -> bytes:
+        if path.endswith(cells.name):
+            raise OSError(errno.EIO, "Input/output error", str(cells))
+        return read(store, path)
+
+    monkeypatch.setattr(Store, "read", failing)
+    problems = check(Store(root))[1]
+    assert f"{cells} cannot be read: Input/output error" in problems, "a failing disk is no damage"
+    assert any(problem.endswith("metrics.json: missing") for problem in problems)

@@ -90,6 +90,11 @@ TABLE = {
         "tests/platform/cluster/test_jobs.py::test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run"
     ),
     "root {}: another writer started at the same moment; run again when it is done": (WAIT),
+    "root {} was taken over by {} while this process stood still; what it had finished is kept; run the same command "
+    "again when the other one is done": (
+        "tests/platform/run/test_takeover.py"
+        "::test_a_writer_that_was_stopped_for_too_long_ends_in_one_line_and_its_heir_finishes"
+    ),
     "free some space, then run the same command again": (
         "tests/platform/cli/test_cli.py::test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing"
     ),

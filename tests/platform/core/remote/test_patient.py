@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from faulty import Faults, faulty
 
 from ticlm.platform.core.errors import InputError, RunError, TiclmWarning
@@ -61,6 +62,7 @@ def test_calls_are_repeated_until_they_succeed(s3: Faults, s3_bucket: str, tmp_p
             (lambda: root.exists("a/b"), True),
             (lambda: root.exists("a/c"), False),
             (lambda: root.size("a/b"), len(data)),
+            (lambda: len(root.state("a/b")) > 0, True),
             (lambda: root.sha256("a/b"), hashlib.sha256(data).hexdigest()),
             (lambda: root.upload(tmp_path / "up", "a/up"), None),
             (lambda: root.walk("a"), ["b", "up/file"]),
@@ -145,6 +147,7 @@ def test_a_filesystem_stays_patient_on_its_way_to_another_process(s3: Faults, s3
         (OSError(errno.EBUSY, "Please reduce your request rate"), True),
         (ConnectionResetError(), True),
         (TimeoutError(), True),
+        (EndpointConnectionError(endpoint_url="http://127.0.0.1:1"), True),
         (OSError(errno.ENOSPC, "No space left on device"), False),
         (OSError(errno.EINVAL, "Invalid argument"), False),
         (FileNotFoundError(), False),
