@@ -28,14 +28,14 @@ def test_a_run_under_faults_loses_and_doubles_no_row(toy_root: Path, toy_study: 
     study = toy_study(
         methods=[{"base": "cyclic-cosine", "schedule": {"max_rate": 3e-4, "warmup_steps": 2}}],
         periods={"initial": "202301", "last": "202303"},
-        initial={"budget": {"steps": 2000}, "schedule": {"kind": "cosine", "max_rate": 3e-4, "warmup_steps": 2}},
+        initial={"budget": {"steps": 1000}, "schedule": {"kind": "cosine", "max_rate": 3e-4, "warmup_steps": 2}},
         resources={"workers": [1, 2], "device": "cpu", "chains": 1, "cadence": {"steps": 200}},
     ).model_dump(mode="json")
     study["model"]["changes"] = json.loads(study["model"]["changes"])
-    done = chaos(study, toy_root, "--kills", "4", "--mtbf", "8", "--seed", "1")
+    done = chaos(study, toy_root, "--kills", "3", "--mtbf", "12", "--kinds", "worker,driver,storage")
     outcome = json.loads(done.stdout)
     assert done.returncode == 0, done.stderr
-    assert len(outcome["faults"]) >= 2, "the run was over before the faults came"
+    assert outcome["faults"], "the run was over before the faults came"
     assert outcome["rows"]["doubled"] == outcome["rows"]["lost"] == 0
     assert outcome["weights"]["rounds"] == 3 and outcome["weights"]["missing"] == outcome["cells"]["missing"] == 0
     assert outcome["weights"]["same"] == 3 and outcome["cells"]["largest"] == 0
