@@ -49,7 +49,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     history = History.of(store, recipe)
     unread = history.unread()
-    if store.exists(INFO) and not unread.inputs and not store.folders("staging"):
+    if store.exists(INFO) and not unread.inputs and not history.lost and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
         for line in out_of_reach(history):
             progress(f"warning: {line}")
@@ -96,6 +96,9 @@ class _Build:
     def scanned(self, unread: Unread) -> BuildPlan | None:
         """Read the inputs that were not read yet, and return a plan for them; None if there are none."""
         inputs = unread.inputs
+        history = History.of(self.store, self.recipe)
+        if not inputs and history.lost:
+            raise history.unlike(history.lost[0], "none of its inputs is there")
         if not inputs:
             self._tidy()
             return None
@@ -103,7 +106,6 @@ class _Build:
             if f"staging/{other}" != self.staged:
                 self.store.remove(f"staging/{other}")
         self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
-        history = History.of(self.store, self.recipe)
         keys, failed = self._read(inputs, history.known(inputs))
         staging.end_reading()
         balance.check_read(failed, inputs, self.recipe.limits)

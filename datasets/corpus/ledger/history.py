@@ -133,8 +133,8 @@ class History:
         """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
         documents outside the calendar if its end has moved, and those with documents that wait for later ones.
 
-        Inputs that a finished build had to leave out are not read. Raises InputError if an input of a lost period is
-        gone.
+        Of the inputs that a finished build had to leave out, only those of lost periods are read. Raises InputError if
+        an input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
         known = {entry.path: (entry, record) for record in self.records for entry in record.inputs}
@@ -149,7 +149,7 @@ class History:
             before, record = known.get(entry.path, (None, None))
             if not recipe.uses(entry):
                 unused += 1
-            elif entry.path in given_up:
+            elif entry.path in given_up and entry.path not in needed:
                 continue
             elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
                 new.add(entry.path)

@@ -146,3 +146,15 @@ def test_the_overview_does_not_count_periods_that_are_not_there(loop: None, tmp_
     shown = console.export_text()
     assert "202302 was built and is not there" in shown
     assert "144 in 4 periods" not in shown
+
+
+def test_a_lost_period_is_built_again_of_an_input_that_could_not_be_read_later(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected, first = hashes(corpus), corpus.store.read_json("builds/00000.json")
+    (path,) = (entry["path"] for entry in first["inputs"] if "202302" in entry["path"])
+    nothing: dict[str, Any] = {"inputs": [], "read": 0, "periods": {}, "dropped": {}, "accounts": {}}
+    later = first | nothing | {"number": 1, "unread": {path: "the process died"}}
+    corpus.store.write("builds/00001.json", json.dumps(later).encode())
+    corpus.store.remove("periods/202302")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
