@@ -109,13 +109,16 @@ class _Build:
         keys, failed = self._read(inputs, history.known(inputs))
         staging.end_reading()
         balance.check_read(failed, inputs, self.recipe.limits)
+        waiting = {entry.path: of for entry in inputs if entry.path in failed and (of := history.waiting(entry))}
+        for path in waiting:
+            self.progress(f"warning: cannot be read now, and its documents still wait: {failed[path]}")
         plan = BuildPlan(
             number=len(build_records.builds(self.store)),
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
             scans=tuple(keys),
             built=tuple(history.built),
             last=self.recipe.periods.last,
-            unread=dict(sorted(failed.items())),
+            unread={path: why for path, why in sorted(failed.items()) if path not in waiting},
             unopened=unread.unopened,
         )
         for folder in self.store.folders(self.staged):
@@ -123,7 +126,9 @@ class _Build:
                 self.store.remove(f"{self.staged}/{folder}")
         dedup_pass.forget_unbuilt(self.store, plan.built)
         scans = self._indexed(plan)
-        balance.check(balance.account(plan, scans, history), scans, history)
+        record = balance.account(plan, scans, history)
+        balance.check(record, scans, history)
+        balance.check_closed(record, waiting, history)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 

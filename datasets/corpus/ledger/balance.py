@@ -197,6 +197,20 @@ def _check_same(label: str, record: BuildRecord, history: History) -> None:
         raise history.unlike(label, f"its inputs have changed since: {then_read:,} records then, {total:,} now")
 
 
+def check_closed(record: BuildRecord, waiting: Mapping[str, Sequence[str]], history: History) -> None:
+    """Raise RunError if a build would go past a period while documents of it wait in inputs that could not be read:
+    `waiting` has these inputs, and the periods of each."""
+    calendar = history.recipe.calendar
+    newest = max((calendar.period(label).start for label in record.periods), default=None)
+    for path, labels in waiting.items():
+        for label in labels:
+            if newest is not None and calendar.period(label).start <= newest:
+                raise RunError(
+                    f"documents of {label} wait in {path}, which cannot be read now, so the period is not built; what "
+                    f"was read is kept: run it again to go on"
+                )
+
+
 def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limits) -> None:
     """Raise RunError if too many inputs could not be read to their end; what was read of the others is kept."""
     if len(unread) > limits.inputs * len(inputs):

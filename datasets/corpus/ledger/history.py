@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.staging import OPEN
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
@@ -129,6 +130,20 @@ class History:
             only={label: frozenset(self.entries(label)) for label in again},
         )
 
+    def waiting(self, entry: Input) -> tuple[str, ...]:
+        """Return the periods for whose end documents of this input wait, if it is as it was when it was last read."""
+        before, record = self._last_read.get(entry.path, (None, None))
+        if entry != before or record is None:
+            return ()
+        account = record.accounts.get(entry.path)
+        if account is None or OPEN not in account.nowhere:
+            return ()
+        return tuple(label for label in record.waiting if label not in self.made)
+
+    @cached_property
+    def _last_read(self) -> dict[str, tuple[Input, BuildRecord]]:
+        return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
+
     def unread(self) -> Unread:
         """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
         documents outside the calendar if its end has moved, and those with documents that wait for later ones.
@@ -137,7 +152,6 @@ class History:
         an input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
-        known = {entry.path: (entry, record) for record in self.records for entry in record.inputs}
         given_up = {path for record in self.records for path in record.unread}
         needed = self._needed()
         listed = recipe.reader.inputs(calendar)
@@ -146,10 +160,10 @@ class History:
         waiting: set[str] = set()
         unused = 0
         for entry in listed:
-            before, record = known.get(entry.path, (None, None))
+            before, record = self._last_read.get(entry.path, (None, None))
             if not recipe.uses(entry):
                 unused += 1
-            elif entry.path in given_up and entry.path not in needed:
+            elif entry.path in given_up and entry.path not in needed and not self.waiting(entry):
                 continue
             elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
                 new.add(entry.path)

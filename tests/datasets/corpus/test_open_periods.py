@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
+from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.run.check import check
 
@@ -229,3 +232,29 @@ def test_a_tokenizer_that_learns_from_little_says_so(loop: None, tmp_path: Path)
     assert any(re.match(r"warning: the tokenizer learns 300 entries from [\d,]+ bytes", line) for line in lines)
     _, lines = built(folder, tmp_path / "more", periods={"initial": "202301..202302", "last": 202302})
     assert not any("the tokenizer learns" in line for line in lines)
+
+
+def test_a_file_that_waits_and_cannot_be_read_for_a_while_keeps_its_period_open(
+    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = built(months(tmp_path / "all", "202301", "202306"), tmp_path / "whole", periods=QUARTERS)
+    folder, settings = months(tmp_path / "texts", "202301", "202305"), {"periods": QUARTERS, "limits": {"inputs": 0.5}}
+    built(folder, tmp_path, **settings)
+    write(folder / "empty.jsonl", [])
+    read = FileDocuments.read
+
+    def failing(self: FileDocuments, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        if "202304" in piece.input.path:
+            raise Unreachable(f"{piece.input.path}: the server is down")
+        yield from read(self, piece)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileDocuments, "read", failing)
+        staging.end_reading()
+        _, lines = built(folder, tmp_path, **settings)
+        assert any("its documents still wait" in line and "202304.jsonl" in line for line in lines), lines
+        months(folder, "202306", "202306")
+        with pytest.raises(RunError, match=r"documents of 202304-202306 wait in \S+202304.jsonl, which cannot be read"):
+            built(folder, tmp_path, **settings)
+    staging.end_reading()
+    assert hashes(built(folder, tmp_path, **settings)[0]) == hashes(whole)
