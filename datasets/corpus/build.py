@@ -124,11 +124,11 @@ class _Build:
         for folder in self.store.folders(self.staged):
             if folder != "scans":  # made for another plan, which was given up
                 self.store.remove(f"{self.staged}/{folder}")
-        dedup_pass.forget_unbuilt(self.store, plan.built)
         scans = self._indexed(plan)
         record = balance.account(plan, scans, history)
         balance.check(record, scans, history)
         balance.check_closed(record, waiting, history)
+        dedup_pass.forget_unbuilt(self.store, plan.built)  # only now: a lost period that comes back needs its filter
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 

@@ -158,3 +158,17 @@ def test_a_lost_period_is_built_again_of_an_input_that_could_not_be_read_later(l
     corpus.store.write("builds/00001.json", json.dumps(later).encode())
     corpus.store.remove("periods/202302")
     assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_a_build_that_is_refused_keeps_the_filters_of_a_window(loop: None, tmp_path: Path) -> None:
+    folder, window = _months(tmp_path / "texts"), WINDOW | {"window": 10}
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=window)
+    lost, aside = Path(corpus.store.uri(), "periods/202304"), tmp_path / "aside"
+    lost.rename(aside)
+    write(folder / "202302.jsonl", texts_of("202302", 36, seed=3))
+    with pytest.raises(InputError, match=r"202304 is lost and cannot be built again"):
+        built(folder, tmp_path, periods=CALENDAR, deduplicate=window)
+    aside.rename(lost)
+    months(folder, "202305", "202305")
+    grown, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202305"}, deduplicate=window)
+    assert list(grown.periods)[-1] == "202305"
