@@ -92,7 +92,7 @@ def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPl
     """Return how many records of an input are left out of a period, by reason; none if they are taken in."""
     count, entry = counted.records, scans[0].piece.input
     if label not in plan.built:
-        why = _too_late(label, entry.path, plan, history)
+        why = _too_late(label, entry.path, history)
         return {} if why is None else {why: count}
     if label not in history.made or entry.path not in history.entries(label):
         return {build_records.ALREADY_BUILT: count}
@@ -110,18 +110,19 @@ def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPl
     return {build_records.REWRITTEN: count}
 
 
-def _too_late(label: str, path: str, plan: BuildPlan, history: History) -> str | None:
+def _too_late(label: str, path: str, history: History) -> str | None:
     """Return why documents of a period that is not there come too late, or None."""
     if label in history.lost:
         return None if history.takes(label, path) else build_records.ALREADY_BUILT
-    calendar, settings = history.recipe.calendar, history.recipe.deduplicate
-    start = calendar.period(label).start
-    stand = sorted(calendar.period(other).start for other in (*plan.built, *history.lost))
-    if stand and start < stand[0]:
+    start, settings = history.start(label), history.recipe.deduplicate
+    if history.standing is None:
+        return None
+    first, last = history.standing
+    if start < first:
         return build_records.BEFORE_FIRST
     # a period is deduplicated against those before it in its window, never against later ones
     windowed = settings is not None and settings.scope == "window"
-    return build_records.AFTER_LATER if windowed and stand and start < stand[-1] else None
+    return build_records.AFTER_LATER if windowed and start < last else None
 
 
 def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
@@ -82,6 +83,22 @@ class History:
             if label in self.made and settings.window_of(self.recipe.position(label)) in windows
         )
 
+    def start(self, label: str) -> date:
+        """Return the first day of a period."""
+        if label not in self._starts:
+            self._starts[label] = self.recipe.calendar.period(label).start
+        return self._starts[label]
+
+    @cached_property
+    def _starts(self) -> dict[str, date]:
+        return {}
+
+    @cached_property
+    def standing(self) -> tuple[date, date] | None:
+        """The starts of the first and of the last period that are there or lost; None if there is none."""
+        starts = [self.start(label) for label in (*self.built, *self.lost)]
+        return (min(starts), max(starts)) if starts else None
+
     @property
     def _gone(self) -> Iterator[str]:
         return (label for label in sorted(self.made) if label not in self.built)
@@ -98,11 +115,12 @@ class History:
 
     def entries(self, label: str) -> Mapping[str, Input]:
         """Return the inputs of the build that made the period, by path."""
-        return self._entries.setdefault(self.made[label].number, {e.path: e for e in self.made[label].inputs})
+        return self._entries[label]
 
     @cached_property
-    def _entries(self) -> dict[int, dict[str, Input]]:
-        return {}
+    def _entries(self) -> dict[str, dict[str, Input]]:
+        inputs = {record.number: {entry.path: entry for entry in record.inputs} for record in self.made.values()}
+        return {label: inputs[record.number] for label, record in self.made.items()}
 
     def counted(self, label: str, path: str) -> Counted | None:
         """Return what the input held of the period when that was made, or None if it held nothing or is not known."""

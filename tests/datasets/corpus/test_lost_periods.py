@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builds import hashes
-from months import built, months, texts_of, write
+from months import built, months, recipe, texts_of, write
 from rich.console import Console
 
 from ticlm.datasets.corpus import build_records
+from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
@@ -172,3 +175,21 @@ def test_a_build_that_is_refused_keeps_the_filters_of_a_window(loop: None, tmp_p
     months(folder, "202305", "202305")
     grown, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202305"}, deduplicate=window)
     assert list(grown.periods)[-1] == "202305"
+
+
+def test_the_inputs_of_a_period_are_listed_once(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    history = History.of(corpus.store, recipe(folder, periods=CALENDAR))
+    listed = 0
+
+    class Inputs(tuple[Input, ...]):
+        def __iter__(self) -> Iterator[Input]:
+            nonlocal listed
+            listed += 1
+            return super().__iter__()
+
+    record = history.records[0].model_copy(update={"inputs": Inputs(history.records[0].inputs)})
+    counted = History(history.recipe, [record], history.built)
+    assert all(path in counted.entries(label) for label in CALENDAR.values() for path in [*counted.entries(label)] * 9)
+    assert listed <= len(record.periods)
