@@ -146,16 +146,17 @@ def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period |
 def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
     """Raise InputError if too many documents are bad or inputs damaged, if a first build found no document for any
     period, or if a lost period would not become what it was."""
-    limits, found = history.recipe.limits, _wrong(scans)
+    limits = history.recipe.limits
+    read, found = _read(scans, history), _wrong(scan for scan in scans if scan.piece.input not in history.read_before)
     wrong = {reason: found[reason] for reason in found if reason not in BREAKS}  # those count as inputs
     bad = sum(count for count, _ in wrong.values())
-    if bad > limits.bad * record.read:
+    if bad > limits.bad * read:
         worst = max(wrong, key=lambda reason: wrong[reason][0])
         raise InputError(
-            f"{bad} of {record.read} documents are bad ({bad / record.read:.2%}), limits.bad allows {limits.bad:.2%}; "
+            f"{bad} of {read} documents are bad ({bad / read:.2%}), limits.bad allows {limits.bad:.2%}; "
             f"most are {worst!r} ({wrong[worst][0]}), the first at {wrong[worst][1]}"
         )
-    _check_whole(record, scans, limits)
+    _check_whole(record, scans, history)
     if not record.periods and record.number == 0:
         reasons = ", ".join(f"{count} {reason}" for reason, count in record.dropped.items())
         hint = "".join(f"; {line}" for line in record.warnings if "is open until" in line)
@@ -165,13 +166,14 @@ def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
             _check_same(label, record, history)
 
 
-def _check_whole(record: BuildRecord, scans: Iterable[Scan], limits: Limits) -> None:
+def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
     """Raise InputError if too many inputs are not whole: they could not be read to their end, or a part of unknown size
-    is lost of them, or more than the share `limits.bad`."""
-    broken = []
+    is lost of them, or more than the share `limits.bad`. The damage of inputs that were read before was accepted."""
+    broken, limits = [], history.recipe.limits
     for path, several in groupby(scans, key=lambda scan: scan.piece.input.path):
         mine = list(several)
-        damage = Damage.sum(scan.damage for scan in mine)
+        accepted = mine[0].piece.input in history.read_before
+        damage = None if accepted else Damage.sum(scan.damage for scan in mine)
         if damage is not None and damage.beyond(limits.bad, mine[0].piece.input.size):
             broken.append(path)
     inputs = len(record.inputs) + len(record.unread)
@@ -220,6 +222,12 @@ def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limit
             f"first: {next(iter(unread.values()))}; what was read is kept: run it again to go on, "
             "or raise limits.inputs to leave them out"
         )
+
+
+def _read(scans: Iterable[Scan], history: History) -> int:
+    """Return how many records were read of inputs that no earlier build read as they are."""
+    new = (scan for scan in scans if scan.piece.input not in history.read_before)
+    return sum(counts.read for scan in new for counts in (scan.nowhere, *scan.periods.values()))
 
 
 def _wrong(scans: Iterable[Scan]) -> dict[str, tuple[int, str]]:

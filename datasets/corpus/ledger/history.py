@@ -159,6 +159,11 @@ class History:
         return tuple(label for label in record.waiting if label not in self.made)
 
     @cached_property
+    def read_before(self) -> frozenset[Input]:
+        """The inputs of all builds, as they were then."""
+        return frozenset(entry for record in self.records for entry in record.inputs)
+
+    @cached_property
     def _last_read(self) -> dict[str, tuple[Input, BuildRecord]]:
         return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
 
