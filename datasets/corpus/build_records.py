@@ -42,6 +42,8 @@ class InputAccount(Settings):
 
     periods: dict[str, Counted] = Field(default_factory=dict)
     nowhere: dict[str, int] = Field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    """Periods of which no record was taken, as they came too late for them."""
 
 
 class BuildPlan(Settings):

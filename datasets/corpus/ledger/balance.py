@@ -37,7 +37,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         mine = list(several)
         read += sum(counts.read for scan in mine for counts in (scan.nowhere, *scan.periods.values()))
         accounts[path] = _account(mine)
-        left_out = Counter(accounts[path].nowhere)
+        left_out, refused = Counter(accounts[path].nowhere), []
         if (damage := Damage.sum(scan.damage for scan in mine)) is not None:
             broken[path] = str(damage)
         for label, counted in accounts[path].periods.items():
@@ -48,12 +48,14 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
             if not reasons:
                 taken = [scan.periods[label] for scan in mine if label in scan.periods]
                 periods[label] = DocumentCounts.sum([*([periods[label]] if label in periods else []), *taken])
+            if any(why in TOO_LATE for why in reasons) and build_records.READ_BEFORE not in reasons:
+                refused.append(label)
             left_out.update(reasons)
             late[label] += sum(count for why, count in reasons.items() if why in TOO_LATE)
         dropped.update(left_out)
         del left_out[build_records.READ_BEFORE]
         nowhere = {reason: count for reason, count in left_out.items() if count}
-        accounts[path] = accounts[path].model_copy(update={"nowhere": nowhere})
+        accounts[path] = accounts[path].model_copy(update={"nowhere": nowhere, "refused": tuple(refused)})
     waiting = {begun.label: dropped[OPEN]} if begun is not None and dropped[OPEN] else {}
     record = BuildRecord(
         number=plan.number,

@@ -114,18 +114,26 @@ class History:
         return label not in self.built
 
     def entries(self, label: str) -> Mapping[str, Input]:
-        """Return the inputs of the build that made the period, by path."""
+        """Return the inputs of which documents of the period were taken, by path; all of the build that made it if its
+        record does not say which."""
         return self._entries[label]
 
     @cached_property
     def _entries(self) -> dict[str, dict[str, Input]]:
-        inputs = {record.number: {entry.path: entry for entry in record.inputs} for record in self.made.values()}
-        return {label: inputs[record.number] for label, record in self.made.items()}
+        found: dict[str, dict[str, Input]] = {}
+        for record in {record.number: record for record in self.made.values()}.values():
+            inputs = {entry.path: entry for entry in record.inputs}
+            mine = {label for label, maker in self.made.items() if maker is record}
+            found.update({label: {} if record.accounts else inputs for label in mine})
+            for path, account in record.accounts.items():
+                for label in mine & account.periods.keys() - set(account.refused):
+                    found[label][path] = inputs[path]
+        return found
 
     def counted(self, label: str, path: str) -> Counted | None:
-        """Return what the input held of the period when that was made, or None if it held nothing or is not known."""
+        """Return what was taken of the period from the input, or None if that was nothing or is not known."""
         account = self.made[label].accounts.get(path) if label in self.made else None
-        return account.periods.get(label) if account is not None else None
+        return account.periods.get(label) if account is not None and label not in account.refused else None
 
     def inputs_of(self, label: str, record: BuildRecord) -> list[str]:
         """Return the inputs of which a build took documents of the period, by the build's record."""
@@ -208,10 +216,7 @@ class History:
         if its record does not say which ones held any of it."""
         found: dict[str, str] = {}
         for label in (*self.replayed, *self.lost):
-            accounts = self.made[label].accounts
-            for path in self.entries(label):
-                if not accounts or label in _periods(self.made[label], path):
-                    found[path] = label
+            found.update(dict.fromkeys(self.entries(label), label))
         return found
 
     def _check_there(self, needed: Mapping[str, str], listed: set[str]) -> None:

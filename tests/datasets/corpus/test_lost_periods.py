@@ -106,6 +106,20 @@ def test_what_came_late_stays_out_of_a_period_that_is_built_again(loop: None, tm
     assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
 
 
+@pytest.mark.parametrize(("deduplicate", "second"), [(None, "202302"), (WINDOW, "202302"), (WINDOW, "202303")])
+def test_a_period_is_built_again_as_often_as_it_is_lost(
+    loop: None, tmp_path: Path, deduplicate: dict[str, Any] | None, second: str
+) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
+    expected = hashes(corpus)
+    write(folder / "late.jsonl", texts_of("202302", 7, seed=1))
+    for label in ("202302", second, "202302"):
+        corpus.store.remove(f"periods/{label}")
+        write(folder / "202304.jsonl", [*texts_of("202304"), *texts_of("202302", 5, seed=2)])  # holds some of it now
+        assert hashes(built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)[0]) == expected
+
+
 def test_a_period_whose_inputs_changed_is_not_built_into_something_else(loop: None, tmp_path: Path) -> None:
     folder = _months(tmp_path / "texts")
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
