@@ -73,6 +73,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         accounts=accounts,
         waiting=waiting,
         broken=dict(sorted(broken.items())),
+        ends={label: last for label, last in history.cut.items() if label in history.lost},
     )
     return record.model_copy(update={"warnings": tuple(warnings(record, plan, history, begun))})
 
@@ -164,8 +165,7 @@ def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
         hint = "".join(f"; {line}" for line in record.warnings if "is open until" in line)
         raise InputError(f"no document belongs to any period; {record.read} were read: {reasons or 'none'}{hint}")
     for label in (*history.lost, *history.replayed):
-        if label not in history.cut:
-            _check_same(label, record, history)
+        _check_same(label, record, history)
 
 
 def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:

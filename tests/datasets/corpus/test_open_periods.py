@@ -132,6 +132,25 @@ def test_a_corpus_says_which_of_its_periods_were_built_half(half_built: tuple[Pa
     assert build_records.half_built(whole.store) == {}
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_period_that_was_built_half_stays_so_when_it_is_built_again(
+    half_built: tuple[Path, Corpus], tmp_path: Path, apart: bool
+) -> None:
+    """June is in files of its own that came later, or in files that the first build read up to May."""
+    folder, corpus = half_built
+    expected = hashes(corpus)
+    if apart:
+        path = "builds/00000.json"
+        kept = corpus.store.read_json(path)
+        corpus.store.write(path, json.dumps(kept | {"inputs": kept["inputs"][:5], "read": 150, "dropped": {}}).encode())
+    for _ in range(2):
+        corpus.store.remove("periods/202304-202306")
+        corpus, lines = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
+        assert hashes(corpus) == expected
+        assert build_records.half_built(corpus.store) == {"202304-202306": "202305"}
+    assert build_records.nowhere(build_records.builds(corpus.store))[build_records.ALREADY_BUILT] == 30
+
+
 def test_a_document_that_came_late_is_not_called_read_when_its_file_is_read_again(loop: None, tmp_path: Path) -> None:
     folder = months(tmp_path / "texts", "202301", "202302")
     built(folder, tmp_path, periods={"initial": 202301, "last": 202302})
