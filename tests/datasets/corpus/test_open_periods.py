@@ -145,7 +145,7 @@ def test_a_period_that_was_built_half_stays_so_when_it_is_built_again(
         corpus.store.write(path, json.dumps(kept | {"inputs": kept["inputs"][:5], "read": 150, "dropped": {}}).encode())
     for _ in range(2):
         corpus.store.remove("periods/202304-202306")
-        corpus, lines = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
+        corpus, _ = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
         assert hashes(corpus) == expected
         assert build_records.half_built(corpus.store) == {"202304-202306": "202305"}
     assert build_records.nowhere(build_records.builds(corpus.store))[build_records.ALREADY_BUILT] == 30
