@@ -49,7 +49,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     history = History.of(store, recipe)
     unread = history.unread()
-    if store.exists(INFO) and not unread.inputs and not store.folders("staging"):
+    if store.exists(INFO) and not unread.inputs and not history.lost and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
         for line in out_of_reach(history):
             progress(f"warning: {line}")
@@ -96,6 +96,9 @@ class _Build:
     def scanned(self, unread: Unread) -> BuildPlan | None:
         """Read the inputs that were not read yet, and return a plan for them; None if there are none."""
         inputs = unread.inputs
+        history = History.of(self.store, self.recipe)
+        if not inputs and history.lost:
+            raise history.unlike(history.lost[0], "none of its inputs is there")
         if not inputs:
             self._tidy()
             return None
@@ -103,25 +106,29 @@ class _Build:
             if f"staging/{other}" != self.staged:
                 self.store.remove(f"staging/{other}")
         self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
-        history = History.of(self.store, self.recipe)
         keys, failed = self._read(inputs, history.known(inputs))
         staging.end_reading()
         balance.check_read(failed, inputs, self.recipe.limits)
+        waiting = {entry.path: of for entry in inputs if entry.path in failed and (of := history.waiting(entry))}
+        for path in waiting:
+            self.progress(f"warning: cannot be read now, and its documents still wait: {failed[path]}")
         plan = BuildPlan(
             number=len(build_records.builds(self.store)),
             inputs=tuple(entry for entry in inputs if entry.path not in failed),
             scans=tuple(keys),
             built=tuple(history.built),
             last=self.recipe.periods.last,
-            unread=dict(sorted(failed.items())),
+            unread={path: why for path, why in sorted(failed.items()) if path not in waiting},
             unopened=unread.unopened,
         )
         for folder in self.store.folders(self.staged):
             if folder != "scans":  # made for another plan, which was given up
                 self.store.remove(f"{self.staged}/{folder}")
-        dedup_pass.forget_unbuilt(self.store, plan.built)
         scans = self._indexed(plan)
-        balance.check(balance.account(plan, scans, history), scans, history)
+        record = balance.account(plan, scans, history)
+        balance.check(record, scans, history)
+        balance.check_closed(record, waiting, history)
+        dedup_pass.forget_unbuilt(self.store, plan.built)  # only now: a lost period that comes back needs its filter
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 

@@ -42,6 +42,8 @@ class InputAccount(Settings):
 
     periods: dict[str, Counted] = Field(default_factory=dict)
     nowhere: dict[str, int] = Field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    """Periods of which no record was taken, as they came too late for them."""
 
 
 class BuildPlan(Settings):
@@ -84,6 +86,8 @@ class BuildRecord(Settings):
     """Documents per period that is not over: they are read again when its end has come."""
     broken: dict[str, str] = Field(default_factory=dict)
     """Inputs that are damaged, and what was lost of them."""
+    ends: dict[str, Label] = Field(default_factory=dict)
+    """Of periods that an older release built half and this build built again to the same: the `last` inside them."""
 
 
 def builds(store: Store) -> list[BuildRecord]:
@@ -127,5 +131,5 @@ def half_built(store: Store) -> dict[str, str]:
 
 def cut_short(calendar: Calendar, made: Mapping[str, BuildRecord]) -> dict[str, str]:
     """Return the periods that were built under a `last` inside them, and that `last`."""
-    ends = {label: record.last for label, record in made.items() if record.last is not None}
-    return {label: last for label, last in ends.items() if calendar.period(label).end > span(last)[1]}
+    ends = {label: record.ends.get(label, record.last) for label, record in made.items()}
+    return {label: last for label, last in ends.items() if last and calendar.period(label).end > span(last)[1]}

@@ -14,6 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pydantic import Field
 
+from ticlm.datasets.corpus.build_records import ALREADY_BUILT
 from ticlm.datasets.corpus.ledger.counts import NOTHING_KNOWN, Damage, DocumentCounts, Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
@@ -146,6 +147,7 @@ class _Reading:
         self.newest: date | None = None
         self.hashes: dict[str, int] = {}
         self._had, self._ends = known.counts.get(path, {}), known.ends
+        self._again = known.only.keys()
         self._elsewhere = {label for label, paths in known.only.items() if path not in paths}
         self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
         self._edited: dict[str | None, Counter[int]] = {}
@@ -157,6 +159,10 @@ class _Reading:
         when = outcome.timestamp
         period = None if when is None else self.recipe.periods.place(when)
         label = None if period is None else period.label
+        end = None if label is None else self._ends.get(label)
+        after = when is not None and end is not None and when.date() >= end
+        if after and label in self._again:
+            label = None
         self._read[label] += 1
         if isinstance(outcome, Bad):
             self._bad[outcome.reason] += 1
@@ -166,10 +172,11 @@ class _Reading:
         place = (0, 0)
         if label is not None and isinstance(outcome, Document):
             place = self.recipe.place_in_order(outcome)
-        reason = self._staged(label, outcome, place)
+        reason = (0, ALREADY_BUILT) if after and label is None else self._staged(label, outcome, place)
         if reason is not None:
             self._dropped.setdefault(label, Counter())[reason] += 1
         if label is not None and when is not None:
+            self.after_end[label] += after
             self._noted(label, when.date(), place)
 
     def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
@@ -180,8 +187,6 @@ class _Reading:
             self.newest = day if self.newest is None else max(day, self.newest)
         if label in self._had and self._had[label] == (self._read[label], total):
             self.same.append(label)
-        if label in self._ends and day >= self._ends[label]:
-            self.after_end[label] += 1
 
     def _staged(
         self, label: str | None, outcome: Document | Bad | Skipped, place: tuple[int, int]

@@ -37,7 +37,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         mine = list(several)
         read += sum(counts.read for scan in mine for counts in (scan.nowhere, *scan.periods.values()))
         accounts[path] = _account(mine)
-        left_out = Counter(accounts[path].nowhere)
+        left_out, refused = Counter(accounts[path].nowhere), []
         if (damage := Damage.sum(scan.damage for scan in mine)) is not None:
             broken[path] = str(damage)
         for label, counted in accounts[path].periods.items():
@@ -48,12 +48,14 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
             if not reasons:
                 taken = [scan.periods[label] for scan in mine if label in scan.periods]
                 periods[label] = DocumentCounts.sum([*([periods[label]] if label in periods else []), *taken])
+            if any(why in TOO_LATE for why in reasons) and build_records.READ_BEFORE not in reasons:
+                refused.append(label)
             left_out.update(reasons)
             late[label] += sum(count for why, count in reasons.items() if why in TOO_LATE)
         dropped.update(left_out)
         del left_out[build_records.READ_BEFORE]
         nowhere = {reason: count for reason, count in left_out.items() if count}
-        accounts[path] = accounts[path].model_copy(update={"nowhere": nowhere})
+        accounts[path] = accounts[path].model_copy(update={"nowhere": nowhere, "refused": tuple(refused)})
     waiting = {begun.label: dropped[OPEN]} if begun is not None and dropped[OPEN] else {}
     record = BuildRecord(
         number=plan.number,
@@ -71,6 +73,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         accounts=accounts,
         waiting=waiting,
         broken=dict(sorted(broken.items())),
+        ends={label: last for label, last in history.cut.items() if label in history.lost},
     )
     return record.model_copy(update={"warnings": tuple(warnings(record, plan, history, begun))})
 
@@ -92,7 +95,7 @@ def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPl
     """Return how many records of an input are left out of a period, by reason; none if they are taken in."""
     count, entry = counted.records, scans[0].piece.input
     if label not in plan.built:
-        why = _too_late(label, entry.path, plan, history)
+        why = _too_late(label, entry.path, history)
         return {} if why is None else {why: count}
     if label not in history.made or entry.path not in history.entries(label):
         return {build_records.ALREADY_BUILT: count}
@@ -110,18 +113,19 @@ def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPl
     return {build_records.REWRITTEN: count}
 
 
-def _too_late(label: str, path: str, plan: BuildPlan, history: History) -> str | None:
+def _too_late(label: str, path: str, history: History) -> str | None:
     """Return why documents of a period that is not there come too late, or None."""
     if label in history.lost:
         return None if history.takes(label, path) else build_records.ALREADY_BUILT
-    calendar, settings = history.recipe.calendar, history.recipe.deduplicate
-    start = calendar.period(label).start
-    stand = sorted(calendar.period(other).start for other in (*plan.built, *history.lost))
-    if stand and start < stand[0]:
+    start, settings = history.start(label), history.recipe.deduplicate
+    if history.standing is None:
+        return None
+    first, last = history.standing
+    if start < first:
         return build_records.BEFORE_FIRST
     # a period is deduplicated against those before it in its window, never against later ones
     windowed = settings is not None and settings.scope == "window"
-    return build_records.AFTER_LATER if windowed and stand and start < stand[-1] else None
+    return build_records.AFTER_LATER if windowed and start < last else None
 
 
 def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period | None:
@@ -145,32 +149,33 @@ def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period |
 def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
     """Raise InputError if too many documents are bad or inputs damaged, if a first build found no document for any
     period, or if a lost period would not become what it was."""
-    limits, found = history.recipe.limits, _wrong(scans)
+    limits = history.recipe.limits
+    read, found = _read(scans, history), _wrong(scan for scan in scans if scan.piece.input not in history.read_before)
     wrong = {reason: found[reason] for reason in found if reason not in BREAKS}  # those count as inputs
     bad = sum(count for count, _ in wrong.values())
-    if bad > limits.bad * record.read:
+    if bad > limits.bad * read:
         worst = max(wrong, key=lambda reason: wrong[reason][0])
         raise InputError(
-            f"{bad} of {record.read} documents are bad ({bad / record.read:.2%}), limits.bad allows {limits.bad:.2%}; "
+            f"{bad} of {read} documents are bad ({bad / read:.2%}), limits.bad allows {limits.bad:.2%}; "
             f"most are {worst!r} ({wrong[worst][0]}), the first at {wrong[worst][1]}"
         )
-    _check_whole(record, scans, limits)
+    _check_whole(record, scans, history)
     if not record.periods and record.number == 0:
         reasons = ", ".join(f"{count} {reason}" for reason, count in record.dropped.items())
         hint = "".join(f"; {line}" for line in record.warnings if "is open until" in line)
         raise InputError(f"no document belongs to any period; {record.read} were read: {reasons or 'none'}{hint}")
     for label in (*history.lost, *history.replayed):
-        if label not in history.cut:
-            _check_same(label, record, history)
+        _check_same(label, record, history)
 
 
-def _check_whole(record: BuildRecord, scans: Iterable[Scan], limits: Limits) -> None:
+def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
     """Raise InputError if too many inputs are not whole: they could not be read to their end, or a part of unknown size
-    is lost of them, or more than the share `limits.bad`."""
-    broken = []
+    is lost of them, or more than the share `limits.bad`. The damage of inputs that were read before was accepted."""
+    broken, limits = [], history.recipe.limits
     for path, several in groupby(scans, key=lambda scan: scan.piece.input.path):
         mine = list(several)
-        damage = Damage.sum(scan.damage for scan in mine)
+        accepted = mine[0].piece.input in history.read_before
+        damage = None if accepted else Damage.sum(scan.damage for scan in mine)
         if damage is not None and damage.beyond(limits.bad, mine[0].piece.input.size):
             broken.append(path)
     inputs = len(record.inputs) + len(record.unread)
@@ -197,6 +202,20 @@ def _check_same(label: str, record: BuildRecord, history: History) -> None:
         raise history.unlike(label, f"its inputs have changed since: {then_read:,} records then, {total:,} now")
 
 
+def check_closed(record: BuildRecord, waiting: Mapping[str, Sequence[str]], history: History) -> None:
+    """Raise RunError if a build would go past a period while documents of it wait in inputs that could not be read:
+    `waiting` has these inputs, and the periods of each."""
+    calendar = history.recipe.calendar
+    newest = max((calendar.period(label).start for label in record.periods), default=None)
+    for path, labels in waiting.items():
+        for label in labels:
+            if newest is not None and calendar.period(label).start <= newest:
+                raise RunError(
+                    f"documents of {label} wait in {path}, which cannot be read now, so the period is not built; what "
+                    f"was read is kept: run it again to go on"
+                )
+
+
 def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limits) -> None:
     """Raise RunError if too many inputs could not be read to their end; what was read of the others is kept."""
     if len(unread) > limits.inputs * len(inputs):
@@ -205,6 +224,12 @@ def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limit
             f"first: {next(iter(unread.values()))}; what was read is kept: run it again to go on, "
             "or raise limits.inputs to leave them out"
         )
+
+
+def _read(scans: Iterable[Scan], history: History) -> int:
+    """Return how many records were read of inputs that no earlier build read as they are."""
+    new = (scan for scan in scans if scan.piece.input not in history.read_before)
+    return sum(counts.read for scan in new for counts in (scan.nowhere, *scan.periods.values()))
 
 
 def _wrong(scans: Iterable[Scan]) -> dict[str, tuple[int, str]]:

@@ -68,7 +68,8 @@ class Known(NamedTuple):
     """What a scan must know of earlier builds.
 
     `counts`: of changed inputs, what they held of each finished period. `ends`: when the calendar ended as a period was
-    built half. `only`: of periods that are built again, the inputs that they were made of.
+    built half; documents after it stay out if the period is built again. `only`: of periods that are built again, the
+    inputs that they were made of.
     """
 
     counts: Mapping[str, Mapping[str, tuple[int, int]]] = {}

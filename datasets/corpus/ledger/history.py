@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
 from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.staging import OPEN
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
@@ -81,6 +83,22 @@ class History:
             if label in self.made and settings.window_of(self.recipe.position(label)) in windows
         )
 
+    def start(self, label: str) -> date:
+        """Return the first day of a period."""
+        if label not in self._starts:
+            self._starts[label] = self.recipe.calendar.period(label).start
+        return self._starts[label]
+
+    @cached_property
+    def _starts(self) -> dict[str, date]:
+        return {}
+
+    @cached_property
+    def standing(self) -> tuple[date, date] | None:
+        """The starts of the first and of the last period that are there or lost; None if there is none."""
+        starts = [self.start(label) for label in (*self.built, *self.lost)]
+        return (min(starts), max(starts)) if starts else None
+
     @property
     def _gone(self) -> Iterator[str]:
         return (label for label in sorted(self.made) if label not in self.built)
@@ -96,17 +114,26 @@ class History:
         return label not in self.built
 
     def entries(self, label: str) -> Mapping[str, Input]:
-        """Return the inputs of the build that made the period, by path."""
-        return self._entries.setdefault(self.made[label].number, {e.path: e for e in self.made[label].inputs})
+        """Return the inputs of which documents of the period were taken, by path; all of the build that made it if its
+        record does not say which."""
+        return self._entries[label]
 
     @cached_property
-    def _entries(self) -> dict[int, dict[str, Input]]:
-        return {}
+    def _entries(self) -> dict[str, dict[str, Input]]:
+        found: dict[str, dict[str, Input]] = {}
+        for record in {record.number: record for record in self.made.values()}.values():
+            inputs = {entry.path: entry for entry in record.inputs}
+            mine = {label for label, maker in self.made.items() if maker is record}
+            found.update({label: {} if record.accounts else inputs for label in mine})
+            for path, account in record.accounts.items():
+                for label in mine & account.periods.keys() - set(account.refused):
+                    found[label][path] = inputs[path]
+        return found
 
     def counted(self, label: str, path: str) -> Counted | None:
-        """Return what the input held of the period when that was made, or None if it held nothing or is not known."""
+        """Return what was taken of the period from the input, or None if that was nothing or is not known."""
         account = self.made[label].accounts.get(path) if label in self.made else None
-        return account.periods.get(label) if account is not None else None
+        return account.periods.get(label) if account is not None and label not in account.refused else None
 
     def inputs_of(self, label: str, record: BuildRecord) -> list[str]:
         """Return the inputs of which a build took documents of the period, by the build's record."""
@@ -129,15 +156,33 @@ class History:
             only={label: frozenset(self.entries(label)) for label in again},
         )
 
+    def waiting(self, entry: Input) -> tuple[str, ...]:
+        """Return the periods for whose end documents of this input wait, if it is as it was when it was last read."""
+        before, record = self._last_read.get(entry.path, (None, None))
+        if entry != before or record is None:
+            return ()
+        account = record.accounts.get(entry.path)
+        if account is None or OPEN not in account.nowhere:
+            return ()
+        return tuple(label for label in record.waiting if label not in self.made)
+
+    @cached_property
+    def read_before(self) -> frozenset[Input]:
+        """The inputs of all builds, as they were then."""
+        return frozenset(entry for record in self.records for entry in record.inputs)
+
+    @cached_property
+    def _last_read(self) -> dict[str, tuple[Input, BuildRecord]]:
+        return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
+
     def unread(self) -> Unread:
         """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
         documents outside the calendar if its end has moved, and those with documents that wait for later ones.
 
-        Inputs that a finished build had to leave out are not read. Raises InputError if an input of a lost period is
-        gone.
+        Of the inputs that a finished build had to leave out, only those of lost periods are read. Raises InputError if
+        an input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
-        known = {entry.path: (entry, record) for record in self.records for entry in record.inputs}
         given_up = {path for record in self.records for path in record.unread}
         needed = self._needed()
         listed = recipe.reader.inputs(calendar)
@@ -146,10 +191,10 @@ class History:
         waiting: set[str] = set()
         unused = 0
         for entry in listed:
-            before, record = known.get(entry.path, (None, None))
+            before, record = self._last_read.get(entry.path, (None, None))
             if not recipe.uses(entry):
                 unused += 1
-            elif entry.path in given_up:
+            elif entry.path in given_up and entry.path not in needed and not self.waiting(entry):
                 continue
             elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
                 new.add(entry.path)
@@ -171,10 +216,7 @@ class History:
         if its record does not say which ones held any of it."""
         found: dict[str, str] = {}
         for label in (*self.replayed, *self.lost):
-            accounts = self.made[label].accounts
-            for path in self.entries(label):
-                if not accounts or label in _periods(self.made[label], path):
-                    found[path] = label
+            found.update(dict.fromkeys(self.entries(label), label))
         return found
 
     def _check_there(self, needed: Mapping[str, str], listed: set[str]) -> None:

@@ -87,3 +87,18 @@ def test_a_file_that_is_cut_off_counts_as_an_input_and_is_read_when_it_is_whole(
         built(folder, tmp_path, periods=periods)
     path.write_bytes(data)
     assert hashes(built(folder, tmp_path, periods=periods)[0]) == hashes(whole)
+
+
+def test_damage_that_was_accepted_does_not_keep_a_lost_period_from_being_built_again(
+    loop: None, tmp_path: Path
+) -> None:
+    folder = months(tmp_path / "texts", "202301", "202303")
+    path = write(folder / "202302.jsonl.gz", [*texts_of("202302", 200, seed=1), *[{"text": "undated"}] * 9])
+    path.write_bytes(path.read_bytes()[:-40])
+    for number in range(8):
+        write(folder / f"more-{number}.jsonl", texts_of("202301", 40, seed=number))
+    settings = {"periods": {"initial": 202301, "last": 202303}, "limits": {"inputs": 0.1, "bad": 0.02}}
+    corpus, _ = built(folder, tmp_path, **settings)
+    expected = hashes(corpus)
+    corpus.store.remove("periods/202302")
+    assert hashes(built(folder, tmp_path, **settings)[0]) == expected

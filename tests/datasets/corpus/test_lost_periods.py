@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builds import hashes
-from months import built, months, texts_of, write
+from months import built, months, recipe, texts_of, write
 from rich.console import Console
 
 from ticlm.datasets.corpus import build_records
+from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
@@ -103,6 +106,20 @@ def test_what_came_late_stays_out_of_a_period_that_is_built_again(loop: None, tm
     assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
 
 
+@pytest.mark.parametrize(("deduplicate", "second"), [(None, "202302"), (WINDOW, "202302"), (WINDOW, "202303")])
+def test_a_period_is_built_again_as_often_as_it_is_lost(
+    loop: None, tmp_path: Path, deduplicate: dict[str, Any] | None, second: str
+) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)
+    expected = hashes(corpus)
+    write(folder / "late.jsonl", texts_of("202302", 7, seed=1))
+    for label in ("202302", second, "202302"):
+        corpus.store.remove(f"periods/{label}")
+        write(folder / "202304.jsonl", [*texts_of("202304"), *texts_of("202302", 5, seed=2)])  # holds some of it now
+        assert hashes(built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)[0]) == expected
+
+
 def test_a_period_whose_inputs_changed_is_not_built_into_something_else(loop: None, tmp_path: Path) -> None:
     folder = _months(tmp_path / "texts")
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
@@ -146,3 +163,47 @@ def test_the_overview_does_not_count_periods_that_are_not_there(loop: None, tmp_
     shown = console.export_text()
     assert "202302 was built and is not there" in shown
     assert "144 in 4 periods" not in shown
+
+
+def test_a_lost_period_is_built_again_of_an_input_that_could_not_be_read_later(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected, first = hashes(corpus), corpus.store.read_json("builds/00000.json")
+    (path,) = (entry["path"] for entry in first["inputs"] if "202302" in entry["path"])
+    nothing: dict[str, Any] = {"inputs": [], "read": 0, "periods": {}, "dropped": {}, "accounts": {}}
+    later = first | nothing | {"number": 1, "unread": {path: "the process died"}}
+    corpus.store.write("builds/00001.json", json.dumps(later).encode())
+    corpus.store.remove("periods/202302")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_a_build_that_is_refused_keeps_the_filters_of_a_window(loop: None, tmp_path: Path) -> None:
+    folder, window = _months(tmp_path / "texts"), WINDOW | {"window": 10}
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR, deduplicate=window)
+    lost, aside = Path(corpus.store.uri(), "periods/202304"), tmp_path / "aside"
+    lost.rename(aside)
+    write(folder / "202302.jsonl", texts_of("202302", 36, seed=3))
+    with pytest.raises(InputError, match=r"202304 is lost and cannot be built again"):
+        built(folder, tmp_path, periods=CALENDAR, deduplicate=window)
+    aside.rename(lost)
+    months(folder, "202305", "202305")
+    grown, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202305"}, deduplicate=window)
+    assert list(grown.periods)[-1] == "202305"
+
+
+def test_the_inputs_of_a_period_are_listed_once(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    history = History.of(corpus.store, recipe(folder, periods=CALENDAR))
+    listed = 0
+
+    class Inputs(tuple[Input, ...]):
+        def __iter__(self) -> Iterator[Input]:
+            nonlocal listed
+            listed += 1
+            return super().__iter__()
+
+    record = history.records[0].model_copy(update={"inputs": Inputs(history.records[0].inputs)})
+    counted = History(history.recipe, [record], history.built)
+    assert all(path in counted.entries(label) for label in CALENDAR.values() for path in [*counted.entries(label)] * 9)
+    assert listed <= len(record.periods)

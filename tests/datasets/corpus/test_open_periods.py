@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
+from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.run.check import check
 
@@ -129,6 +132,25 @@ def test_a_corpus_says_which_of_its_periods_were_built_half(half_built: tuple[Pa
     assert build_records.half_built(whole.store) == {}
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_period_that_was_built_half_stays_so_when_it_is_built_again(
+    half_built: tuple[Path, Corpus], tmp_path: Path, apart: bool
+) -> None:
+    """June is in files of its own that came later, or in files that the first build read up to May."""
+    folder, corpus = half_built
+    expected = hashes(corpus)
+    if apart:
+        path = "builds/00000.json"
+        kept = corpus.store.read_json(path)
+        corpus.store.write(path, json.dumps(kept | {"inputs": kept["inputs"][:5], "read": 150, "dropped": {}}).encode())
+    for _ in range(2):
+        corpus.store.remove("periods/202304-202306")
+        corpus, _ = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
+        assert hashes(corpus) == expected
+        assert build_records.half_built(corpus.store) == {"202304-202306": "202305"}
+    assert build_records.nowhere(build_records.builds(corpus.store))[build_records.ALREADY_BUILT] == 30
+
+
 def test_a_document_that_came_late_is_not_called_read_when_its_file_is_read_again(loop: None, tmp_path: Path) -> None:
     folder = months(tmp_path / "texts", "202301", "202302")
     built(folder, tmp_path, periods={"initial": 202301, "last": 202302})
@@ -229,3 +251,29 @@ def test_a_tokenizer_that_learns_from_little_says_so(loop: None, tmp_path: Path)
     assert any(re.match(r"warning: the tokenizer learns 300 entries from [\d,]+ bytes", line) for line in lines)
     _, lines = built(folder, tmp_path / "more", periods={"initial": "202301..202302", "last": 202302})
     assert not any("the tokenizer learns" in line for line in lines)
+
+
+def test_a_file_that_waits_and_cannot_be_read_for_a_while_keeps_its_period_open(
+    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = built(months(tmp_path / "all", "202301", "202306"), tmp_path / "whole", periods=QUARTERS)
+    folder, settings = months(tmp_path / "texts", "202301", "202305"), {"periods": QUARTERS, "limits": {"inputs": 0.5}}
+    built(folder, tmp_path, **settings)
+    write(folder / "empty.jsonl", [])
+    read = FileDocuments.read
+
+    def failing(self: FileDocuments, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        if "202304" in piece.input.path:
+            raise Unreachable(f"{piece.input.path}: the server is down")
+        yield from read(self, piece)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileDocuments, "read", failing)
+        staging.end_reading()
+        _, lines = built(folder, tmp_path, **settings)
+        assert any("its documents still wait" in line and "202304.jsonl" in line for line in lines), lines
+        months(folder, "202306", "202306")
+        with pytest.raises(RunError, match=r"documents of 202304-202306 wait in \S+202304.jsonl, which cannot be read"):
+            built(folder, tmp_path, **settings)
+    staging.end_reading()
+    assert hashes(built(folder, tmp_path, **settings)[0]) == hashes(whole)
