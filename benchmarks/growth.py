@@ -7,7 +7,8 @@ CPUs against one, with the same shards.
 
 Months are invented: posts of a Zipfian vocabulary, a fifth of them seen before. Each build is a fresh process with a
 Ray of its own, which is started before the clock; a small first build starts its workers. The driver is the process
-that calls `build`; the peak is VmHWM, less what it was when Ray had started.
+that calls `build`; its peak is VmHWM. A build on one CPU is one of a machine with one: Ray, the driver and all threads
+share it.
 """
 
 from __future__ import annotations

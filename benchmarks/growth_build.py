@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -20,6 +21,7 @@ from ticlm.platform.core.settings import parse
 def main(texts: Path, out: Path, cpus: int, months: int) -> None:
     import ray
 
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cpus])  # Ray counts CPUs, but keeps no process off one
     warm = out / "warm"
     warm.mkdir(parents=True)
     for path in sorted(texts.iterdir())[:2]:
