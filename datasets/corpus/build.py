@@ -48,7 +48,13 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     history = History.of(store, recipe)
-    unread = history.unread()
+    waiting = build_records.unfinished_plan(store, staged)
+    try:
+        unread = history.unread()
+    except InputError:
+        if waiting is None:
+            raise
+        unread = Unread([], {})  # an input that is gone now was read for the plan
     if store.exists(INFO) and not unread.inputs and not history.lost and not store.folders("staging"):
         progress(f"{recipe.id}: nothing new")
         for line in out_of_reach(history):
@@ -57,7 +63,6 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     store.check_writable()
     with ExitStack() as stack:
         stack.enter_context(lease(store, f"data build {recipe.id}"))
-        waiting = build_records.unfinished_plan(store, staged)
         inputs = (*unread.inputs, *(waiting.inputs if waiting is not None else ()))
         recipe.reader.check(unread.inputs)
         executor = stack.enter_context(executing(recipe.executor, inputs))
@@ -108,8 +113,8 @@ class _Build:
         self.progress(f"reading {len(inputs)} inputs{self.executor.note}")
         keys, failed = self._read(inputs, history.known(inputs))
         staging.end_reading()
-        balance.check_read(failed, inputs, self.recipe.limits)
-        waiting = {entry.path: of for entry in inputs if entry.path in failed and (of := history.waiting(entry))}
+        balance.check_read(failed, inputs, history)
+        waiting = {path: labels for path in failed if (labels := history.waiting(path))}
         for path in waiting:
             self.progress(f"warning: cannot be read now, and its documents still wait: {failed[path]}")
         plan = BuildPlan(
@@ -169,7 +174,9 @@ class _Build:
         if plan is None:
             return
         scans = self._indexed(plan)
-        history = History(self.recipe, build_records.builds(self.store), plan.built)
+        periods = self.recipe.periods.model_copy(update={"last": plan.last})
+        recipe = self.recipe.model_copy(update={"periods": periods})  # the build may have begun under another `last`
+        history = History(recipe, build_records.builds(self.store), plan.built)
         record = balance.account(plan, scans, history)
         for line in record.warnings:
             self.progress(f"warning: {line}")

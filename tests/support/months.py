@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus import build, staging
+from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
+from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.periods import span
 from ticlm.platform.core.settings import parse
@@ -68,3 +73,33 @@ def built(folder: Path, root: Path, **changes: Any) -> tuple[Corpus, list[str]]:
     """Build the folder, and return the corpus and the lines of progress."""
     lines: list[str] = []
     return build.build(recipe(folder, **changes), str(root), lines.append), lines
+
+
+@contextmanager
+def unreachable(name: str) -> Iterator[None]:
+    """Let no build read the files of this name, for the time of the block, as if their server were down."""
+    read = FileDocuments.read
+
+    def failing(self: FileDocuments, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        if name in piece.input.path:
+            raise Unreachable(f"{piece.input.path}: the server is down")
+        yield from read(self, piece)
+
+    staging.end_reading()  # the process that reads is forked anew
+    with patch.object(FileDocuments, "read", failing):
+        yield
+    staging.end_reading()
+
+
+class Interrupted(Exception):
+    """A build stopped after it had read all its inputs."""
+
+
+def interrupted(folder: Path, root: Path, **changes: Any) -> None:
+    """Begin to build the folder, and stop when everything is read and planned."""
+    with patch.object(PeriodsBuild, "build", side_effect=Interrupted):
+        try:
+            built(folder, root, **changes)
+        except Interrupted:
+            return
+    raise AssertionError("the build did not begin to build periods")

@@ -12,7 +12,6 @@ from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Counted,
 from ticlm.datasets.corpus.ledger.counts import Damage, DocumentCounts
 from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.ledger.warnings import warnings
-from ticlm.datasets.corpus.recipe import Limits
 from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Scan
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.errors import InputError, RunError
@@ -202,7 +201,7 @@ def _check_same(label: str, record: BuildRecord, history: History) -> None:
         raise history.unlike(label, f"its inputs have changed since: {then_read:,} records then, {total:,} now")
 
 
-def check_closed(record: BuildRecord, waiting: Mapping[str, Sequence[str]], history: History) -> None:
+def check_closed(record: BuildRecord, waiting: Mapping[str, Iterable[str]], history: History) -> None:
     """Raise RunError if a build would go past a period while documents of it wait in inputs that could not be read:
     `waiting` has these inputs, and the periods of each."""
     calendar = history.recipe.calendar
@@ -216,8 +215,16 @@ def check_closed(record: BuildRecord, waiting: Mapping[str, Sequence[str]], hist
                 )
 
 
-def check_read(unread: Mapping[str, str], inputs: Sequence[Input], limits: Limits) -> None:
-    """Raise RunError if too many inputs could not be read to their end; what was read of the others is kept."""
+def check_read(unread: Mapping[str, str], inputs: Sequence[Input], history: History) -> None:
+    """Raise RunError if too many inputs could not be read to their end, or one of which a lost period is built again;
+    what was read of the others is kept."""
+    limits = history.recipe.limits
+    for label in (*history.lost, *history.replayed):
+        for path in unread.keys() & history.entries(label):
+            raise RunError(
+                f"{history.recipe.id}: period {label} is built again, and needs an input that cannot be read: "
+                f"{unread[path]}; what was read is kept: run it again to go on"
+            )
     if len(unread) > limits.inputs * len(inputs):
         raise RunError(
             f"{len(unread)} of {len(inputs)} inputs could not be read, limits.inputs allows {limits.inputs:.2%}; the "

@@ -95,8 +95,8 @@ class History:
 
     @cached_property
     def standing(self) -> tuple[date, date] | None:
-        """The starts of the first and of the last period that are there or lost; None if there is none."""
-        starts = [self.start(label) for label in (*self.built, *self.lost)]
+        """The starts of the first and of the last period that are there or were made; None if there is none."""
+        starts = [self.start(label) for label in {*self.built, *self.made}]
         return (min(starts), max(starts)) if starts else None
 
     @property
@@ -156,15 +156,22 @@ class History:
             only={label: frozenset(self.entries(label)) for label in again},
         )
 
-    def waiting(self, entry: Input) -> tuple[str, ...]:
-        """Return the periods for whose end documents of this input wait, if it is as it was when it was last read."""
-        before, record = self._last_read.get(entry.path, (None, None))
-        if entry != before or record is None:
-            return ()
-        account = record.accounts.get(entry.path)
-        if account is None or OPEN not in account.nowhere:
-            return ()
-        return tuple(label for label in record.waiting if label not in self.made)
+    def waiting(self, path: str) -> dict[str, int]:
+        """Return how many documents of the input at `path` wait for the end of a period, by period."""
+        _, record = self._last_read.get(path, (None, None))
+        if record is None or path not in record.accounts:
+            return {}
+        count = record.accounts[path].nowhere.get(OPEN, 0)
+        return {label: count for label in record.waiting if count and label not in self.made}
+
+    def gone(self, record: BuildRecord) -> Iterator[tuple[str, str, int]]:
+        """Yield each input that a build did not find, though documents of a period that it made waited there; with the
+        period and the number of these documents."""
+        there = {entry.path for entry in record.inputs}
+        for path in sorted(self._last_read.keys() - there):
+            for label, count in self.waiting(path).items():
+                if label in record.periods:
+                    yield path, label, count
 
     @cached_property
     def read_before(self) -> frozenset[Input]:
@@ -183,7 +190,7 @@ class History:
         an input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
-        given_up = {path for record in self.records for path in record.unread}
+        given_up = self._given_up()
         needed = self._needed()
         listed = recipe.reader.inputs(calendar)
         self._check_there(needed, {entry.path for entry in listed})
@@ -194,7 +201,7 @@ class History:
             before, record = self._last_read.get(entry.path, (None, None))
             if not recipe.uses(entry):
                 unused += 1
-            elif entry.path in given_up and entry.path not in needed and not self.waiting(entry):
+            elif entry.path in given_up and entry.path not in needed and not self.waiting(entry.path):
                 continue
             elif entry != before or record is None or entry.path in needed or _moved(record, entry, calendar):
                 new.add(entry.path)
@@ -202,6 +209,14 @@ class History:
                 waiting.add(entry.path)
         chosen = new | waiting if new else new
         return Unread([entry for entry in listed if entry.path in chosen], self._unopened(unused))
+
+    def _given_up(self) -> set[str]:
+        """Return the inputs that could not be read when they were to be read last."""
+        found: set[str] = set()
+        for record in self.records:
+            found |= record.unread.keys()
+            found -= {entry.path for entry in record.inputs}
+        return found
 
     def _unopened(self, unused: int) -> dict[str, int]:
         calendar, reader = self.recipe.periods, self.recipe.reader

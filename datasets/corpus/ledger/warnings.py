@@ -37,8 +37,10 @@ def warnings(record: BuildRecord, plan: BuildPlan, history: History, begun: Peri
             f"in the corpus is not known; to include them all, build a new version"
         )
     for label, last in history.cut.items():
-        if label in history.built:
+        if label in history.built or label in record.periods:
             yield f"{label} was built up to {last} by an older release, and lacks the rest; build a new version"
+    for path, label, count in history.gone(record):
+        yield f"{path} is gone: {count:,} documents of {label} waited in it, and are not in the corpus"
     if gap := _gap(record, plan, history):
         yield f"no document is of {_shown(gap)}"
     yield from out_of_reach(history)

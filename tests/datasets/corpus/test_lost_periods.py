@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from builds import hashes
-from months import built, months, recipe, texts_of, write
+from months import built, interrupted, months, recipe, texts_of, unreachable, write
 from rich.console import Console
 
 from ticlm.datasets.corpus import build_records
@@ -18,7 +18,7 @@ from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.store import Store
 
 CALENDAR = {"initial": "202301", "last": "202304"}
@@ -118,6 +118,80 @@ def test_a_period_is_built_again_as_often_as_it_is_lost(
         corpus.store.remove(f"periods/{label}")
         write(folder / "202304.jsonl", [*texts_of("202304"), *texts_of("202302", 5, seed=2)])  # holds some of it now
         assert hashes(built(folder, tmp_path, periods=CALENDAR, deduplicate=deduplicate)[0]) == expected
+
+
+def test_a_build_that_was_interrupted_is_finished_under_the_calendar_that_it_began_with(
+    loop: None, tmp_path: Path
+) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected = hashes(corpus)
+    write(folder / "late.jsonl", texts_of("202304", 7, seed=1))
+    corpus.store.remove("periods/202304")
+    interrupted(folder, tmp_path, periods=CALENDAR)
+    for again in (CALENDAR | {"last": "202303"}, CALENDAR):
+        corpus, _ = built(folder, tmp_path, periods=again)
+        assert hashes(corpus) == expected and corpus.periods["202304"].read == 36
+        assert build_records.builds(corpus.store)[1].late == {"202304": 7}
+        corpus.store.remove("periods/202304")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_a_build_that_was_interrupted_needs_no_input_any_more(loop: None, tmp_path: Path) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected = hashes(corpus)
+    corpus.store.remove("periods/202302")
+    interrupted(folder, tmp_path, periods=CALENDAR)
+    (folder / "202302.jsonl").unlink()
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_no_period_is_built_before_one_of_its_window_that_is_lost_and_out_of_reach(loop: None, tmp_path: Path) -> None:
+    """The texts of November stand in both months of the second window."""
+    calendar, window = {"initial": "202212", "last": "202303"}, WINDOW | {"window": 2}
+    folder = months(tmp_path / "texts", "202212", "202303")
+    for month in (2, 3):
+        path = folder / f"20230{month}.jsonl"
+        lasting = [dict(one, timestamp=f"2023-0{month}-04", url=f"{one['url']}/{month}") for one in texts_of("202211")]
+        write(path, [*map(json.loads, path.read_text().splitlines()), *lasting])
+    (folder / "202302.jsonl").rename(tmp_path / "aside")
+    corpus, _ = built(folder, tmp_path, periods=calendar, deduplicate=window)
+    expected = hashes(corpus)
+    corpus.store.remove("periods/202303")
+    (tmp_path / "aside").rename(folder / "202302.jsonl")
+    corpus, _ = built(folder, tmp_path, periods=calendar | {"last": "202302"}, deduplicate=window)
+    assert build_records.builds(corpus.store)[1].dropped == {build_records.AFTER_LATER: 60}
+    assert hashes(built(folder, tmp_path, periods=calendar, deduplicate=window)[0]) == expected
+
+
+def test_an_input_that_cannot_be_read_now_is_not_said_to_have_changed(loop: None, tmp_path: Path) -> None:
+    folder, settings = _months(tmp_path / "texts"), {"periods": CALENDAR, "limits": {"inputs": 0.6}}
+    write(folder / "beside.jsonl", texts_of("202302", 5, seed=4))
+    corpus, _ = built(folder, tmp_path, **settings)
+    expected = hashes(corpus)
+    corpus.store.remove("periods/202302")
+    with (
+        unreachable("202302.jsonl"),
+        pytest.raises(RunError, match=r"202302 is built again, and needs .* server is down"),
+    ):
+        built(folder, tmp_path, **settings)
+    assert hashes(built(folder, tmp_path, **settings)[0]) == expected
+
+
+def test_an_input_that_could_not_be_read_once_is_followed_again_after_it_was_read(loop: None, tmp_path: Path) -> None:
+    folder, settings = _months(tmp_path / "texts"), {"limits": {"inputs": 0.6}}
+    built(folder, tmp_path, periods=CALENDAR, **settings)
+    (folder / "202302.jsonl").touch()
+    write(folder / "more.jsonl", texts_of("202304", 3, seed=9))
+    with unreachable("202302.jsonl"):
+        corpus, _ = built(folder, tmp_path, periods=CALENDAR, **settings)
+    corpus.store.remove("periods/202302")
+    built(folder, tmp_path, periods=CALENDAR, **settings)
+    documents = [*map(json.loads, (folder / "202302.jsonl").read_text().splitlines()), *texts_of("202305", 20)]
+    write(folder / "202302.jsonl", documents)
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202305"}, **settings)
+    assert corpus.periods["202305"].read == 20
 
 
 def test_a_period_whose_inputs_changed_is_not_built_into_something_else(loop: None, tmp_path: Path) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import web
 from builds import hashes
-from months import built, months, recipe, texts_of, write
+from months import built, months, recipe, texts_of, unreachable, write
 from rich.console import Console
 
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.show import overview
-from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
-from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Calendar
@@ -145,8 +142,9 @@ def test_a_period_that_was_built_half_stays_so_when_it_is_built_again(
         corpus.store.write(path, json.dumps(kept | {"inputs": kept["inputs"][:5], "read": 150, "dropped": {}}).encode())
     for _ in range(2):
         corpus.store.remove("periods/202304-202306")
-        corpus, _ = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
+        corpus, lines = built(folder, tmp_path, periods=QUARTERS | {"last": "202306"})
         assert hashes(corpus) == expected
+        assert any("202304-202306 was built up to 202305 by an older release" in line for line in lines), lines
         assert build_records.half_built(corpus.store) == {"202304-202306": "202305"}
     assert build_records.nowhere(build_records.builds(corpus.store))[build_records.ALREADY_BUILT] == 30
 
@@ -253,27 +251,42 @@ def test_a_tokenizer_that_learns_from_little_says_so(loop: None, tmp_path: Path)
     assert not any("the tokenizer learns" in line for line in lines)
 
 
-def test_a_file_that_waits_and_cannot_be_read_for_a_while_keeps_its_period_open(
-    loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_waits_and_cannot_be_read_for_a_while_keeps_its_period_open(loop: None, tmp_path: Path) -> None:
     whole, _ = built(months(tmp_path / "all", "202301", "202306"), tmp_path / "whole", periods=QUARTERS)
     folder, settings = months(tmp_path / "texts", "202301", "202305"), {"periods": QUARTERS, "limits": {"inputs": 0.5}}
     built(folder, tmp_path, **settings)
     write(folder / "empty.jsonl", [])
-    read = FileDocuments.read
-
-    def failing(self: FileDocuments, piece: Piece) -> Iterator[Document | Bad | Skipped]:
-        if "202304" in piece.input.path:
-            raise Unreachable(f"{piece.input.path}: the server is down")
-        yield from read(self, piece)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FileDocuments, "read", failing)
-        staging.end_reading()
+    with unreachable("202304.jsonl"):
         _, lines = built(folder, tmp_path, **settings)
         assert any("its documents still wait" in line and "202304.jsonl" in line for line in lines), lines
         months(folder, "202306", "202306")
         with pytest.raises(RunError, match=r"documents of 202304-202306 wait in \S+202304.jsonl, which cannot be read"):
             built(folder, tmp_path, **settings)
-    staging.end_reading()
     assert hashes(built(folder, tmp_path, **settings)[0]) == hashes(whole)
+
+
+def test_a_file_that_waits_and_has_grown_may_be_out_of_reach_for_a_while(loop: None, tmp_path: Path) -> None:
+    folder, settings = months(tmp_path / "texts", "202301", "202303"), {"periods": QUARTERS, "limits": {"inputs": 0.5}}
+    growing, april = folder / "growing.jsonl", texts_of("202304") + texts_of("202305")
+    write(growing, april)
+    write(folder / "other.jsonl", texts_of("202304", 5, seed=7))
+    built(folder, tmp_path, **settings)
+    write(growing, april + texts_of("202306", 10))
+    (folder / "other.jsonl").touch()
+    with unreachable("growing.jsonl"):
+        _, lines = built(folder, tmp_path, **settings)
+    assert any("its documents still wait" in line for line in lines), lines
+    write(growing, april + texts_of("202306"))
+    corpus, _ = built(folder, tmp_path, **settings)
+    assert corpus.periods["202304-202306"].read == 95
+
+
+def test_a_file_that_waits_and_is_gone_is_named(loop: None, tmp_path: Path) -> None:
+    folder = months(tmp_path / "texts", "202301", "202305")
+    built(folder, tmp_path, periods=QUARTERS)
+    (folder / "202304.jsonl").unlink()
+    months(folder, "202306", "202306")
+    corpus, lines = built(folder, tmp_path, periods=QUARTERS)
+    assert corpus.periods["202304-202306"].read == 60
+    (line,) = [line for line in lines if "202304.jsonl is gone" in line]
+    assert line.endswith("30 documents of 202304-202306 waited in it, and are not in the corpus")
