@@ -109,6 +109,15 @@ TABLE = {
     "go on, or raise limits.inputs to leave them out": (
         "tests/datasets/corpus/test_build.py::test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes"
     ),
+    "{}: period {} is built again, and needs an input that cannot be read: {}; what was read is kept: run it again to "
+    "go on": (
+        "tests/datasets/corpus/test_lost_periods.py::test_an_input_that_cannot_be_read_now_is_not_said_to_have_changed"
+    ),
+    "documents of {} wait in {}, which cannot be read now, so the period is not built; what was read is kept: run it "
+    "again to go on": (
+        "tests/datasets/corpus/test_open_periods.py::"
+        "test_a_file_that_waits_and_cannot_be_read_for_a_while_keeps_its_period_open"
+    ),
     "the build stopped: {}; run it again to go on": (
         "tests/datasets/corpus/test_build.py::test_a_killed_build_of_one_process_goes_on_and_never_imports_ray"
     ),
