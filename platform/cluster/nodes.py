@@ -13,6 +13,7 @@ from ticlm.platform.cluster.restarts import Leaving
 
 POLL_S = 1.0
 PATIENCE_S = 60.0
+RECOUNT_S = 5.0
 ABORT_S = 10.0
 
 
@@ -49,9 +50,10 @@ class DrainNotice:
 class Watch:
     """Hands the events of a chain's board to `report` and watches the cluster, for the time of a `with` block.
 
-    When nodes come or go, Ray's coordinator of resources is made to count again. When the chain has no workers and the
-    cluster has too few nodes, it reports a moment `waiting`, once. A start with the expected number of workers gets no
-    note. Once `stop` is set, the controller of the chain's workers is made to end them.
+    When nodes come or go, Ray's coordinator of resources is made to count again, and every RECOUNT_S while the chain
+    has no workers. When the cluster has too few nodes for them, it reports a moment `waiting`, once. A start with the
+    expected number of workers gets no note. Once `stop` is set, the controller of the chain's workers is made to end
+    them.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Watch:
         self.least, self.expected = share
         self.nodes: dict[str, float] = {}
         self.down: float | None = time.monotonic()
+        self.idle, self.counted = True, time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -105,10 +108,10 @@ class Watch:
                     self.controller = event["actor"]
                     continue
                 case "failed":
-                    self.down, self.expected = time.monotonic(), 0
+                    self.down, self.expected, self.idle = time.monotonic(), 0, True
                 case "started":
                     as_expected = event["workers"] == self.expected
-                    self.down, self.expected = None, event["workers"]
+                    self.down, self.expected, self.idle = None, event["workers"], False
                     if as_expected:
                         event["note"] = ""
             self.report(event)
@@ -136,7 +139,9 @@ class Watch:
         import ray
 
         nodes = {node["NodeID"]: node["Resources"].get(self.kind, 0.0) for node in ray.nodes() if node["Alive"]}
-        if nodes.keys() != self.nodes.keys():
+        overdue = self.idle and time.monotonic() - self.counted > RECOUNT_S
+        if nodes.keys() != self.nodes.keys() or overdue:
+            self.counted = time.monotonic()
             with suppress(Exception):  # in a Ray without this call, recovery takes up to 20 s longer
                 ray_internals.recount_nodes()
         self.nodes = nodes

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 TRAIN_VARIABLES = {
@@ -37,6 +37,8 @@ UPLOAD_LOGGERS = (
 WAITING_STATES = ("InitializingState", "RestartingState", "ReschedulingState")
 """States of a Train controller in which it asks for room again and again."""
 COORDINATOR = "AutoscalingCoordinator"
+REQUEST_EXPIRES_S = 60
+"""How long room is kept for a controller that does not ask again, as it does every 20 s."""
 
 
 def set_train_variables() -> None:
@@ -131,8 +133,8 @@ def controller_callbacks(announce: Callable[[Any], None]) -> list[Any]:
 
     They call `announce` with the controller's handle, so that the driver can abort it. If only the process that waits
     for the controller is killed, as Tune does, the workers keep what they have reserved, unless Ray has a dashboard to
-    ask. And they make the controller pause where there is no room for any worker: the controller of Ray 2.60 asks again
-    without a pause and takes a whole core of the driver's node.
+    ask. They make the controller pause where there is no room for any worker: the controller of Ray 2.60 asks again
+    without a pause and takes a whole core of the driver's node. And what it asks for expires soon (`forget_soon`).
     """
     try:
         from ray.train.v2._internal.execution.callback import ControllerCallback
@@ -144,12 +146,25 @@ def controller_callbacks(announce: Callable[[Any], None]) -> list[Any]:
             import ray
 
             announce(ray.get_runtime_context().current_actor)
+            forget_soon()
 
         def after_controller_state_update(self, previous_state: Any, current_state: Any) -> None:
             if is_waiting(previous_state, current_state):
                 time.sleep(0.2)
 
     return [Controller()]
+
+
+def forget_soon() -> None:
+    """Let the room that this process, a controller, asks for be kept for REQUEST_EXPIRES_S instead of 180 s.
+
+    A driver that is killed takes nothing back: as long as its last request stands, the same command started again has
+    no room for workers.
+    """
+    with suppress(ImportError):
+        from ray.train.v2._internal.execution.scaling_policy import autoscaling_coordinator_client as client
+
+        client.AUTOSCALING_REQUESTS_EXPIRE_TIME_S = REQUEST_EXPIRES_S
 
 
 def is_waiting(previous_state: Any, current_state: Any) -> bool:

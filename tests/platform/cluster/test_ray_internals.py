@@ -88,6 +88,22 @@ def test_hooks_of_the_controller_are_there_with_the_arguments_that_ours_take() -
         )
 
 
+def test_the_room_of_a_controller_that_was_killed_is_soon_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.train import ScalingConfig
+    from ray.train.v2._internal.execution.scaling_policy import autoscaling_coordinator_client as module
+
+    assert 2 * module.AUTOSCALING_REQUESTS_INTERVAL_S < ray_internals.REQUEST_EXPIRES_S
+    monkeypatch.setattr(module, "AUTOSCALING_REQUESTS_EXPIRE_TIME_S", module.AUTOSCALING_REQUESTS_EXPIRE_TIME_S)
+    ray_internals.forget_soon()
+    asked: list[dict[str, Any]] = []
+    client: Any = module.TrainAutoscalingCoordinatorClient("train-one")
+    remote = SimpleNamespace(remote=lambda **request: asked.append(request))
+    client.__dict__["_autoscaling_coordinator"] = SimpleNamespace(request_resources=remote)
+    monkeypatch.setattr("ray.get", lambda answer, timeout: answer)
+    client.send_resource_request(ScalingConfig(num_workers=1), 1)
+    assert [request["expire_after_s"] for request in asked] == [ray_internals.REQUEST_EXPIRES_S]
+
+
 def test_a_controller_waits_in_states_that_there_are() -> None:
     from ray.train.v2._internal.execution.controller import state
 
