@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from optimizing import context
 from torch import Tensor, nn
 
 from ticlm.methods.optimizers import AdamW, ScheduleFree
-from ticlm.methods.seams import Context, Optimizer, RoundPosition
+from ticlm.methods.seams import Optimizer
 
 SHAPES = [(7, 3), (33, 65), (64, 17), (64,), (1, 5), (48, 16)]
 
@@ -23,17 +24,7 @@ def trained(setting: Optimizer, shape: tuple[int, ...], shards: int) -> Tensor:
     """The weight after all steps, each shard of its rows a tensor of its own."""
     start, gradients = course(shape)
     module = nn.ParameterList([nn.Parameter(part.clone()) for part in start.chunk(shards)])
-    optimizer = setting.start(
-        Context(
-            module=module,
-            teacher=lambda _: module,
-            batches=lambda n: iter(()),
-            backward=lambda rows, z_loss: None,
-            position=RoundPosition(index=0, steps=1, steps_before=0),
-            rank=0,
-            world=1,
-        )
-    )
+    optimizer = setting.start(context(module))
     for step, gradient in enumerate(gradients):
         for group in optimizer.param_groups:
             group["lr"] = 1e-2 / (step + 1)

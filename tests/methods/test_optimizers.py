@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from optimizing import context
 from torch import Tensor, nn
 
 from ticlm.methods.optimizers import ScheduleFree
-from ticlm.methods.seams import Context, RoundPosition
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
@@ -22,18 +22,6 @@ from ticlm.platform.study.work import work_of
 from ticlm.platform.train import trainer
 
 RATES = [0.01, 0.02, 0.03, 0.03, 0.03, 0.02, 0.03, 0.03]
-
-
-def context(module: nn.Module) -> Context:
-    return Context(
-        module=module,
-        teacher=lambda _: module,
-        batches=lambda n: iter(()),
-        backward=lambda rows, z_loss: None,
-        position=RoundPosition(index=0, steps=1, steps_before=0),
-        rank=0,
-        world=1,
-    )
 
 
 def gradient(weights: Tensor, step: int) -> Tensor:

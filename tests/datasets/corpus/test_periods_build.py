@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import months
 import pytest
 from builds import hashes
+from months import WORDS
 
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.settings import parse
 
 MONTHS = ("202301", "202302", "202303", "202304")
-WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 
 
 def texts(folder: Path, documents: int = 60, hosts: int = 20, files: int = 1) -> Path:
@@ -40,17 +40,11 @@ def texts(folder: Path, documents: int = 60, hosts: int = 20, files: int = 1) ->
 
 def recipe(folder: Path, **changes: Any) -> CorpusRecipe:
     settings = {
-        "name": "toy",
-        "version": 1,
-        "documents": {"kind": "files", "paths": [str(folder)]},
         "periods": {"initial": MONTHS[0], "last": MONTHS[-1]},
-        "splits": {"eval": 0.2, "tune": 0.1},
-        "tokenizer": {"kind": "train", "vocab_size": 300},
-        "length": 16,
         "deduplicate": {"scope": "window", "window": 3, "expected_ngrams": 100_000},
         "held_out": {"clean": True},
     }
-    return parse(CorpusRecipe, settings | changes, "recipe")
+    return months.recipe(folder, **settings | changes)
 
 
 def counts(corpus: Corpus) -> list[Any]:
