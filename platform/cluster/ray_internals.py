@@ -142,17 +142,26 @@ def controller_callbacks(announce: Callable[[Any], None]) -> list[Any]:
         return []
 
     class Controller(ControllerCallback):  # type: ignore[misc]
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _in_controller, (announce,)
+
         def after_controller_start(self, train_run_context: Any) -> None:
             import ray
 
             announce(ray.get_runtime_context().current_actor)
-            forget_soon()
 
         def after_controller_state_update(self, previous_state: Any, current_state: Any) -> None:
             if is_waiting(previous_state, current_state):
                 time.sleep(0.2)
 
     return [Controller()]
+
+
+def _in_controller(announce: Callable[[Any], None]) -> Any:
+    """Return the callback in the process of the controller, before that asks for room for the first time."""
+    forget_soon()
+    (callback,) = controller_callbacks(announce)
+    return callback
 
 
 def forget_soon() -> None:

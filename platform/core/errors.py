@@ -6,7 +6,14 @@ import errno
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
-FAILING = (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, getattr(errno, "EREMOTEIO", errno.EIO))
+FAILING = (
+    errno.EIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.ENOTCONN,
+    errno.ENOTDIR,  # where a root stood, there is something else
+    getattr(errno, "EREMOTEIO", errno.EIO),
+)
 """Numbers of errors of a storage that has no room, that nobody may write, and that does not work as it should."""
 
 

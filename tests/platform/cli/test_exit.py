@@ -55,6 +55,7 @@ def last_words(
         (errno.EROFS, 2, "use another --root"),
         (errno.EIO, 1, "run the same command again"),
         (errno.ESTALE, 1, "run the same command again"),
+        (errno.ENOTDIR, 1, "run the same command again"),
         (errno.ETIMEDOUT, 1, "run the same command again"),
         (errno.EREMOTEIO, 1, "run the same command again"),
     ],
