@@ -83,17 +83,19 @@ class Writer:
                 dist.barrier(self._group)
         if self.workers.rank == 0:
             Attempt(self.store, folder, paths.MID_ROUND_FILES).publish({"step": step})
-            self._prune(attempt.folder, folder, step)
+            self._prune(attempt, folder, step)
         self.seconds = time.monotonic() - began
 
-    def _prune(self, round_folder: str, newest: str, step: int) -> None:
+    def _prune(self, attempt: Attempt, newest: str, step: int) -> None:
         """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
-        were passed over when this attempt began. As in `publish.tidy`, nothing that a later writer makes is removed."""
-        checkpoints = mid_rounds(self.store, round_folder)
+        that other attempts left were passed over when this attempt began; in this attempt, another rank may have begun
+        the next one. As in `publish.tidy`, nothing that a later writer makes is removed."""
+        checkpoints = mid_rounds(self.store, attempt.folder)
         others = [path for earlier, path in checkpoints if path != newest and earlier <= step]
         before = next((path for path in others if self.store.exists(paths.record(path))), None)
+        begun = [path for at, path in checkpoints if at > step and path.startswith(f"{attempt.path}/")]
         for _, path in checkpoints:
-            if path not in (newest, before):
+            if path not in (newest, before, *begun):
                 self.store.remove(path)
 
 

@@ -163,6 +163,31 @@ def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, r
     assert all(store.exists(f"{path}/record.json") for _, path in mid_rounds(store, folder))
 
 
+def test_a_checkpoint_that_another_rank_has_begun_is_not_removed(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank is done with a checkpoint before rank 0 is, which publishes it and removes old ones."""
+    work = chain_work(toy_study, toy_root, 1)
+    listed, begun = checkpoint.mid_rounds, list[Path]()
+
+    def list_after_another_rank(store: Store, folder: str) -> list[tuple[int, str]]:
+        found = listed(store, folder)
+        if found:
+            step, path = found[0]
+            begun.append(Path(store.path(f"{path.rpartition('/')[0]}/{step + 1:08d}")))
+            begun[-1].mkdir()
+        return listed(store, folder)
+
+    def look(*_: Any) -> None:
+        assert len(begun) > 2 and begun[-1].exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "mid_rounds", list_after_another_rank)
+    monkeypatch.setattr(trainer, "publish", look)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run_chain(work, Workers())
+
+
 def test_a_checkpoint_of_another_model_is_refused_in_one_line(
     toy_root: Path, toy_study: MakeStudy, run_until: RunUntil
 ) -> None:
