@@ -157,7 +157,7 @@ class Process:
             place = paths.mid_round(attempt.path, step)
             self.store.write(f"{place}/files/0", b"state")
             Attempt(self.store, place, "files").publish({"step": step})
-            checkpoints._prune(folder, place, step)
+            checkpoints._prune(attempt, place, step)
         self.store.write(f"{attempt.path}/model/0", b"weights")
         attempt.publish({}, ["model/0"])
         tidy(self.store, folder)

@@ -168,7 +168,7 @@ def test_a_checkpoint_that_another_rank_has_begun_is_not_removed(
 ) -> None:
     """A rank is done with a checkpoint before rank 0 is, which publishes it and removes old ones."""
     work = chain_work(toy_study, toy_root, 1)
-    listed, begun = checkpoint.mid_rounds, list[Path]()
+    listed, begun = mid_rounds, list[Path]()
 
     def list_after_another_rank(store: Store, folder: str) -> list[tuple[int, str]]:
         found = listed(store, folder)
