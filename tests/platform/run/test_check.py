@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from finished import run
 
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.paths import RECORD
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.run import check as checking
-from ticlm.platform.run import driver
 from ticlm.platform.run.check import check
-from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
 
 Studies = Callable[..., Study]
@@ -33,21 +31,12 @@ def template(toy_template: Path, toy_study: Studies, tmp_path_factory: pytest.Te
     """A finished root: two rounds, their cells, and a record of the build of its corpus."""
     root = tmp_path_factory.mktemp("checked") / "root"
     shutil.copytree(toy_template, root)
-    study = toy_study(**STUDY)
-    driver.train(make(study, str(root)))
-    driver.evaluate(make(study, str(root)))
+    run(toy_study(**STUDY), root)
     corpus = Corpus.open(f"{root}/corpora/toy@1")
     nothing = {"number": 0, "inputs": [], "last": None, "read": 0, "dropped": {}, "late": {}, "beyond": []}
     built = {"periods": {label: {} for label in corpus.periods}, "first": {}, "warnings": []}
     corpus.store.write("builds/00000.json", json.dumps(nothing | built).encode())
     return root
-
-
-@pytest.fixture
-def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(checking, "PAUSES_S", (0.01,))
-    shutil.copytree(template, tmp_path / "root")
-    return tmp_path / "root"
 
 
 def flipped(file: Path) -> None:

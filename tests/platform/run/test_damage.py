@@ -9,15 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from finished import results, run
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.paths import RECORD
 from ticlm.platform.core.store import Store
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.eval.model_folder import find
 from ticlm.platform.eval.sample import generate
 from ticlm.platform.run import driver
-from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study
 
@@ -27,33 +26,13 @@ STUDY = {"methods": [PLAIN], "periods": {"initial": "202301", "step": "month", "
 FEW = [0, 1, pytest.param(range(2, 12), marks=pytest.mark.nightly)]
 
 
-def run(study: Study, root: Path) -> Plan:
-    driver.train(make(study, str(root)))
-    driver.evaluate(make(study, str(root)))
-    return make(study, str(root))
-
-
-def results(plan: Plan) -> tuple[dict[str, str], dict[tuple[str, ...], float]]:
-    """Hashes of the weights of all rounds, and the values of all cells."""
-    assert plan.store is not None
-    weights = {key: weights_of(record) for key, record in plan.records.items()}
-    cells = [cell for one in weights.values() for cell in read_cells(plan.store, one)]
-    return weights, {cell.place: cell.value for cell in cells}
-
-
 @pytest.fixture(scope="module")
 def template(toy_template: Path, toy_study: Studies, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished root of three rounds in one chain."""
     root = tmp_path_factory.mktemp("finished") / "root"
     shutil.copytree(toy_template, root)
     run(toy_study(**STUDY), root)
     return root
-
-
-@pytest.fixture
-def root(template: Path, tmp_path: Path) -> Path:
-    """A finished root of three rounds in one chain."""
-    shutil.copytree(template, tmp_path / "root")
-    return tmp_path / "root"
 
 
 def flip(file: Path, seed: int) -> None:

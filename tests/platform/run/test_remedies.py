@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from finished import results, run
 from paths import ROOT
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.eval.cell_store import read_cells
-from ticlm.platform.run import check as checking
-from ticlm.platform.run import driver
 from ticlm.platform.run.check import check
-from ticlm.platform.study.identity import weights_of
-from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
 
 HERE = "tests/platform/run/test_remedies.py"
@@ -189,33 +186,12 @@ STUDY: dict[str, Any] = {
 }
 
 
-def run(study: Study, root: Path) -> Plan:
-    driver.train(make(study, str(root)))
-    driver.evaluate(make(study, str(root)))
-    return make(study, str(root))
-
-
-def results(plan: Plan) -> tuple[dict[Any, str], dict[tuple[str, ...], float]]:
-    """Hashes of the weights of all rounds and of the models inside them, and the values of all cells."""
-    assert plan.store is not None
-    weights = {key: weights_of(record) for key, record in [*plan.records.items(), *plan.inside_records.items()]}
-    cells = [cell for one in weights.values() for cell in read_cells(plan.store, one)]
-    return weights, {cell.place: cell.value for cell in cells}
-
-
 @pytest.fixture(scope="module")
 def template(toy_template: Path, toy_study: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("remedies") / "root"
     shutil.copytree(toy_template, root)
     run(toy_study(**STUDY), root)
     return root
-
-
-@pytest.fixture
-def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(checking, "PAUSES_S", (0.01,))
-    shutil.copytree(template, tmp_path / "root")
-    return tmp_path / "root"
 
 
 @pytest.fixture
