@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ticlm.datasets.corpus.parts import collect, parts_of, period_folder
-from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
+from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -103,12 +103,11 @@ def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
         if standing.batch == key:
             return standing
         store.remove(f"{path}.json")  # of a build that was given up, for other inputs
-    run = RunWriter(store, f"{path}.parquet")
-    for part in parts_of([batch.period], batch.groups)[batch.period]:
-        table = collect(store, part.spans, part.low, part.high)
-        run.write(batch.period, [Row(*values) for values in zip(*(column.to_pylist() for column in table.columns))])
-    groups = run.save()
-    done = Merged(batch=key, period=batch.period, runs=batch.runs, groups=tuple(groups))
+    with writing_run(store, f"{path}.parquet") as run:
+        for part in parts_of([batch.period], batch.groups)[batch.period]:
+            table = collect(store, part.spans, part.low, part.high)
+            run.write(batch.period, [Row(*values) for values in zip(*(column.to_pylist() for column in table.columns))])
+    done = Merged(batch=key, period=batch.period, runs=batch.runs, groups=tuple(run.groups))
     store.write(f"{path}.json", done.model_dump_json().encode())
     return done
 

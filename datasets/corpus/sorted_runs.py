@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -50,20 +49,11 @@ class Group(NamedTuple):
 
 
 class RunWriter:
-    """Writes a run, compressed, a row group at a time. `save` ends it and returns its row groups."""
+    """Writes a run, compressed, a row group at a time: `groups` are those that are written."""
 
-    def __init__(self, store: Store, path: str) -> None:
-        self.store, self.path = store, path
-        self._groups: list[Group] = []
-        self._aside = store.path(path)
-        if store.is_local:  # elsewhere, an object is there when it is closed
-            folder, name = os.path.split(store.path(path))
-            self._aside = f"{folder}/.writing-{uuid.uuid4().hex[:8]}-{name}"
-            os.makedirs(folder, exist_ok=True)
-        self._file = store.fs.open(self._aside, "wb")
-        self._out = pq.ParquetWriter(
-            self._file, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
-        )
+    def __init__(self, path: str, out: pq.ParquetWriter) -> None:
+        self.path, self._out = path, out
+        self.groups: list[Group] = []
 
     def write(self, period: str, rows: Sequence[Row]) -> None:
         """Add documents of a period; in its order, they come after those that were added before."""
@@ -71,17 +61,20 @@ class RunWriter:
             arrays = [pa.array(values, field.type) for values, field in zip(zip(*some), SCHEMA)]
             self._out.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), row_group_size=len(some))
             size = sum(len(row.text.encode()) for row in some)
-            number = len(self._groups)
-            self._groups.append(Group(self.path, number, period, len(some), size, some[0].order, some[-1].order))
+            number = len(self.groups)
+            self.groups.append(Group(self.path, number, period, len(some), size, some[0].order, some[-1].order))
 
-    def save(self) -> list[Group]:
-        self._out.close()
-        if self.store.is_local:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            os.replace(self._aside, self.store.path(self.path))
-        self._file.close()
-        return self._groups
+
+@contextmanager
+def writing_run(store: Store, path: str) -> Iterator[RunWriter]:
+    """Write a run, which is there when the block has ended well."""
+    with (
+        store.writing(path) as file,
+        pq.ParquetWriter(
+            file, SCHEMA, compression="zstd", compression_level=1, use_dictionary=["source", "host"]
+        ) as out,
+    ):
+        yield RunWriter(path, out)
 
 
 def _cut(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

@@ -17,7 +17,7 @@ from pydantic import Field
 from ticlm.datasets.corpus.build_records import ALREADY_BUILT
 from ticlm.datasets.corpus.ledger.counts import NOTHING_KNOWN, Damage, DocumentCounts, Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
+from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
 from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io import records
 from ticlm.datasets.io.apart import Apart, Bounds, Death
@@ -268,8 +268,8 @@ class _Runs:
     def flush(self) -> None:
         if not self._rows:
             return
-        run = RunWriter(self.store, f"{self.prefix}-{self._runs:04d}.parquet")
-        for label in sorted(self._rows):
-            run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
-        self.groups += run.save()
+        with writing_run(self.store, f"{self.prefix}-{self._runs:04d}.parquet") as run:
+            for label in sorted(self._rows):
+                run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
+        self.groups += run.groups
         self._rows, self._size, self._runs = {}, 0, self._runs + 1

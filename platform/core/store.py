@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -88,7 +88,22 @@ class Store:
         if not self.is_local:
             self.fs.pipe_file(self.path(path), data)
             return
-        temporary = self._write_aside(path, data)
+        with self._aside(path) as (temporary, file):
+            file.write(data)
+        os.replace(temporary, self.path(path))
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[IO[bytes]]:
+        """Open a file to write or overwrite, a large one bit by bit; it is there when the block has ended well. On a
+        local disk, nothing is left of a block that ended badly."""
+        if not self.is_local:
+            self._check_lease()
+            with self.fs.open(self.path(path), "wb") as file:
+                yield file
+            return
+        with self._aside(path) as (temporary, file):
+            yield file
+            self._check_lease()
         os.replace(temporary, self.path(path))
 
     def create(self, path: str, data: bytes) -> bool:
@@ -106,7 +121,8 @@ class Store:
                 with suppress(FileNotFoundError):  # removed since
                     return self.read(path) == data
                 return False
-        temporary = self._write_aside(path, data)
+        with self._aside(path) as (temporary, file):
+            file.write(data)
         try:
             os.link(temporary, self.path(path))
             return True
@@ -119,19 +135,20 @@ class Store:
         if self.lease is not None:
             lease_files.check(self, self.lease)
 
-    def _write_aside(self, path: str, data: bytes) -> str:
+    @contextmanager
+    def _aside(self, path: str) -> Iterator[tuple[Path, IO[bytes]]]:
+        """Open a file beside `path`. At the end of the block it is on the disk itself; if that ends badly, it is gone."""
         folder = Path(self.path(path)).parent
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f".writing-{uuid.uuid4().hex}"
         try:
             with temporary.open("xb") as file:  # unlike tempfile's, as open to others as the umask says
-                file.write(data)
+                yield temporary, file
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        return str(temporary)
 
     def folders(self, path: str = "") -> list[str]:
         """Return the names of the folders directly below `path`, sorted; empty if `path` does not exist."""

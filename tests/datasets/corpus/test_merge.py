@@ -19,7 +19,7 @@ from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import parts
 from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
-from ticlm.datasets.corpus.sorted_runs import Group, Row, RunWriter
+from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
 from ticlm.datasets.corpus.staging import SPLITS, _Runs
 from ticlm.platform.core.store import Store
 
@@ -246,14 +246,21 @@ def test_a_merge_holds_a_stretch_at_a_time(small: None, monkeypatch: pytest.Monk
 
 def test_a_run_is_written_as_it_grows_and_is_there_when_it_is_whole(small: None, tmp_path: Path) -> None:
     rng = random.Random(0)
-    writer = RunWriter(Store(tmp_path), "staging/run.parquet")
-    for order in range(40):
-        writer.write(MAY, [a_row(rng)._replace(order=order, text=rng.randbytes(20_000).hex())])
-    (growing,) = (tmp_path / "staging").iterdir()
-    assert growing.name != "run.parquet" and growing.stat().st_size > 20 * 20_000, "the run is held in memory"
-    assert Store(tmp_path).files("staging") == []
-    assert len(writer.save()) == 40
+    with writing_run(Store(tmp_path), "staging/run.parquet") as run:
+        for order in range(40):
+            run.write(MAY, [a_row(rng)._replace(order=order, text=rng.randbytes(20_000).hex())])
+        (growing,) = (tmp_path / "staging").iterdir()
+        assert growing.name != "run.parquet" and growing.stat().st_size > 20 * 20_000, "the run is held in memory"
+        assert Store(tmp_path).files("staging") == []
+    assert len(run.groups) == 40
     assert Store(tmp_path).files("staging") == ["run.parquet"]
+
+
+def test_nothing_is_left_of_a_run_that_could_not_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a filter"), writing_run(Store(tmp_path), "staging/run.parquet") as run:
+        run.write(MAY, [a_row(random.Random(0))])
+        raise ValueError("a filter")
+    assert list((tmp_path / "staging").iterdir()) == []
 
 
 def test_results_may_come_in_any_order(small: None, tmp_path: Path) -> None:
