@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of errors of a storage that has no room."""
 CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
+"""Those of a storage that this user may not write."""
 FAILING = (
     errno.EIO,
     errno.ESTALE,
@@ -14,7 +16,7 @@ FAILING = (
     errno.ENOTDIR,  # where a root stood, there is something else
     getattr(errno, "EREMOTEIO", errno.EIO),
 )
-"""Numbers of errors of a storage that has no room, that nobody may write, and that does not work as it should."""
+"""Those of a storage that does not work as it should."""
 
 
 def of_storage(error: BaseException, where: str = "") -> OSError | None:

@@ -26,15 +26,15 @@ def arguments() -> dict[str, Any]:
         def _runtime_env_has_working_dir(self) -> bool:
             return True  # Ray adds no folder to the path of a job that brings its own
 
-    folders = extensions.own_folders()
+    folders, patience = extensions.own_folders(), os.environ.get(VARIABLE)
 
-    def search_last() -> None:
+    def prepare() -> None:
         sys.path.extend(folder for folder in folders if folder not in sys.path)
+        if patience is not None:  # not by `env_vars`, as Ray refuses those that a submitted job has, too
+            os.environ.setdefault(VARIABLE, patience)
 
-    environment: dict[str, Any] = {"worker_process_setup_hook": search_last} if folders else {}
-    if VARIABLE in os.environ:
-        environment["env_vars"] = {VARIABLE: os.environ[VARIABLE]}
-    return {"job_config": Job(), **({"runtime_env": environment} if environment else {})}
+    needed = folders or patience is not None
+    return {"job_config": Job(), **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {})}
 
 
 def make_token() -> None:

@@ -137,7 +137,7 @@ class Store:
 
     @contextmanager
     def _aside(self, path: str) -> Iterator[tuple[Path, IO[bytes]]]:
-        """Open a file beside `path`. At the end of the block it is on the disk itself; if that ends badly, it is gone."""
+        """Open a file beside `path`. At the end of the block it is on the disk itself; if it ends badly, it is gone."""
         folder = Path(self.path(path)).parent
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f".writing-{uuid.uuid4().hex}"

@@ -48,6 +48,10 @@ class ChainWork:
         """The root, to be written to under the lease."""
         return Store(self.root, self.lease)
 
+    def parent_of(self, number: int) -> str | None:
+        """Return the id of the round whose weights round `number` of the chain starts from, or None."""
+        return self.ids[number - 1] if number else self.parent
+
 
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
     """Return a chain of a plan as work for its workers."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ticlm.methods.seams import Optimizer
+from ticlm.methods.seams import Optimizer, local_shard
 from ticlm.platform.core import paths
 from ticlm.platform.core.store import Attempt, read_record
 from ticlm.platform.models.sharding import Workers
@@ -68,6 +68,6 @@ def unchanged(running: RunningRound) -> Iterator[None]:
 
 def _kept(tensor: Tensor) -> Callable[[], Any]:
     """Copy what this rank holds of a tensor; return a function that puts it back."""
-    local: Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    saved = local.detach().to("cpu", copy=True)
-    return lambda: local.detach().copy_(saved)
+    local = local_shard(tensor)
+    saved = local.to("cpu", copy=True)
+    return lambda: local.copy_(saved)

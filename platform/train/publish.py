@@ -34,9 +34,9 @@ def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, worker
                     (folder / file.name).write_bytes(file.read_bytes())
 
 
-def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
-    """Publish a finished round: its model and metrics, then the record; last, remove the mid-round checkpoints of every
-    attempt and what interrupted attempts left. Every rank calls.
+def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attempt, workers: Workers) -> None:
+    """Publish a finished round, of which the number in its chain is given: its model and metrics, then the record; last,
+    remove the mid-round checkpoints of every attempt and what interrupted attempts left. Every rank calls.
 
     Raises TakenOver if another writer holds the root now.
     """
@@ -46,7 +46,7 @@ def publish(running: RunningRound, work: ChainWork, attempt: Attempt, workers: W
         store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
         steps = f"{paths.STEPS}/"
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
-        attempt.publish(_about(running, work, attempt.folder), names)
+        attempt.publish(_about(running, work, number), names)
         tidy(store, attempt.folder)
     workers.barrier()
 
@@ -77,12 +77,11 @@ def _metrics(running: RunningRound) -> dict[str, list[float]]:
     return {name: [row[i] for row in running.history] for i, name in enumerate(names)}
 
 
-def _about(running: RunningRound, work: ChainWork, folder: str) -> dict[str, Any]:
+def _about(running: RunningRound, work: ChainWork, number: int) -> dict[str, Any]:
     spec = running.round
-    number = [paths.round_folder(one) for one in work.ids].index(folder)
     return {
         "kind": "round",
-        "parent": work.ids[number - 1] if number else work.parent,
+        "parent": work.parent_of(number),
         "period": spec.period,
         "steps": spec.steps,
         "tokens": spec.tokens,

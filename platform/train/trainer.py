@@ -107,7 +107,7 @@ class _Chain:
             )
             self._train(running, batches, attempt, number)
             self.writer.wait()
-            publish(running, work, attempt, workers)
+            publish(running, work, number, attempt, workers)
             del running  # its optimizer and penalties, before the next are made
 
     def _placed(self, number: int) -> nn.Module:
@@ -126,8 +126,7 @@ class _Chain:
     def _starting_module(self, number: int) -> nn.Module:
         """Return the module with the weights that round `number` starts from, whole and on the CPU."""
         work, recipe = self.work, self.work.rounds[number].recipe
-        parent = work.parent if number == 0 else work.ids[number - 1]
-        if parent is not None:
+        if (parent := work.parent_of(number)) is not None:
             with self.store.local(published(self.store, parent)) as folder:
                 return folders.load(folder)
         if recipe.model.kind == "folder":

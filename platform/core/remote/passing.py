@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
+from ticlm.platform.core.errors import CLOSED, FULL
+
 AGAIN = (408, 409, 425, 429)
 """HTTP statuses below 500 after which a request may be repeated (RFC 9110, 8470, 6585; 409 is what S3 answers to a
 conditional write that met another one)."""
 LASTING = (
-    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EINVAL, errno.ENOSYS),
+    *(*FULL, *CLOSED, errno.EINVAL, errno.ENOSYS),
     *(errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EMSGSIZE, errno.ENOTSUP),
 )
 """Errors of an operating system, or of a library that borrows their numbers, that no waiting mends."""

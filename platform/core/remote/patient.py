@@ -26,7 +26,7 @@ TOLD_S = 5.0
 BLOCK = 8 << 20
 CALLS = (
     *("cat_file", "pipe_file", "info", "size", "ls", "find", "rm", "rm_file"),
-    *("put_file", "get_file", "makedirs", "isfile", "isdir", "exists", "ukey"),
+    *("put_file", "get_file", "makedirs", "isfile", "isdir", "ukey"),
 )
 
 T = TypeVar("T")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +78,33 @@ def test_workers_import_from_the_current_folder_last_and_only_for_classes_of_the
     files = done.stdout.split()[-2:] if own else done.stdout.split()[-1:]
     assert not files[0].startswith(str(tmp_path)), files
     assert files[1:] == ([str(tmp_path / "mine.py")] if own else [])
+
+
+@pytest.mark.nightly
+def test_workers_of_a_submitted_job_are_as_patient_as_it_is(tmp_path: Path) -> None:
+    """A job has its variables in its own environment and, by Ray, in that of its workers."""
+    variable = "TICLM_STORE_PATIENCE_S"
+    job = {"RAY_JOB_CONFIG_JSON_ENV_VAR": json.dumps({"runtime_env": {"env_vars": {variable: "7"}}}), variable: "7"}
+    script = f"""
+from ticlm.platform.cluster import connect
+
+def patience():
+    import os
+    return os.environ["{variable}"]
+
+with connect.connected(1):
+    import ray
+    print(ray.get(ray.remote(patience).remote()))
+"""
+    for environment in ({variable: "9"}, job):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[-1] == environment[variable]
