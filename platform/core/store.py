@@ -29,6 +29,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.remote.patient import Patient
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.writers import lease_files
+from ticlm.platform.core.writers.aside import WRITING, aside
 
 FORMAT = 1
 HASHERS = 8
@@ -88,7 +89,7 @@ class Store:
         if not self.is_local:
             self.fs.pipe_file(self.path(path), data)
             return
-        with self._aside(path) as (temporary, file):
+        with aside(self.path(path)) as (temporary, file):
             file.write(data)
         os.replace(temporary, self.path(path))
 
@@ -101,7 +102,7 @@ class Store:
             with self.fs.open(self.path(path), "wb") as file:
                 yield file
             return
-        with self._aside(path) as (temporary, file):
+        with aside(self.path(path)) as (temporary, file):
             yield file
             self._check_lease()
         os.replace(temporary, self.path(path))
@@ -121,7 +122,7 @@ class Store:
                 with suppress(FileNotFoundError):  # removed since
                     return self.read(path) == data
                 return False
-        with self._aside(path) as (temporary, file):
+        with aside(self.path(path)) as (temporary, file):
             file.write(data)
         try:
             os.link(temporary, self.path(path))
@@ -135,28 +136,13 @@ class Store:
         if self.lease is not None:
             lease_files.check(self, self.lease)
 
-    @contextmanager
-    def _aside(self, path: str) -> Iterator[tuple[Path, IO[bytes]]]:
-        """Open a file beside `path`. At the end of the block it is on the disk itself; if it ends badly, it is gone."""
-        folder = Path(self.path(path)).parent
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f".writing-{uuid.uuid4().hex}"
-        try:
-            with temporary.open("xb") as file:  # unlike tempfile's, as open to others as the umask says
-                yield temporary, file
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
     def folders(self, path: str = "") -> list[str]:
         """Return the names of the folders directly below `path`, sorted; empty if `path` does not exist."""
         return self._names(path, "directory")
 
     def files(self, path: str = "") -> list[str]:
         """Return the names of the files directly below `path`, sorted, without those being written."""
-        return [name for name in self._names(path, "file") if not name.startswith(".writing-")]
+        return [name for name in self._names(path, "file") if not name.startswith(WRITING)]
 
     def _names(self, path: str, kind: str) -> list[str]:
         try:

@@ -35,8 +35,8 @@ def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, worker
 
 
 def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attempt, workers: Workers) -> None:
-    """Publish a finished round, of which the number in its chain is given: its model and metrics, then the record; last,
-    remove the mid-round checkpoints of every attempt and what interrupted attempts left. Every rank calls.
+    """Publish a finished round, with its number in the chain: its model and metrics, then the record; last, remove the
+    mid-round checkpoints of every attempt and what interrupted attempts left. Every rank calls.
 
     Raises TakenOver if another writer holds the root now.
     """
