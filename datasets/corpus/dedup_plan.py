@@ -54,21 +54,21 @@ def chains(
             window = settings.window_of(position(one.period))
             legs.setdefault((window, split), {}).setdefault(one.period, []).append(one)
     begun = {settings.window_of(position(label)) for label in built}
-    return [
-        DedupChain(
-            window=window,
-            legs=tuple(
-                DedupSplit(
-                    split=split, period=period, parts=len(of), ngrams=sum(part.ngrams.get(split, 0) for part in of)
-                )
-                for period, of in mine.items()
-            ),
-            begun=settings.scope == "window" and window in begun,
-            expected=settings.expected(shares[split] / shares["train"])
-            or max(sum(part.ngrams.get(split, 0) for part in of) for of in mine.values()),
+    found: list[DedupChain] = []
+    for (window, split), mine in legs.items():
+        splits = tuple(
+            DedupSplit(split=split, period=period, parts=len(of), ngrams=sum(part.ngrams.get(split, 0) for part in of))
+            for period, of in mine.items()
         )
-        for (window, split), mine in legs.items()
-    ]
+        found.append(
+            DedupChain(
+                window=window,
+                legs=splits,
+                begun=settings.scope == "window" and window in begun,
+                expected=settings.expected(shares[split] / shares["train"]) or max(leg.ngrams for leg in splits),
+            )
+        )
+    return found
 
 
 def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:

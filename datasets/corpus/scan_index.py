@@ -52,8 +52,7 @@ class Failed(NamedTuple):
 
 
 class Chunk(Settings):
-    """A chunk of an index: the bytes of staged text of each period that its scans have read anything of, and the row
-    groups that hold it."""
+    """A chunk of an index: how many row groups of staged text its scans have of each period, and of what size."""
 
     number: int
     bytes: dict[str, int]
@@ -74,18 +73,16 @@ def index_chunk(store: Store, folder: str, task: tuple[int, Sequence[str]]) -> C
         return Chunk.model_validate(store.read_json(f"{path}.json"))
     lines: list[str] = []
     groups: dict[str, list[Group]] = {}
-    labels: set[str] = set()
     for key in keys:
         scan = Scan.model_validate(store.read_json(f"{folder}/scans/{key}.json"))
         for group in scan.groups:
             groups.setdefault(group.period, []).append(group)
-        labels |= scan.periods.keys()
         lines.append(scan.model_copy(update={"groups": ()}).model_dump_json())
     store.write(f"{path}.jsonl", "\n".join(lines).encode())
-    _write(store, f"{path}.groups.parquet", GROUPS, groups)
+    _write(store, f"{path}.groups.parquet", groups)
     chunk = Chunk(
         number=number,
-        bytes={label: sum(group.bytes for group in groups.get(label, ())) for label in sorted(labels)},
+        bytes={label: sum(group.bytes for group in groups[label]) for label in sorted(groups)},
         groups={label: len(groups[label]) for label in sorted(groups)},
     )
     store.write(f"{path}.json", chunk.model_dump_json().encode())
@@ -124,13 +121,13 @@ def chunks_of(keys: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     return [(at // CHUNK, tuple(keys[at : at + CHUNK])) for at in range(0, len(keys), CHUNK)]
 
 
-def _write(store: Store, path: str, schema: pa.Schema, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
+def _write(store: Store, path: str, rows: Mapping[str, Sequence[Group]]) -> None:
     """Write the rows of each period as a row group; its statistics say which."""
     sink = io.BytesIO()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as out:
+    with pq.ParquetWriter(sink, GROUPS, compression="zstd") as out:
         for label in sorted(rows):
-            arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows[label]), schema)]
-            out.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            arrays = [pa.array(values, field.type) for values, field in zip(zip(*rows[label]), GROUPS)]
+            out.write_table(pa.Table.from_arrays(arrays, schema=GROUPS))
     store.write(path, sink.getvalue())
 
 

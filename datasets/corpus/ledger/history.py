@@ -85,13 +85,7 @@ class History:
 
     def start(self, label: str) -> date:
         """Return the first day of a period."""
-        if label not in self._starts:
-            self._starts[label] = self.recipe.calendar.period(label).start
-        return self._starts[label]
-
-    @cached_property
-    def _starts(self) -> dict[str, date]:
-        return {}
+        return span(label)[0]
 
     @cached_property
     def standing(self) -> tuple[date, date] | None:
