@@ -21,7 +21,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
 from ticlm.platform.core.corpus import chosen, finished, lost_period
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.integrity.files import check_once
+from ticlm.platform.core.integrity.files import read_checked
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings, parse
@@ -134,8 +134,7 @@ class Examples:
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
         path = f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}"
         stated = StoredFile(path=path, size=manifest.bytes, sha256=manifest.sha256)
-        check_once(self.store, [stated], "examples", lost_period(self.store, period))
-        data = self.store.read(path)
+        data = read_checked(self.store, stated, "examples", lost_period(self.store, period))
         for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
             for row in batch.to_pylist():
                 yield _example(row)

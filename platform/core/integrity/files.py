@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,11 +29,30 @@ def verify(store: Store, folder: str) -> list[str]:
 def _difference(store: Store, path: str, entry: StoredFile) -> str | None:
     """Return how the file at `path` differs from what its record says, or None."""
     try:
-        if (size := store.size(path)) != entry.size:
-            return f"{size} bytes, the record says {entry.size}"
-        return None if store.sha256(path) == entry.sha256 else "its hash differs from the record's"
+        return _other_size(store.size(path), entry) or _other_hash(store.sha256(path), entry)
     except FileNotFoundError:
         return "missing"
+
+
+def _other_size(size: int, entry: StoredFile) -> str | None:
+    return f"{size} bytes, the record says {entry.size}" if size != entry.size else None
+
+
+def _other_hash(sha256: str, entry: StoredFile) -> str | None:
+    return "its hash differs from the record's" if sha256 != entry.sha256 else None
+
+
+def read_checked(store: Store, entry: StoredFile, what: str, remedy: str) -> bytes:
+    """Return the bytes of a file, with its path relative to the store. Raises InputError as `check_once` does."""
+    data, found = b"", None
+    try:
+        data = store.read(entry.path)
+        found = _other_size(len(data), entry) or _other_hash(hashlib.sha256(data).hexdigest(), entry)
+    except FileNotFoundError:
+        found = "missing"
+    if found is not None:
+        raise InputError(f"{what} {store.uri(entry.path)}: {found}; {remedy}")
+    return data
 
 
 _sound: set[tuple[str, str, str]] = set()
