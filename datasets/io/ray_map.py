@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from ticlm.datasets.io.in_process import attempt, check_memory
 from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import TiclmError
+from ticlm.platform.core.errors import RunError, TiclmError
 
 BLOCK_BYTES = 16 << 20
+RETRIES = 5
+"""So often work whose process died is done again. Processes die with their nodes, and of what they work on."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -41,14 +44,15 @@ class RayExecutor:
     ) -> Iterator[R]:
         """Yield `function(item)` of each item as Ray Data's tasks end (see `executor.Executor`).
 
-        Raises RunError if no node has `memory` bytes: Ray would wait for one.
+        Raises RunError if no node has `memory` bytes, as Ray would wait for one, and if a task's process dies again and
+        again.
         """
         if not items:
             return
         import ray
         import ray.data
 
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # an error is raised as well
         blocks = max(size // BLOCK_BYTES, 2 * self.cpus) if size else len(items)
         nodes = [int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]]
         check_memory(memory, max(nodes, default=0), "the largest node of Ray")
@@ -58,11 +62,11 @@ class RayExecutor:
         pool = ray.data.TaskPoolStrategy(
             size=at_once if at_once is not None and at_once < min(blocks, len(items)) else None
         )
-        for row in dataset.map(_mapped, fn_args=(function,), compute=pool, memory=memory or None).iter_rows():
-            outcome = pickle.loads(row["outcome"])
-            if isinstance(outcome, TiclmError):
-                raise outcome
-            yield outcome
+        with warnings.catch_warnings(category=DeprecationWarning, action="ignore"):  # Ray 2.60 has no other max_retries
+            work = dataset.map(_mapped, fn_args=(function,), compute=pool, memory=memory or None, max_retries=RETRIES)
+        with _deaths_told():
+            for row in work.iter_rows():
+                yield _opened(row["outcome"])
 
     def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> RayWorkers[T, R]:
         """Return up to `most` actors, as many as there are CPUs."""
@@ -90,22 +94,21 @@ class RayWorkers(Generic[T, R]):
         self._actors = []
 
     def map(self, items: Sequence[T]) -> Iterator[R]:
-        """Yield the result for each item, in the order of the items. A TiclmError ends the work."""
+        """Yield the result for each item, in the order of the items. A TiclmError ends the work, and so does a worker
+        whose process dies again and again (RunError)."""
         if not items:
             return
         import ray
         from ray.util import ActorPool
 
         wanted = min(self._most, len(items), int(ray.cluster_resources().get("CPU", 1)))
-        make = ray.remote(num_cpus=0, max_restarts=3, max_task_retries=3)(_Actor)
+        make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_Actor)
         while len(self._actors) < max(1, wanted):
             self._actors.append(make.remote(self._kind, self._settings))
         packed = [pickle.dumps(item) for item in items]
-        for result in ActorPool(self._actors).map(lambda actor, item: actor.call.remote(item), packed):
-            outcome = pickle.loads(result)
-            if isinstance(outcome, TiclmError):
-                raise outcome
-            yield outcome
+        with _deaths_told():
+            for result in ActorPool(self._actors).map(lambda actor, item: actor.call.remote(item), packed):
+                yield _opened(result)
 
 
 class _Actor:
@@ -134,6 +137,28 @@ def _mapped(row: dict[str, Any], function: Callable[[Any], Any]) -> dict[str, by
     except TiclmError as error:
         outcome = error
     return {"outcome": pickle.dumps(outcome)}
+
+
+def _opened(packed: bytes) -> Any:
+    """Return what `_mapped` packed. Raises it if it is a TiclmError."""
+    outcome = pickle.loads(packed)
+    if isinstance(outcome, TiclmError):
+        raise outcome
+    return outcome
+
+
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    """Raise RunError, in one line, for work whose process died more than `RETRIES` times."""
+    from ray import exceptions
+
+    try:
+        yield
+    except (exceptions.WorkerCrashedError, exceptions.RayActorError, exceptions.OutOfMemoryError) as error:
+        raise RunError(
+            f"the build stopped: a process died {RETRIES + 1} times of the same work ({str(error).splitlines()[0]}); "
+            f"what is done is kept: run it again to go on, with more memory if that was short"
+        ) from None
 
 
 @contextmanager

@@ -518,6 +518,19 @@ def test_errors_in_tasks_are_one_line(tmp_path: Path, ray_local: None) -> None:
 
 
 @pytest.mark.ray
+def test_work_of_which_processes_die_ends_with_a_line(
+    ray_local: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ticlm.datasets.io.ray_map.RETRIES", 1)
+    told = r"^the build stopped: a process died 2 times of the same work \([^\n]+ run it again to go on, [^\n]+$"
+    with pytest.raises(RunError, match=told):
+        list(RayExecutor().each(os._exit, [1]))
+    with RayExecutor().workers(lambda: os._exit, (), most=1) as workers, pytest.raises(RunError, match=told):
+        list(workers.map([1]))
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.ray
 def test_a_corpus_can_be_read_from_and_written_to_s3(
     texts: Path, tmp_path: Path, s3_bucket: str, ray_local: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
