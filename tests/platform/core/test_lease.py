@@ -407,9 +407,9 @@ import os, sys, time
 from ticlm.platform.core.writers import presence
 with presence.marked(sys.argv[1]):
     if os.fork() == 0:
+        print("the child is there", flush=True)
         os.close(1)
         time.sleep(600)
-    print(os.getpid(), flush=True)
     sys.stdin.read()
     os._exit(0)
 """

@@ -118,6 +118,11 @@ TABLE = {
     "the build stopped: {}; run it again to go on": (
         "tests/datasets/corpus/test_build.py::test_a_killed_build_of_one_process_goes_on_and_never_imports_ray"
     ),
+    "the build stopped: a process died {} times of the same work ({}); what is done is kept: run it again to go on, "
+    "with more memory if that was short": (
+        "tests/datasets/corpus/test_build.py::test_work_of_which_processes_die_ends_with_a_line",
+        "tests/datasets/corpus/test_build.py::test_a_build_interrupted_after_any_step_goes_on_to_the_same_bytes",
+    ),
     "evaluate.periods names {}, which has no {} row in corpus {}; leave it out, or rebuild with a larger "
     "share": SETTING,
     "evaluations.{}: corpus {} was cut with another tokenizer than {}; build it with tokenizer: {kind: pretrained, "
