@@ -83,10 +83,8 @@ class BloomFilter:
         """Write the filter below `folder`, and its record last; a filter that is there already stays."""
         attempt = Attempt(store, folder)
         path = f"{attempt.path}/blocks"
-        if store.is_local:
-            store.fs.makedirs(store.path(attempt.path), exist_ok=True)
         digest = hashlib.sha256()
-        with store.fs.open(store.path(path), "wb") as file:
+        with store.writing(path) as file:
             for chunk in map(np.ndarray.tobytes, self._chunks()):
                 file.write(chunk)
                 digest.update(chunk)

@@ -95,8 +95,8 @@ class Store:
 
     @contextmanager
     def writing(self, path: str) -> Iterator[IO[bytes]]:
-        """Open a file to write or overwrite, a large one bit by bit; it is there when the block has ended well. On a
-        local disk, nothing is left of a block that ended badly."""
+        """Open a file to write or overwrite, a large one bit by bit; it is there when the block has ended well. If it
+        ends badly, nothing is left on a local disk; in a bucket, the first part of the file may be there."""
         if not self.is_local:
             self._check_lease()
             with self.fs.open(self.path(path), "wb") as file:

@@ -116,7 +116,7 @@ def _too_late(label: str, path: str, history: History) -> str | None:
     """Return why documents of a period that is not there come too late, or None."""
     if label in history.lost:
         return None if history.takes(label, path) else build_records.ALREADY_BUILT
-    start, settings = history.start(label), history.recipe.deduplicate
+    start, settings = span(label)[0], history.recipe.deduplicate
     if history.standing is None:
         return None
     first, last = history.standing

@@ -83,14 +83,10 @@ class History:
             if label in self.made and settings.window_of(self.recipe.position(label)) in windows
         )
 
-    def start(self, label: str) -> date:
-        """Return the first day of a period."""
-        return span(label)[0]
-
     @cached_property
     def standing(self) -> tuple[date, date] | None:
         """The starts of the first and of the last period that are there or were made; None if there is none."""
-        starts = [self.start(label) for label in {*self.built, *self.made}]
+        starts = [span(label)[0] for label in {*self.built, *self.made}]
         return (min(starts), max(starts)) if starts else None
 
     @property
