@@ -33,8 +33,8 @@ lint: .venv/.dev   ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: .venv/.docs  ## the documentation site, offline, into build/site; a link that leads nowhere fails
-	$(BIN)/python docs/build.py
+docs: .venv/.docs demo  ## the documentation site, offline, into build/site, with the demo's report as a sample
+	$(BIN)/python docs/build.py runs/reports
 
 # Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
 lock: .venv/.dev   ## pin what is installed now, in constraints.txt, and what the image installs, by hashes

@@ -1,6 +1,6 @@
 """Build the documentation site, offline: the project's Markdown, an API page for each package, llms.txt.
 
-python docs/build.py            # into build/site
+python docs/build.py [REPORTS]    # into build/site; REPORTS: where the demo's report lies, such as runs/reports
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "README.md": "index.md",
+    "docs/first-hour.md": "first-hour.md",
+    "docs/report.md": "report.md",
+    "docs/reference.md": "reference.md",
+    "docs/extending.md": "extending.md",
     "docs/data.md": "data.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
@@ -40,6 +44,8 @@ FACES = {
 def main() -> int:
     """Lay the pages out and run Zensical on them; return its exit code. A link that leads nowhere fails."""
     lay_out(ROOT / "build/docs")
+    for reports in sys.argv[1:]:
+        add_sample(ROOT / "build/docs", Path(reports))
     copy_package(ROOT / "build/package")
     tool = Path(sys.executable).with_name("zensical")
     return subprocess.run([tool, "build", "--clean", "--strict"], cwd=ROOT).returncode
@@ -60,6 +66,17 @@ def lay_out(folder: Path) -> None:
         index.append(f"- [`{package}`]({package}.md): {text.partition(chr(10))[0]}")
     (folder / "api/index.md").write_text("\n".join(index) + "\n")
     (folder / "llms.txt").write_text(llms())
+
+
+def add_sample(folder: Path, reports: Path) -> None:
+    """Copy the newest report of the demo among these reports to the page `sample/`."""
+    found = sorted(reports.glob("demo*/index.html"), key=lambda page: page.stat().st_mtime)
+    if not found:
+        raise SystemExit(f"{reports}: no report of the demo there; make it with: make demo")
+    shutil.copytree(found[-1].parent, folder / "sample")
+    index = folder / "index.md"
+    link = "**[A sample report](sample/index.html)**, the page that `make demo` writes.\n\n**Next:**"
+    index.write_text(index.read_text().replace("**Next:**", link, 1))
 
 
 def copy_package(folder: Path) -> None:
@@ -106,6 +123,7 @@ def relinked(text: str, source: str) -> str:
             return f"{label} (`{path}`)"
         return f"[{label}]({page}{f'#{anchor}' if anchor else ''})"
 
+    text = re.sub(r"(!\[[^\]]*\]\()(?:docs/)?(figures/)", r"\1\2", text)  # pictures lie beside the site's pages
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, text)
 
 

@@ -36,6 +36,8 @@ def test_every_link_of_every_page_leads_to_a_page_and_a_heading(build: ModuleTyp
             headings = map(slug, re.findall(r"^#+ (.+)$", pages.get(page or name, ""), re.MULTILINE))
             assert not anchor or anchor in headings, f"{name}: {page}#{anchor}"
             checked += 1
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text):
+            assert (tmp_path / picture).exists(), f"{name}: {picture}"
     assert checked > 10
 
 
@@ -51,12 +53,23 @@ def test_every_package_has_a_page_and_a_line_for_language_models(build: ModuleTy
     assert all(f"api/{package}/" in (tmp_path / "llms.txt").read_text() for package in packages)
 
 
+def test_a_sample_report_is_linked_from_the_first_page(build: ModuleType, tmp_path: Path) -> None:
+    build.lay_out(tmp_path / "site")
+    (tmp_path / "reports/demo-1a2b").mkdir(parents=True)
+    (tmp_path / "reports/demo-1a2b/index.html").write_text("the report")
+    build.add_sample(tmp_path / "site", tmp_path / "reports")
+    assert (tmp_path / "site/sample/index.html").read_text() == "the report"
+    assert "(sample/index.html)" in (tmp_path / "site/index.md").read_text()
+    with pytest.raises(SystemExit, match="no report of the demo there"):
+        build.add_sample(tmp_path / "site", tmp_path)
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_the_site_is_built_and_loads_nothing_from_elsewhere(build: ModuleType) -> None:
     assert build.main() == 0
     site = ROOT / "build/site"
-    assert "RecentReplay" in (site / "index.html").read_text() and (site / "llms.txt").exists()
+    assert "RecentReplay" in (site / "extending/index.html").read_text() and (site / "llms.txt").exists()
     assert "RecentReplay" not in (api := (site / "api/ticlm.methods/index.html").read_text()) and "FixedReplay" in api
     loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?(https?://[^\"' >]+)")
     found = {url for page in site.rglob("*.html") for url in loaded.findall(page.read_text())}

@@ -1,4 +1,4 @@
-"""The README's examples run as they stand, in a folder of the user's own."""
+"""The examples of the docs run as they stand, in a folder of the user's own."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ticlm.platform.study.settings import Study
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, with the README's three files of Python in it."""
-    text = (ROOT / "README.md").read_text().split("## Add your own")[1]
+    """The current folder, with the three files of Python of docs/extending.md in it."""
+    text = (ROOT / "docs/extending.md").read_text()
     files = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL))
     assert set(files) == {"recent.py", "changelog.py", "worst_row.py"}
     for name, source in files.items():
@@ -38,8 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _setting(key: str) -> Any:
-    """Return what the YAML block of the README that gives this key gives it."""
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    """Return what the YAML block of docs/extending.md that gives this key gives it."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
     return next(found[key] for block in blocks if key in (found := yaml.safe_load(block)))
 
 
@@ -85,7 +85,10 @@ def test_the_example_of_a_task_measures_the_worst_row(
     assert found.n == len(tokens)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/data.md", "docs/evaluations.md"])
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/extending.md", "docs/data.md", "docs/evaluations.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_a_page_names_exists(page: str) -> None:
     tops = "platform|methods|datasets|docs|tests|examples|benchmarks|k8s|tune_spaces"
     named = set(re.findall(rf"`((?:{tops})/[\w/.-]+)`", (ROOT / page).read_text()))

@@ -1,0 +1,139 @@
+"""The commands of the docs: each is understood as it is printed, and those that need no data are run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+import typer
+from paths import ROOT
+
+from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.platform.cli.main import app
+from ticlm.platform.core.periods import Calendar
+
+PAGES = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md", "benchmarks/README.md")
+PAGES += tuple(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))
+ON_OTHER_DATA = {
+    # the beginning of a command that wants a cluster, hours or files of the reader's; a test of what it does, on less
+    "data build web": "tests/datasets/corpus/test_tic_cc.py",
+    "data build tic-cc": "tests/datasets/corpus/test_tic_cc.py",
+    "data build monthly": "tests/datasets/corpus/test_build.py",
+    "data build tic-wiki": "tests/datasets/evalsets/test_tic_wiki.py",
+    "data build tic-stackexchange": "tests/datasets/evalsets/test_tic_stackexchange.py",
+    "data build tic-codedocs": "tests/datasets/evalsets/test_tic_codedocs.py",
+    "data show": "tests/datasets/corpus/test_show.py",
+    "submit": "tests/platform/cluster/test_jobs.py",
+    "chaos": "tests/platform/chaos/test_chaos.py",
+    "tune": "tests/platform/tuning/test_search.py",
+    "run monthly": "tests/platform/cli/test_cli.py",
+    "report": "tests/platform/analysis/test_published_oracles.py",
+    "eval": "tests/platform/eval/test_folder.py",
+    "plan": "tests/platform/study/test_plan.py",
+    "run": "tests/platform/cli/test_cli.py",
+}
+
+
+def blocks(page: str) -> list[str]:
+    """Return the commands of a page's blocks of code, without comments; of a session, those after `$ `."""
+    found = []
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE):
+        lines = block.replace("\\\n", " ").splitlines() if language in ("", "bash", "sh") else []
+        found += [line.removeprefix("$ ") for line in lines if line.startswith(("ticlm ", "$ ticlm "))]
+    return found
+
+
+def inline(page: str) -> list[str]:
+    """Return the commands between backticks in a page's text that name all they need."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    found = [" ".join(one.split()) for one in re.findall(r"`(ticlm [a-z][^`]*)`", text)]
+    return [one for one in found if "…" not in one]
+
+
+def arguments(line: str) -> list[str]:
+    return shlex.split(line, comments=True)[1:]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_is_understood(page: str) -> None:
+    for line in [*blocks(page), *inline(page)]:
+        command, rest = typer.main.get_command(app), arguments(line)
+        while hasattr(command, "commands") and rest and rest[0] in command.commands:
+            command, rest = command.commands[rest[0]], rest[1:]
+        if rest in (["--help"], ["--version"], ["--install-completion"]) or (not rest and line in inline(page)):
+            continue  # a command that is only named
+        try:
+            command.make_context("ticlm", list(rest), resilient_parsing=False)
+        except Exception as error:
+            pytest.fail(f"{page}: {line}: {getattr(error, 'message', error)}")
+
+
+def test_the_pages_hold_commands() -> None:
+    assert len(blocks("README.md")) >= 10 and len(blocks("docs/first-hour.md")) >= 8
+    assert sum(len(inline(page)) for page in PAGES) > 30
+
+
+def test_every_command_is_run_here_or_on_other_data() -> None:
+    here = {*blocks("README.md"), *blocks("docs/first-hour.md")}
+    others = [" ".join(arguments(line)) for page in PAGES for line in blocks(page) if line not in here]
+    assert not [line for line in others if not line.startswith(tuple(ON_OTHER_DATA))]
+    assert not [test for test in ON_OTHER_DATA.values() if not (ROOT / test).exists()]
+
+
+def run(line: str, folder: Path) -> str:
+    """Run a command as a reader would in `folder`; return what it printed."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "TICLM_ROOT"} | {"PATH": path}
+    done = subprocess.run(
+        ["ticlm", *arguments(line)], cwd=folder, env=environment, capture_output=True, text=True, timeout=590
+    )
+    assert done.returncode == 0, f"{line}: {done.stderr[-2000:] or done.stdout[-2000:]}"
+    return done.stdout
+
+
+def posts(folder: Path) -> None:
+    """Write dated posts of an invented world, a file for each month from January 2016 to June 2017."""
+    world = SyntheticWorld(epoch=date(2016, 1, 1), initial_documents=150, documents_per_month=150)
+    folder.mkdir()
+    for year, month in [(2016, month) for month in range(1, 13)] + [(2017, month) for month in range(1, 7)]:
+        (period,) = Calendar.model_validate({"initial": f"{year}{month:02d}", "last": f"{year}{month:02d}"}).timeline()
+        with gzip.open(folder / f"{period.label}.jsonl.gz", "wt") as file:
+            for one in world.documents(period):
+                post = {"url": one.id, "text": one.text, "timestamp": one.timestamp.date().isoformat()}
+                print(json.dumps(post), file=file)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
+    text = (ROOT / "docs/first-hour.md").read_text()
+    files = dict(re.findall(r"```(?:yaml|python)\n# (\w+\.(?:yaml|py))\n(.*?)```", text, re.DOTALL))
+    assert set(files) == {"posts.yaml", "news.yaml", "mine.yaml", "recent.py"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    posts(tmp_path / "posts")
+    printed = {line: run(line, tmp_path) for line in blocks("docs/first-hour.md")}
+    assert "Bwd." in printed["ticlm run news.yaml"] and "recent" in printed["ticlm report news.yaml mine.yaml"]
+    assert all(list((tmp_path / "runs/reports").glob(f"{name}*/index.html")) for name in ("news", "mine"))
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_the_commands_of_the_readme_run_in_their_order(tmp_path: Path) -> None:
+    lines = blocks("README.md")
+    rest = [line for line in lines if arguments(line)[0] not in ("plan", "run", "chaos")]
+    first = next(line for line in lines if line.startswith("ticlm run demo --set"))
+    for line in [first, *rest, "ticlm plan demo"]:
+        printed = run(line, tmp_path)
+        assert printed.strip()
+    assert "left to do: 0 rounds" in printed or "done" in printed
