@@ -20,7 +20,8 @@ CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
 LAST = CUTOFFS[-1]
 CHECKPOINTS = (*(min(months) for _, months in groupby(TIC_CC_MONTHS[2:], lambda month: month[:4])), LAST)
 """The checkpoints TiC-LM evaluates: of each year from 2014 on the first month with a crawl, and the last month."""
-PARAMETERS = {"1b": 1_439_795_200, "3b": 2_796_096_000}
+PARAMETERS = {"1b": 1_439_893_504, "3b": 2_796_096_000}
+"""Parameters with all embeddings and gains. For 1b the published count leaves out the gains of the q/k norm."""
 INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
 """Nominal tokens of the first round, and of all continual rounds, of the runs by which the Oracles of both model sizes
 are sized."""

@@ -6,27 +6,47 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Imported
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.models.presets import INITIALISATION, Initialisation, Preset
 
 
 class PresetModel(Settings):
-    """A shape by name (`tiny`, `1b`, `3b`; see build.py), with changes to its configuration."""
+    """A shape by name (`tiny`, `1b`, `3b`; see presets.py), with changes to its configuration.
+
+    `initialisation` says from which distribution random weights are drawn: as `transformers` does it for the
+    architecture, or as `openlm` does (see initialisation.py). By default that is `openlm` for `1b` and `3b`.
+    """
 
     kind: Literal["preset"] = "preset"
-    name: Literal["tiny", "1b", "3b"]
+    name: Preset
     changes: ConfigText = "{}"
+    initialisation: Initialisation = Field(default_factory=lambda given: INITIALISATION[given["name"]])
+
+    def without_meaning(self) -> frozenset[str]:
+        # 1b had another shape when identities did not contain the initialisation, so there it always counts
+        return _as_before(self.initialisation) if self.name != "1b" else frozenset()
 
 
 class ConfigModel(Settings):
-    """Any transformers architecture: its `model_type` and the fields of its configuration."""
+    """Any transformers architecture: its `model_type` and the fields of its configuration. `initialisation: openlm` is
+    defined for some of them."""
 
     kind: Literal["config"] = "config"
     model_type: str
     config: ConfigText = "{}"
+    initialisation: Initialisation = "transformers"
+
+    def without_meaning(self) -> frozenset[str]:
+        return _as_before(self.initialisation)
+
+
+def _as_before(initialisation: Initialisation) -> frozenset[str]:
+    """Return the fields to leave out of an identity: models were once made by `transformers` alone."""
+    return frozenset({"initialisation"} if initialisation == "transformers" else ())
 
 
 class FolderModel(Imported):
