@@ -18,6 +18,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.models import build, convert, folders
 from ticlm.platform.models.openlm import cutoff, read
 from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.models.sharding import cut_axis
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -242,6 +243,16 @@ def test_a_tokenizer_is_copied_if_it_belongs_to_the_model(tmp_path: Path, toy_ro
     large["model"]["vocab"]["more"] = 64
     (tmp_path / "large.json").write_text(json.dumps(large))
     assert "it has a token 64, and the model knows 64" in refused(path, tokenizer=tmp_path / "large.json")
+
+
+def test_the_matrices_of_the_expert_are_spread_over_workers(tmp_path: Path) -> None:
+    """Cut along their first axis, which has one row, they would all lie on the first worker."""
+    weights = folders.load(converted(tmp_path)).state_dict()
+    shapes = {name.rpartition(".")[2]: weight.shape for name, weight in weights.items() if "layers.0.mlp.exp" in name}
+    assert shapes == {"gate_up_proj": (1, 2 * toy.INNER, toy.WIDTH), "down_proj": (1, toy.WIDTH, toy.INNER)}
+    assert [cut_axis(shapes["gate_up_proj"], world) for world in (1, 2, 3, 8)] == [1, 1, 0, 1], "80 is no multiple of 3"
+    assert {cut_axis(weight.shape, 2) for weight in weights.values() if weight.ndim < 3} == {0}
+    assert cut_axis((4, 80, 24), 2) == 0, "several experts"
 
 
 def test_parameters_and_flops_are_those_of_the_preset_but_for_the_router(tmp_path: Path) -> None:
