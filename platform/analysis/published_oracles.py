@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.published import STATIC, Published, PublishedValue
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
+from ticlm.platform.analysis.results import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, span
@@ -89,7 +89,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
         evaluated=months,
         cells=pd.DataFrame([_cell(name, one) for one in dated], columns=list(COLUMNS)),
         costs=_costs(cutoffs, parameters),
-        rates=pd.DataFrame(columns=["method", "seed", "period", "step", "rate"]),
+        rates=pd.DataFrame(columns=list(RATE_COLUMNS)),
         reference=(ORACLE, SEED, LAST) if has_last else None,
         target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
         external_inputs=(f"{name}: values as published with TiC-LM",),
