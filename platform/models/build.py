@@ -16,8 +16,8 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import initialisation
-from ticlm.platform.models.presets import SHAPES, Initialisation
-from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
+from ticlm.platform.models.presets import SHAPES
+from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel
 
 MAKING = threading.RLock()
 """Held while a module is made: transformers replaces functions of torch and its own for that time, and two threads

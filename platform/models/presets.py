@@ -1,4 +1,4 @@
-"""The presets: shapes of models by name, and how their weights are drawn.
+"""The presets of models: their shapes by name.
 
 `1b` and `3b` have OpenLM's shapes (TiC-LM's release) in OLMo-2, the transformers architecture that comes closest: its
 q/k norm, too, spans all heads at once. What differs:
@@ -16,10 +16,7 @@ the 24 x 2 x 2,048 gains of the q/k norm, which DCLM's configuration of this mod
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-Preset = Literal["tiny", "1b", "3b"]
-Initialisation = Literal["transformers", "openlm"]
+from typing import Any
 
 OPENLM = {
     "model_type": "olmo2",
@@ -55,4 +52,3 @@ SHAPES: dict[str, dict[str, Any]] = {
         **OPENLM,
     },
 }
-INITIALISATION: dict[str, Initialisation] = {"tiny": "transformers", "1b": "openlm", "3b": "openlm"}
