@@ -19,6 +19,7 @@ import torch
 
 from ticlm.platform.core.settings import parse
 from ticlm.platform.models import build, sharding
+from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.sharding import Workers, local_group
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
@@ -28,7 +29,7 @@ from ticlm.platform.train import step
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="1b", choices=sorted(build.SHAPES))
+    parser.add_argument("--model", default="1b", choices=sorted(SHAPES))
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--length", type=int, default=2048)
     parser.add_argument("--batch-rows", type=int, default=32)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
 from ticlm.platform.analysis.inside import inside_cells
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
+from ticlm.platform.analysis.results import (
+    COLUMNS,
+    RATE_COLUMNS,
+    STATIC_COLUMNS,
+    MethodResult,
+    PeriodText,
+    StudyResult,
+    TaskMetric,
+)
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
@@ -48,7 +56,7 @@ def study_result(plan: Plan) -> StudyResult:
         evaluated=plan.evaluated(),
         cells=cells,
         costs=pd.DataFrame(_costs(plan, parameters)),
-        rates=pd.DataFrame(_rates(plan)),
+        rates=pd.DataFrame(_rates(plan), columns=list(RATE_COLUMNS)),
         reference=_reference(plan),
         target_tokens=_target(plan, first),
         external_inputs=tuple(plan.external_inputs()),

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.published import STATIC, Published, PublishedValue
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
+from ticlm.platform.analysis.results import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, span
@@ -20,7 +20,8 @@ CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
 LAST = CUTOFFS[-1]
 CHECKPOINTS = (*(min(months) for _, months in groupby(TIC_CC_MONTHS[2:], lambda month: month[:4])), LAST)
 """The checkpoints TiC-LM evaluates: of each year from 2014 on the first month with a crawl, and the last month."""
-PARAMETERS = {"1b": 1_439_795_200, "3b": 2_796_096_000}
+PARAMETERS = {"1b": 1_439_893_504, "3b": 2_796_096_000}
+"""Parameters with all embeddings and gains. For 1b the published count leaves out the gains of the q/k norm."""
 INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
 """Nominal tokens of the first round, and of all continual rounds, of the runs by which the Oracles of both model sizes
 are sized."""
@@ -88,7 +89,7 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
         evaluated=months,
         cells=pd.DataFrame([_cell(name, one) for one in dated], columns=list(COLUMNS)),
         costs=_costs(cutoffs, parameters),
-        rates=pd.DataFrame(columns=["method", "seed", "period", "step", "rate"]),
+        rates=pd.DataFrame(columns=list(RATE_COLUMNS)),
         reference=(ORACLE, SEED, LAST) if has_last else None,
         target_tokens=INITIAL_TOKENS + CONTINUAL_TOKENS,
         external_inputs=(f"{name}: values as published with TiC-LM",),

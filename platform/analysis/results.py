@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
 """Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
+RATE_COLUMNS = ("method", "seed", "period", "step", "rate")
+"""Columns of the frame of learning rates. It is empty if nothing was trained."""
 COLUMNS = (
     "study",
     "method",

@@ -9,6 +9,7 @@ import typer
 
 from ticlm.platform.cli import evaluation, study
 from ticlm.platform.cli.chaos import chaos
+from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
 from ticlm.platform.cli.exit import ended
 from ticlm.platform.cli.report import report
@@ -28,6 +29,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "clean": clean,
     "check": check,
     "generate": evaluation.generate,
+    "convert": convert,
     "chaos": chaos,
 }
 

@@ -36,8 +36,10 @@ def _canonical(value: object) -> str:
         return plain(value)
     match value:
         case Settings():
-            begin, fields = _layout(type(value))
+            begin, fields, may_omit = _layout(type(value))
             held, written = value.__dict__, []
+            if may_omit and (omitted := value.without_meaning()):
+                fields = [(name, key) for name, key in fields if name not in omitted]
             for name, key in fields:
                 item = held[name]
                 plain = _PLAIN.get(type(item))
@@ -71,6 +73,8 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
 
 
 @cache
-def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
-    """Return how the canonical form of a class's values begins, and for each field its name and its written form."""
-    return f"[{_quoted(kind.identity_name)},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
+def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]], bool]:
+    """Return how the canonical form of a class's values begins, for each field its name and its written form, and
+    whether the class may leave fields out."""
+    fields = [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
+    return f"[{_quoted(kind.identity_name)},{{", fields, kind.without_meaning is not Settings.without_meaning

@@ -31,6 +31,11 @@ class Settings(BaseModel):
         name = identity or cls.__name__
         cls.identity_name = name if version == 1 else f"{name}@{version}"
 
+    def without_meaning(self) -> frozenset[str]:
+        """Return the fields that identities leave out. A class that gets a field later names it here while it has the
+        value that means what was done before there was such a field, so that finished work keeps its id."""
+        return frozenset()
+
 
 S = TypeVar("S", bound=Settings)
 

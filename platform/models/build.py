@@ -1,10 +1,4 @@
-"""Building models: from a study's settings to a transformers configuration, and from that to a module.
-
-The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) in the transformers architectures that come
-closest, with the same parameter count to the last one: `3b` is an OLMo-2, whose q/k norm too spans all heads at once;
-the published count of `1b` has no q/k norm, so it is a Llama. They differ in using RMSNorm where OpenLM has a gain-only
-LayerNorm, and OLMo-2 in norming the output of a block instead of its input.
-"""
+"""Building models: from a study's settings to a transformers configuration, and from that to a module."""
 
 from __future__ import annotations
 
@@ -21,39 +15,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
-
-OPENLM = {"rms_norm_eps": 1e-5, "rope_theta": 10_000.0, "tie_word_embeddings": False, "vocab_size": 50_432}
-SHAPES: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "model_type": "olmo2",
-        "hidden_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 192,
-        "rms_norm_eps": 1e-5,
-        "tie_word_embeddings": True,
-        "max_position_embeddings": 512,
-    },
-    "1b": {
-        "model_type": "llama",
-        "hidden_size": 2048,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "intermediate_size": 5632,
-        "max_position_embeddings": 2048,
-        **OPENLM,
-    },
-    "3b": {
-        "model_type": "olmo2",
-        "hidden_size": 2560,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "intermediate_size": 6912,
-        "max_position_embeddings": 2048,
-        **OPENLM,
-    },
-}
+from ticlm.platform.models import initialisation
+from ticlm.platform.models.presets import SHAPES
+from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel
 
 MAKING = threading.RLock()
 """Held while a module is made: transformers replaces functions of torch and its own for that time, and two threads
@@ -72,6 +36,8 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
         raise
     except Exception as error:  # transformers checks with errors of many kinds
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
+    if isinstance(model, PresetModel | ConfigModel) and model.initialisation == "openlm":
+        initialisation.require(made.model_type)
     if made.vocab_size < vocab_size:
         raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
     return made
@@ -120,9 +86,13 @@ def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedMo
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
 
 
-def scratch(made: PretrainedConfig, objective: AnyObjective, seed: int) -> nn.Module:
-    """Return a module with random weights that depend on `seed` alone."""
+def scratch(
+    made: PretrainedConfig, objective: AnyObjective, seed: int, drawn: Initialisation = "transformers"
+) -> nn.Module:
+    """Return a module with random weights that depend on `seed` and the kind of initialisation alone."""
     with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module: nn.Module = from_config(made, objective)
-        return module
+    if drawn == "openlm":
+        initialisation.draw(module, made.model_type, seed)
+    return module

@@ -126,7 +126,7 @@ def publish(
     module.load_state_dict(base, strict=False, assign=True)
     module.tie_weights()
     folder.mkdir(parents=True, exist_ok=True)
-    with _disk_errors(folder):
+    with disk_errors(folder):
         module.save_pretrained(folder)
     settings = objective.model_dump(mode="json")
     saved = {"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder, "settings": settings}
@@ -135,14 +135,14 @@ def publish(
         from safetensors.torch import save_file
 
         own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
-        with _disk_errors(folder):
+        with disk_errors(folder):
             save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
         entries = [{"type": a.identity_name, "settings": a.model_dump(mode="json")} for a in stack]
         (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def disk_errors(folder: Path) -> Iterator[None]:
     """Raise OSError for a full disk, which safetensors reports only in the text of an error of its own."""
     try:
         yield

@@ -6,19 +6,38 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Imported
 from ticlm.platform.core.settings import Settings
 
+Preset = Literal["tiny", "1b", "3b"]
+Initialisation = Literal["transformers", "openlm"]
+DRAWN_AS_OPENLM = ("1b", "3b")
+"""Presets whose random weights are drawn as OpenLM does unless a study says otherwise."""
+
 
 class PresetModel(Settings):
-    """A shape by name (`tiny`, `1b`, `3b`; see build.py), with changes to its configuration."""
+    """A shape by name (`tiny`, `1b`, `3b`; see presets.py), with changes to its configuration."""
 
     kind: Literal["preset"] = "preset"
-    name: Literal["tiny", "1b", "3b"]
+    name: Preset
     changes: ConfigText = "{}"
+    initialisation: Initialisation = "transformers"
+    """How random weights are drawn: as `transformers` does for the architecture, or as `openlm` does, which is the
+    default for `1b` and `3b`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_preset(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "initialisation" not in given and given.get("name") in DRAWN_AS_OPENLM:
+            return {**given, "initialisation": "openlm"}
+        return given
+
+    def without_meaning(self) -> frozenset[str]:
+        # 1b had another shape when identities did not contain the initialisation, so there it always counts
+        return _as_before(self.initialisation) if self.name != "1b" else frozenset()
 
 
 class ConfigModel(Settings):
@@ -27,6 +46,17 @@ class ConfigModel(Settings):
     kind: Literal["config"] = "config"
     model_type: str
     config: ConfigText = "{}"
+    initialisation: Initialisation = "transformers"
+    """How random weights are drawn: as `transformers` does for the architecture, or as `openlm` does, which is defined
+    for gpt2, gpt_neox, llama, olmo2 and olmoe."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return _as_before(self.initialisation)
+
+
+def _as_before(initialisation: Initialisation) -> frozenset[str]:
+    """Return the fields to leave out of an identity: models were once made by `transformers` alone."""
+    return frozenset({"initialisation"} if initialisation == "transformers" else ())
 
 
 class FolderModel(Imported):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -13,6 +13,7 @@ from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import Shard
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.models.build import from_config
@@ -84,9 +85,13 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
         param_dtype=getattr(torch, precision.compute), reduce_dtype=wire if workers.world == 1 else torch.float32
     )
     mesh = dist.device_mesh.init_device_mesh(workers.device, (workers.world,))
+
+    def cut(parameter: nn.Parameter) -> Shard:
+        return Shard(cut_axis(parameter.shape, workers.world))
+
     turn = Turn()
     for unit in (*_blocks(module), module):
-        placed = cast(Any, fully_shard(unit, mesh=mesh, mp_policy=policy))
+        placed = cast(Any, fully_shard(unit, mesh=mesh, mp_policy=policy, shard_placement_fn=cut))
         placed.set_gradient_divide_factor(1.0)
         placed.set_force_sum_reduction_for_comms(True)
         if workers.world > 1:
@@ -94,6 +99,12 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
     if workers.world > 1:
         module.ticlm_turn = turn  # type: ignore[assignment]
     return module
+
+
+def cut_axis(shape: Sequence[int], world: int) -> int:
+    """Return the axis along which a weight is cut into shards: the first. The matrices of a single expert are cut along
+    the second if it divides evenly (FSDP2 asks for that), as the first worker would get them whole otherwise."""
+    return 1 if len(shape) == 3 and shape[0] == 1 and shape[1] % world == 0 else 0
 
 
 def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:

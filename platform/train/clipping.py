@@ -17,13 +17,18 @@ def scale(trained: Sequence[nn.Parameter], factor: Tensor) -> None:
 
 
 def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
-    """Return the squared L2 norm of each row (along the first dimension) of each gradient, float64; 0 for rows of other
-    ranks. The sum of all is the squared norm of the gradient."""
+    """Return the squared L2 norm of each row of each gradient, float64; 0 for rows of other ranks. The sum of all is
+    the squared norm of the gradient.
+
+    Rows are counted along the first axis, those of a single expert's matrices along the second, so that no shard begins
+    inside a row (see `sharding.cut_axis`).
+    """
     found = torch.zeros(sum(_rows(p) for p in trained), dtype=torch.float64, device=workers.device)
     end = 0
     for parameter in trained:
         assert parameter.grad is not None
         rows = local_shard(parameter.grad)
+        rows = rows.flatten(0, 1) if _is_single_expert(parameter) else rows
         begin, end = end, end + _rows(parameter)
         # FSDP2 cuts rows as torch.chunk does: as many for each rank as the first needs, and the last ranks get the rest
         begin += min(-(-_rows(parameter) // workers.world) * workers.rank, _rows(parameter))
@@ -44,4 +49,10 @@ def _norms(rows: Tensor) -> Tensor:
 
 
 def _rows(parameter: nn.Parameter) -> int:
+    if _is_single_expert(parameter):
+        return parameter.shape[1]
     return parameter.shape[0] if parameter.ndim else 1
+
+
+def _is_single_expert(parameter: nn.Parameter) -> bool:
+    return parameter.ndim == 3 and parameter.shape[0] == 1

@@ -133,7 +133,7 @@ class _Chain:
             with Store(recipe.model.path).local("") as folder:
                 return folders.load(folder, recipe.objective)
         made = build.config(recipe.model, work.vocab_size, work.end_of_text)
-        return build.scratch(made, recipe.objective, recipe.seed)
+        return build.scratch(made, recipe.objective, recipe.seed, recipe.model.initialisation)
 
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
         """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it."""

@@ -108,3 +108,27 @@ def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, t
         write_cells(made.store, kept)
     rows = summarize([study_result(made)]).set_index("task")
     assert rows["missing"].to_dict() == {"perplexity@1": 2, "tic-math@1": 0, "pages@1": 0}
+
+
+def test_a_study_of_an_imported_model_alone_has_a_report(
+    tmp_path: Path, toy_root: Path, toy_study: Callable[..., Study]
+) -> None:
+    """Nothing is trained: the model stands for the last period. So there are no learning rates to draw."""
+    from ticlm.methods.objectives import Causal
+    from ticlm.platform.models import build, folders
+    from ticlm.platform.models.settings import PresetModel
+    from ticlm.platform.report import write
+
+    config = build.config(PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32}'), 64)
+    folders.publish(build.scratch(config, Causal(), 0).state_dict(), config, Causal(), [], tmp_path / "model")
+    model = {"kind": "folder", "path": str(tmp_path / "model"), "as_of": "202304"}
+    schedule = {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 1}
+    method = {"base": "cyclic-cosine", "schedule": schedule}
+    study = toy_study(model=model, initial={"budget": 0, "schedule": schedule}, methods=[method])
+    made = plan.make(study, str(toy_root))
+    driver.train(made)
+    driver.evaluate(made)
+    result = study_result(made)
+    assert len(result.cells) == 4 and result.rates.empty
+    write.write([result], tmp_path / "page", None)
+    assert (tmp_path / "page/index.html").exists()

@@ -337,12 +337,12 @@ def test_the_report_as_json_has_every_row_and_no_nan() -> None:
 
 
 def test_blocks_compete_by_size_and_budget_and_oracles_close_their_size() -> None:
-    small = dataclasses.replace(study(), name="1b", parameters=1_439_795_200)
+    small = dataclasses.replace(study(), name="1b", parameters=1_439_893_504)
     summary = summarize([dataclasses.replace(study(scale=3), name="440B"), study(), small])
     order = summary.drop_duplicates("block")[["parameters", "is_oracle", "study"]].to_numpy().tolist()
     assert order == [
-        [1_439_795_200, False, "1b"],
-        [1_439_795_200, True, "1b"],
+        [1_439_893_504, False, "1b"],
+        [1_439_893_504, True, "1b"],
         [2_796_096_000, False, "tic-cc-3b"],
         [2_796_096_000, False, "440B"],
         [2_796_096_000, True, "440B"],

@@ -9,17 +9,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ticlm.platform.models.sharding import Workers
+from ticlm.platform.models.sharding import Workers, cut_axis
 from ticlm.platform.train.clipping import squared_rows
 
-SHAPES: list[tuple[int, ...]] = [(7, 3), (64, 17), (3, 70_000), (5,), (1, 9), (4, 3, 5)]
+SHAPES: list[tuple[int, ...]] = [(7, 3), (64, 17), (3, 70_000), (5,), (1, 9), (4, 3, 5), (1, 24, 5), (1, 7, 5)]
 
 
 def of_rank(gradients: list[Tensor], rank: int, world: int) -> Tensor:
     """What a rank knows, when each gradient is cut into rows as FSDP2 does."""
     trained: Any = []
     for gradient in gradients:
-        parts = [*gradient.chunk(world), *[gradient[:0]] * world]
+        parts = [*gradient.chunk(world, cut_axis(gradient.shape, world)), *[gradient[:0]] * world]
         trained.append(SimpleNamespace(shape=gradient.shape, ndim=gradient.ndim, grad=parts[rank].clone()))
     return squared_rows(trained, Workers(rank, world))
 

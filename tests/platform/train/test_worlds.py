@@ -217,3 +217,20 @@ def test_workers_change_no_bit_in_bfloat16(replay: Worlds, alone: Trained) -> No
     one = half.whole("half-1", 1)
     assert_same_bits(half.whole("half-3", 3), one)
     assert max(abs(one.cells[k] - v) for k, v in alone.cells.items()) > 1e-6, "was it bfloat16 at all?"
+
+
+@pytest.mark.slow
+def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(replay: Worlds, tmp_path: Path) -> None:
+    """It is a mixture with one expert, whose matrices have a first axis of one row."""
+    import openlm as toy
+
+    from ticlm.platform.models.convert import convert
+    from ticlm.platform.models.settings import FolderModel
+
+    path = toy.save(tmp_path / "epoch_1.pt", toy.weights(qk_norm=True))
+    convert(path, tmp_path / "model", toy.HEADS)
+    model = FolderModel(path=str(tmp_path / "model"), as_of="outside")
+    converted = replace(replay, study=replay.study.model_copy(update={"model": model}))
+    one = converted.whole("converted-1", 1)
+    assert_same_bits(converted.whole("converted-2", 2), one)
+    assert_same_bits(converted.whole("converted-3", 3), one)

@@ -1,0 +1,32 @@
+"""`ticlm convert`: turn a released checkpoint of OpenLM into a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def convert(
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A checkpoint of OpenLM: epoch_N.pt.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The model folder to write; it must not exist.")],
+    heads: Annotated[
+        int | None,
+        typer.Option(help="Attention heads; needed if no params.txt beside the checkpoint names a known model."),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Copy this tokenizer.json, or that of this folder, into the model folder."),
+    ] = None,
+) -> None:
+    """Turn a checkpoint of OpenLM, as TiC-LM published them, into a Hugging Face folder with equal logits.
+
+    A study starts from it with model: {kind: folder, path: FOLDER, as_of: PERIOD}; ticlm eval FOLDER scores it.
+    """
+    from ticlm.platform.cli.console import say
+    from ticlm.platform.models import convert
+
+    made = convert.convert(checkpoint.expanduser(), folder.expanduser(), heads, tokenizer)
+    until = f"; its path says that it was trained up to {made.cutoff}" if made.cutoff else ""
+    say(f"{made.folder}: {made.architecture}, {made.parameters:,} parameters{until}")
