@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -13,11 +14,14 @@ import typer
 
 from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
+from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.quantities import printable
 from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
 INTERRUPTED = 130
+TRACEBACK = "TICLM_TRACEBACK"
+"""A variable: if it is set, the whole traceback is printed before the line of an error."""
 
 
 def ended(command: Callable[[], object]) -> NoReturn:
@@ -30,6 +34,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     before = signal.getsignal(signal.SIGTERM)
     RUNNING.set()
     outlive_readers()
+    whole = bool(os.environ.get(TRACEBACK))
     try:
         heed_sigterm()
         code = command() or 0
@@ -39,10 +44,14 @@ def ended(command: Callable[[], object]) -> NoReturn:
     except typer.Exit as error:
         sys.exit(error.exit_code)
     except TiclmError as error:
+        if whole:
+            traceback.print_exc()
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
     except Exception as error:
+        if whole:
+            traceback.print_exc()
         _fail_with(error)
     finally:
         RUNNING.clear()
@@ -56,6 +65,9 @@ def _fail_with(error: Exception) -> NoReturn:
     root = ", ".join(ROOTS[-1:]) or "the root"
     if isinstance(error, OSError) and error.errno in CLOSED:
         _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
+    line = extensions.fault_of(error)
+    if line is not None:
+        _fail(line, 1)
     storage = of_storage(error, root)
     if storage is not None:
         full = "free some space, then run the same command again"

@@ -28,10 +28,12 @@ ROOTS: list[str] = []
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     """Return the plan of a study, by its name and changes of settings, against a root."""
+    from ticlm.platform.core import extensions
     from ticlm.platform.study import plan
     from ticlm.platform.study import settings as studies
 
-    return plan.make(studies.load(study, sets or ()), absolute(root))
+    with extensions.faults_as(InputError):
+        return plan.make(studies.load(study, sets or ()), absolute(root))
 
 
 def stored(plan: Plan) -> Store:

@@ -123,7 +123,7 @@ def finished(root: Path | str) -> dict[str, str]:
         ("loss.z=1", ("loss.z: unknown key", "allowed: clip_norm, z_loss")),
         ("resources.cadence.second=1", ("resources.cadence.second: unknown key", "seconds, steps")),
         ("batch_rows=0", ("batch_rows", "greater than 0", "got 0")),
-        ("batch_rows=many", ("batch_rows", "integer", "'many'")),
+        ("batch_rows=many", ("batch_rows", "whole number", "'many'")),
         ("loss.clip_norm=.nan", ("loss.clip_norm", "finite")),
         ("model.name=7b", ("model", "'tiny', '1b' or '3b'", "'7b'")),
         ("model.kind=rnn", ("model", "kind must be preset, config or folder")),
