@@ -19,7 +19,10 @@ Modules = Annotated[
 def evaluate(
     name: Annotated[
         str,
-        typer.Argument(metavar="STUDY|MODEL", help="A study; with --tasks, a model: a folder, a URI or a round's id."),
+        typer.Argument(
+            metavar="STUDY|MODEL",
+            help="A study; with --tasks, a model: a folder, a URI, STUDY/METHOD@PERIOD, or a round's id.",
+        ),
     ],
     root: Root = "runs",
     set_: Sets = None,
@@ -76,16 +79,19 @@ def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_j
 
 def generate(
     checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="A model folder, or the first characters of a round's id.")
+        str, typer.Argument(metavar="MODEL", help="STUDY/METHOD@PERIOD, a model folder, or the start of a round's id.")
     ],
-    prompt: Annotated[str, typer.Argument(help="The text that the model continues.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The text that the model continues.")],
     root: Root = "runs",
     tokens: Annotated[int, typer.Option(help="Generate this many tokens.")] = 60,
     temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
     modules: Modules = None,
 ) -> None:
-    """Let a model continue a prompt."""
+    """Let a model continue a prompt.
+
+    Without @PERIOD it is the newest model of the method; #SEED chooses among several seeds.
+    """
     _import(modules)
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample

@@ -14,7 +14,6 @@ import typer
 
 from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
-from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.quantities import printable
 from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, heed_sigterm, set_sigterm
@@ -65,6 +64,8 @@ def _fail_with(error: Exception) -> NoReturn:
     root = ", ".join(ROOTS[-1:]) or "the root"
     if isinstance(error, OSError) and error.errno in CLOSED:
         _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
+    from ticlm.platform.core import extensions  # it loads pydantic, which help needs not
+
     line = extensions.fault_of(error)
     if line is not None:
         _fail(line, 1)

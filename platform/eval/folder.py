@@ -61,7 +61,7 @@ class FolderScore:
 
 
 def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
-    """Return all that a model is to be asked. `name` is a folder, a URI, or the beginning of a round's id in the root.
+    """Return all that a model is to be asked. `name` is read by `model_folder.find`.
 
     Raises InputError if it is no language model, if the data of a task are not there, or do not suit this model.
     """
