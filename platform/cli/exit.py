@@ -77,7 +77,10 @@ def _fail_with(error: Exception) -> NoReturn:
     if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
         _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
     if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
-        _fail(error.format_message(), 2)
+        said = error.format_message()
+        if not said:  # no arguments: the help has been printed
+            sys.exit(0)
+        _fail(said, 2)
     traceback.print_exc()
     _fail(f"this is a fault of ticlm, please report it; what is finished in {root} is kept", 1)
 

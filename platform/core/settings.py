@@ -86,6 +86,17 @@ def packaged(folder: str) -> list[str]:
     return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
 
 
+RECIPES = "datasets/recipes"
+"""Where recipes of corpora and sets of examples are packaged."""
+
+
+def build_command(name: str) -> str:
+    """Return the command that builds a corpus or set of examples, given as a name (with or without a version) or a
+    place."""
+    own = posixpath.basename(name.rstrip("/")).partition("@")[0]
+    return f"ticlm data build {own if own in packaged(RECIPES) else 'RECIPE'}"
+
+
 def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
     """Return a file's settings, merged into those of the file it extends, and its name. `above` are the files that led
     here."""
