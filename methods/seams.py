@@ -5,6 +5,7 @@ torch is imported only for types.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -32,6 +33,7 @@ class RoundPosition(Settings):
 class Schedule(Settings):
     """Base of learning-rate schedules."""
 
+    @abstractmethod
     def rate(self, step: int, position: RoundPosition) -> float:
         """Return the learning rate of optimizer step `step` (from 0) of the round at `position`."""
         raise NotImplementedError
@@ -52,6 +54,7 @@ class Replay(Settings):
     expire_after: int | None = Field(None, gt=0)
     expired: tuple[Label, ...] = ()
 
+    @abstractmethod
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         """Return the tokens to take from each source seen so far, the newest last; they sum to `budget` exactly."""
         raise NotImplementedError
@@ -63,9 +66,20 @@ class Replay(Settings):
         if self.expire_after is not None:
             kept = [old for old in kept if old in past[-self.expire_after :]]
         mixture = self.mixture([*kept, now], budget)
+        self._check(mixture, {*kept, now}, budget)
         if self.buffer_tokens is None or not kept:
             return mixture
         return mixture.within(dict.fromkeys(kept, self.buffer_tokens // len(kept)))
+
+    def _check(self, mixture: Mixture, given: set[Source], budget: int) -> None:
+        """Raise ValueError unless a mixture spends the budget, on the sources that it was given."""
+        if not isinstance(mixture, Mixture):
+            raise ValueError(f"mixture returns a Mixture, got {type(mixture).__name__}")
+        other = next((source for source in mixture.sources if source not in given), None)
+        if other is not None:
+            raise ValueError(f"its mixture draws from {other}, which it was not given")
+        if mixture.tokens != budget:
+            raise ValueError(f"its mixture has {mixture.tokens:,} tokens, the budget is {budget:,}")
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,7 @@ class Imported(Settings):
 class Optimizer(Settings):
     """Base of optimizers."""
 
+    @abstractmethod
     def start(self, context: Context) -> TorchOptimizer:
         """Return a fresh optimizer over the parameters that require gradients."""
         raise NotImplementedError
@@ -150,7 +165,9 @@ class PenaltyState(Protocol):
 class Penalty(Settings):
     """Base of penalties, which tie a round to the period before it; a run's first round has none."""
 
+    @abstractmethod
     def start(self, context: Context) -> PenaltyState:
+        """Return the penalty's state for a round that starts now."""
         raise NotImplementedError
 
     def reads(self, previous: Source, now: Source) -> Source | None:
@@ -172,6 +189,7 @@ class Adapter(Settings):
     The stack is saved beside the weights, and rebuilt when they are loaded.
     """
 
+    @abstractmethod
     def add(self, module: nn.Module, depth: int) -> None:
         """Add the parameters of the adapter at this depth to a frozen module."""
         raise NotImplementedError

@@ -12,10 +12,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
@@ -198,12 +199,7 @@ def _filled(
     return rows
 
 
-def _named(value: object) -> object:
-    """Read `rows: packed` as `rows: {kind: packed}`."""
-    return {"kind": value} if isinstance(value, str) else value
-
-
 AnyRowMaker = Annotated[
     Annotated[PackedTokens | PrefixLM, Field(discriminator="kind")],
-    BeforeValidator(_named),
+    Plain("kind"),
 ]

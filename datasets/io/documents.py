@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -178,6 +179,7 @@ class Documents(Settings):
         """Return what of these settings reaches the bytes of a corpus: all of them, unless a subclass says less."""
         return self
 
+    @abstractmethod
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return what there is to read, in a fixed order; an input whose stamp changes is read again."""
         raise NotImplementedError
@@ -190,6 +192,7 @@ class Documents(Settings):
         """Cut an input into pieces that can be read apart; one piece by default."""
         return [Piece(input=entry)]
 
+    @abstractmethod
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         """Yield the documents of a piece, and a Bad for each record that should have been one."""
         raise NotImplementedError

@@ -9,10 +9,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segment
 from rich.text import Text
 
+from ticlm.platform.core import quantities
 from ticlm.platform.core.quantities import printable
 
 _CONSOLE: list[Console] = []
@@ -77,8 +86,10 @@ class Bars:
         with self._lock:
             began, _, total, unit = self._state[name]
             self._state[name] = (began, _, total, unit)
-            rate = done / max(1e-9, time.monotonic() - began)
-            self.progress.update(self._tasks[name], completed=done, rate=f"{rate:,.0f} {unit}/s", note=note)
+            rate = quantities.rate(done, time.monotonic() - began, unit)
+            self.progress.update(self._tasks[name], completed=done, rate=rate, note=note)
+            if note and not done and not self.live:  # what is waited for before the first unit
+                say(f"{name}: {note}")
 
     def end(self, name: str, note: str = "") -> None:
         with self._lock:
@@ -86,7 +97,21 @@ class Bars:
             self.progress.update(self._tasks[name], completed=total, note=note or "done")
             if not self.live:
                 seconds = time.monotonic() - began
-                console().print(f"{name}: {total:,} {unit} in {seconds:.0f} s ({total / max(1e-9, seconds):,.0f}/s)")
+                rate = quantities.rate(total, seconds, unit)
+                say(f"{name}: {total:,} {unit} in {quantities.duration(seconds)}{f' ({rate})' if rate else ''}")
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show what is waited for while the block runs: with the time on a terminal, as one line elsewhere."""
+    if not console().is_terminal:
+        say(f"{what} …")
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description} …", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console(), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
 
 
 @contextmanager
@@ -97,6 +122,7 @@ def bars() -> Iterator[Bars]:
         BarColumn(bar_width=24),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[rate]}", markup=False),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.platform.cli import completion
+from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.options import Json, Root, Sets, absolute
 from ticlm.platform.core.errors import InputError
 
@@ -15,10 +17,15 @@ if TYPE_CHECKING:
     from ticlm.platform.core.examples import Examples
 
 data = typer.Typer(help="Build corpora and sets of examples, and show what they hold.", no_args_is_help=True)
-RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe: a YAML file, a URI, or a packaged name.")]
+RecipeName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECIPE", help="A recipe: a YAML file, a URI, or a packaged name.", autocompletion=completion.recipes
+    ),
+]
 
 
-@data.command("build")
+@data.command("build", epilog=epilog("data build"))
 def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
     """Turn dated documents into a corpus, or dumps into a set of examples.
 
@@ -33,7 +40,7 @@ def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> No
     console().print(corpus_view.overview(built) if isinstance(built, Corpus) else examples_view.overview(built))
 
 
-@data.command("show")
+@data.command("show", epilog=epilog("data show"))
 def data_show(
     name: Annotated[
         str, typer.Argument(metavar="CORPUS", help="A corpus or set of examples: NAME, NAME@VERSION, path or URI.")

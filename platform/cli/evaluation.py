@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
 from ticlm.platform.core.errors import InputError
 
@@ -19,7 +20,11 @@ Modules = Annotated[
 def evaluate(
     name: Annotated[
         str,
-        typer.Argument(metavar="STUDY|MODEL", help="A study; with --tasks, a model: a folder, a URI or a round's id."),
+        typer.Argument(
+            metavar="STUDY|MODEL",
+            help="A study; with --tasks, a model: a folder, a URI, STUDY/METHOD@PERIOD, or a round's id.",
+            autocompletion=completion.models,
+        ),
     ],
     root: Root = "runs",
     set_: Sets = None,
@@ -33,6 +38,7 @@ def evaluate(
     """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
+    from ticlm.platform.core.settings import build_command
     from ticlm.platform.run import driver
 
     _import(modules)
@@ -43,7 +49,7 @@ def evaluate(
         raise InputError(f"{name} is a model folder: say what to ask it with --tasks FILE")
     made = plan_of(name, root, set_)
     if made.corpus is None:
-        raise InputError(f"corpus {made.study.corpus}: not there; build it with: ticlm data build RECIPE")
+        raise InputError(f"corpus {made.study.corpus}: not there; build it with: {build_command(made.study.corpus)}")
     with lease(stored(made), f"eval {made.study.name}"), bars() as show:
         driver.evaluate(made, show)
 
@@ -58,7 +64,7 @@ def _import(modules: list[str] | None) -> None:
 def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
     from dataclasses import replace
 
-    from ticlm.platform.cli.console import bars, console
+    from ticlm.platform.cli.console import bars, console, say
     from ticlm.platform.core import settings
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.progress import SILENT
@@ -71,21 +77,35 @@ def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_j
     with lease(store, f"eval {name}"), bars() as show:
         folder.run(replace(work, lease=store.lease), SILENT if as_json else show)
     rows = folder.scores(work)
-    print(folder.as_json(work, rows)) if as_json else console().print(folder.table(rows))
+    if as_json:
+        print(folder.as_json(work, rows))
+        return
+    say(f"Scores of {name}")
+    console().print(folder.table(rows))
+    for line in folder.notes(store, work, rows):
+        say(line)
 
 
 def generate(
     checkpoint: Annotated[
-        str, typer.Argument(metavar="CHECKPOINT", help="A model folder, or the first characters of a round's id.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="STUDY/METHOD@PERIOD, a model folder, or the start of a round's id.",
+            autocompletion=completion.models,
+        ),
     ],
-    prompt: Annotated[str, typer.Argument(help="The text that the model continues.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The text that the model continues.")],
     root: Root = "runs",
     tokens: Annotated[int, typer.Option(help="Generate this many tokens.")] = 60,
     temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
     modules: Modules = None,
 ) -> None:
-    """Let a model continue a prompt."""
+    """Let a model continue a prompt.
+
+    Without @PERIOD it is the newest model of the method; #SEED chooses among several seeds.
+    """
     _import(modules)
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -18,6 +19,8 @@ from ticlm.platform.core.quantities import printable
 from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, heed_sigterm, set_sigterm
 
 INTERRUPTED = 130
+TRACEBACK = "TICLM_TRACEBACK"
+"""A variable: if it is set, the whole traceback is printed before the line of an error."""
 
 
 def ended(command: Callable[[], object]) -> NoReturn:
@@ -30,6 +33,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     before = signal.getsignal(signal.SIGTERM)
     RUNNING.set()
     outlive_readers()
+    whole = bool(os.environ.get(TRACEBACK))
     try:
         heed_sigterm()
         code = command() or 0
@@ -39,10 +43,14 @@ def ended(command: Callable[[], object]) -> NoReturn:
     except typer.Exit as error:
         sys.exit(error.exit_code)
     except TiclmError as error:
+        if whole:
+            traceback.print_exc()
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
     except Exception as error:
+        if whole:
+            traceback.print_exc()
         _fail_with(error)
     finally:
         RUNNING.clear()
@@ -56,6 +64,11 @@ def _fail_with(error: Exception) -> NoReturn:
     root = ", ".join(ROOTS[-1:]) or "the root"
     if isinstance(error, OSError) and error.errno in CLOSED:
         _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
+    from ticlm.platform.core import extensions  # it loads pydantic, which help needs not
+
+    line = extensions.fault_of(error)
+    if line is not None:
+        _fail(line, 1)
     storage = of_storage(error, root)
     if storage is not None:
         full = "free some space, then run the same command again"
@@ -64,7 +77,10 @@ def _fail_with(error: Exception) -> NoReturn:
     if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
         _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
     if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
-        _fail(error.format_message(), 2)
+        said = error.format_message()
+        if not said:  # no arguments: the help has been printed
+            sys.exit(0)
+        _fail(said, 2)
     traceback.print_exc()
     _fail(f"this is a fault of ticlm, please report it; what is finished in {root} is kept", 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
@@ -11,6 +12,7 @@ from ticlm.platform.cli import evaluation, study
 from ticlm.platform.cli.chaos import chaos
 from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
+from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.exit import ended
 from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
@@ -33,10 +35,30 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "chaos": chaos,
 }
 
-app = typer.Typer(help="Time-continual language modelling on Ray.", no_args_is_help=True, add_completion=False)
-app.add_typer(data, name="data")
+app = typer.Typer(epilog=epilog(""), pretty_exceptions_enable=False)
+app.add_typer(data, name="data", epilog=epilog("data"))
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, epilog=epilog(name))(command)
+
+
+@app.callback(invoke_without_command=True)
+def ticlm(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the versions of ticlm, Ray, torch, transformers and Python.")
+    ] = False,
+) -> None:
+    """Keep language models up to date with dated text, on Ray, and measure what that costs."""
+    if version:
+        from ticlm.platform.cli.version import version as versions
+
+        print(versions())
+    elif context.invoked_subcommand is None:
+        shown = context.get_help()  # with rich it is printed there, and empty here
+        print(shown, end="\n" if shown else "")
+    else:
+        return
+    raise typer.Exit
 
 
 def main() -> None:

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.platform.cli import completion
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
     from ticlm.platform.core.store import Store
     from ticlm.platform.study.plan import Plan
 
-Name = Annotated[str, typer.Argument(metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.")]
-Names = Annotated[list[str], typer.Argument(metavar="STUDY…", help="One or more studies.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY", help="A study: a YAML file, a URI, or a packaged name.", autocompletion=completion.studies
+    ),
+]
+Names = Annotated[
+    list[str], typer.Argument(metavar="STUDY…", help="One or more studies.", autocompletion=completion.studies)
+]
 Root = Annotated[str, typer.Option("--root", envvar="TICLM_ROOT", help="Keep everything under this folder or URI.")]
 Sets = Annotated[
     list[str] | None,
@@ -28,10 +36,12 @@ ROOTS: list[str] = []
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     """Return the plan of a study, by its name and changes of settings, against a root."""
+    from ticlm.platform.core import extensions
     from ticlm.platform.study import plan
     from ticlm.platform.study import settings as studies
 
-    return plan.make(studies.load(study, sets or ()), absolute(root))
+    with extensions.faults_as(InputError):
+        return plan.make(studies.load(study, sets or ()), absolute(root))
 
 
 def stored(plan: Plan) -> Store:
@@ -47,7 +57,11 @@ def absolute(root: str) -> str:
     """
     from ticlm.platform.cluster.ray_internals import inside_job
 
+    if not root.strip():
+        raise InputError("--root (or TICLM_ROOT) is empty: give a folder, s3://… or gs://…")
     path = Path(root).expanduser()
+    if "://" not in root and path.is_file():
+        raise InputError(f"root {root} is a file: give a folder, s3://… or gs://…")
     if "://" not in root and not path.is_absolute() and inside_job():
         raise InputError(f"root {root} is relative, inside a Ray job: give --root an absolute path or a URI")
     ROOTS.append(root if "://" in root else str(path.resolve()))

@@ -13,7 +13,7 @@ from rich.table import Table
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
-from ticlm.platform.study.plan import Plan, missing_periods
+from ticlm.platform.study.plan import Plan, missing_periods, rowless
 
 BYTES_PER_WEIGHT = 4
 
@@ -102,6 +102,9 @@ def describe(plan: Plan) -> dict[str, Any]:
     notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
     if missing:
         notes.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
+    if rows := rowless(plan):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")
     cells, unknown = _cells(plan)
     notes += unknown
     return {

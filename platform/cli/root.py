@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ticlm.platform.cli.options import Names, Root, absolute, plan_of
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 
 
@@ -21,8 +22,10 @@ def clean(
     from ticlm.platform.core.store import Store
     from ticlm.platform.run import cleanup
 
-    plans = [plan_of(name, root, None) for name in studies]
     store = Store(absolute(root))
+    if not set(store.folders("")) - {paths.LEASES}:
+        raise InputError(f"root {root}: there is nothing to clean")
+    plans = [plan_of(name, root, None) for name in studies]
     with lease(store, "clean"):
         unused = cleanup.unused(store, plans)
         for path, size in unused:

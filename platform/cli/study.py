@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of, stored
@@ -30,8 +34,6 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
     The same command continues a run that was interrupted.
     """
-    from contextlib import ExitStack
-
     from ticlm.platform.analysis import conventions
     from ticlm.platform.analysis.collect import study_result
     from ticlm.platform.cli import data, report
@@ -44,14 +46,16 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     with ExitStack() as stack:
         recipe = missing_recipe(made)
         if recipe is not None:
-            stack.enter_context(driver.connected(made))
+            connect(stack, made)
             data.build(recipe, root)
             made = plan_of(study, root, set_)
         # Cells come first: a period that cannot be scored is an error before training, not after it.
         if _has_cells_to_score(made) or made.pending():
             stack.enter_context(lease(stored(made), f"run {made.study.name}"))
-            stack.enter_context(driver.connected(made))
+            connect(stack, made)
             show = stack.enter_context(bars())
+            for line in curves(made):
+                show.say(line)
             driver.train(made, show)
             driver.evaluate(made, show)
     report.publish([study_result(made)], Store(absolute(root)), conventions.named())
@@ -64,8 +68,35 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     from ticlm.platform.run import driver
 
     made = plan_of(study, root, set_)
-    with lease(stored(made), f"train {made.study.name}"), bars() as show:
+    with ExitStack() as stack:
+        stack.enter_context(lease(stored(made), f"train {made.study.name}"))
+        if made.pending():
+            connect(stack, made)
+        show = stack.enter_context(bars())
+        for line in curves(made):
+            show.say(line)
         driver.train(made, show)
+
+
+def connect(stack: ExitStack, made: Plan) -> None:
+    """Connect to Ray until the stack ends, if the study needs it, and show meanwhile what is waited for."""
+    from ticlm.platform.cli.console import waiting
+    from ticlm.platform.run import driver
+
+    ray = sys.modules.get("ray")
+    if not driver.needs_ray(made) or (ray is not None and ray.is_initialized()):
+        return
+    address = os.environ.get("RAY_ADDRESS")
+    with waiting(f"joining Ray at {address}" if address else "starting Ray"):
+        stack.enter_context(driver.connected(made))
+
+
+def curves(made: Plan) -> Iterator[str]:
+    """Yield lines that say where the curves of the chains that are left go, and how they are seen."""
+    from ticlm.platform.train import tracking
+
+    if made.pending():
+        yield from tracking.describe(made.study.resources, stored(made).root)
 
 
 def missing_recipe(made: Plan) -> str | None:

@@ -104,7 +104,7 @@ def prepare(
     names = [Path(file).name for _, file in _files(words[1:]) if file is not None]
     if STUDY in names or len(set(names)) < len(names):
         raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
-    resolved, where = settings.resolved(name, FOLDER, sets)
+    resolved, where = settings.resolved(Study, name, FOLDER, sets)
     study = settings.parse(Study, resolved, where)
     own = extensions.own_modules(study) | dict(map(_module, modules))
     return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own)

@@ -21,7 +21,7 @@ from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
-from ticlm.platform.core.settings import Settings, parse
+from ticlm.platform.core.settings import Settings, build_command, parse
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.core.token_rows import Column, RowReader, ShardFile
 
@@ -118,7 +118,7 @@ class Corpus:
         try:
             return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: ticlm data build RECIPE") from None
+            raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: {build_command(uri)}") from None
         except ValueError as error:
             raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
 

@@ -24,7 +24,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.integrity.files import read_checked
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings, parse
+from ticlm.platform.core.settings import Settings, build_command, parse
 from ticlm.platform.core.store import Attempt, Store, StoredFile
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Examples:
         try:
             return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"{uri}: no examples there (no {INFO}); build them: ticlm data build RECIPE") from None
+            raise InputError(f"{uri}: no examples there (no {INFO}); build them with: {build_command(uri)}") from None
         except ValueError as error:
             raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
 

@@ -14,7 +14,7 @@
     chaos/STUDY-HASH/                         a study that was run again, in peace and under faults; each is a root
     leases/NUMBER.json                        who writes to the root
     ray/RUN/                                  what Ray Train keeps while a chain trains
-    tensorboard/HASH/                         curves of a chain
+    tensorboard/CHAIN-HASH/                   curves of a chain, as replay-half-202302-202312-3f2a91bc
 
 Paths are relative to the root (those of periods and tokenizer: to the corpus), with forward slashes. ID is the first 32
 characters of a round's id, WEIGHTS the first 16 of the hash of its weights, STEP has 8 digits.
@@ -22,11 +22,13 @@ characters of a round's id, WEIGHTS the first 16 of the hash of its weights, STE
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 RECORD = "record.json"
 CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
+TENSORBOARD = "tensorboard"
 PERIODS, TOKENIZER = "periods", "tokenizer"
 MODEL, STEPS, INSIDE = "model", "steps", "inside"
 METRICS = "metrics.json"
@@ -158,6 +160,8 @@ def lease(number: int) -> str:
     return f"{LEASES}/{number:08d}.json"
 
 
-def tensorboard(name: str) -> str:
-    """Return the folder with the curves of a chain; `name` is the hash of the chain's name."""
-    return f"tensorboard/{name[:12]}"
+def tensorboard(label: str, whole: str) -> str:
+    """Return the folder with the curves of a chain: its label in characters that any file system takes, and the hash of
+    its study and label."""
+    words = re.sub(r"[^A-Za-z0-9.+]+", "-", label).strip("-.")
+    return f"{TENSORBOARD}/{words[:80]}-{whole[:8]}"

@@ -31,6 +31,26 @@ def size(count: float) -> str:
     return f"{count:.0f} B" if count < 1000 else scaled(count, BYTES)
 
 
+def rate(count: float, seconds: float, unit: str) -> str:
+    """Return how fast `count` units were done, per second, minute or hour, so that at least one is: 12 cells/min."""
+    if count <= 0 or seconds <= 0:
+        return ""
+    for span, name in ((1, "s"), (60, "min"), (3600, "h")):
+        if count / seconds * span >= 1 or name == "h":
+            break
+    found = count / seconds * span
+    return f"{found:,.0f} {unit}/{name}" if found >= 9.95 else f"{found:,.1f} {unit}/{name}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words of a clock: 14 s, 3 min 05 s, 2 h 03 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
 def printable(text: str) -> str:
     """Return a text with the characters of STEERING spelled as Python does: \\x1b, \\u202e."""
     return STEERING.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)

@@ -12,6 +12,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import mappings
+from ticlm.platform.core.reading.plain import plain_at
 from ticlm.platform.core.settings_errors import one_line
 
 
@@ -56,16 +58,16 @@ def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
     A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
     the file that says so; see `merged`). `sets` are applied to the result.
     """
-    data, where = resolved(name, folder, sets)
+    data, where = resolved(kind, name, folder, sets)
     return parse(kind, data, where)
 
 
-def resolved(name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """Return a settings file as one mapping, merged into all that it extends and with `sets` applied, and its name for
-    errors."""
+def resolved(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """Return a file with the settings of a `kind` as one mapping, merged into all that it extends and with `sets`
+    applied, and its name for errors."""
     data, where = _read(name, folder, ())
     for assignment in sets:
-        _assign(data, assignment)
+        _assign(kind, data, assignment)
     return data, where
 
 
@@ -89,6 +91,17 @@ def packaged(folder: str) -> list[str]:
     return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
 
 
+RECIPES = "datasets/recipes"
+"""Where recipes of corpora and sets of examples are packaged."""
+
+
+def build_command(name: str) -> str:
+    """Return the command that builds a corpus or set of examples, given as a name (with or without a version) or a
+    place."""
+    own = posixpath.basename(name.rstrip("/")).partition("@")[0]
+    return f"ticlm data build {own if own in packaged(RECIPES) else 'RECIPE'}"
+
+
 def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
     """Return a file's settings, merged into those of the file it extends, and its name. `above` are the files that led
     here."""
@@ -96,7 +109,9 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
     if where in above:
         raise InputError(f"{where}: extends itself")
     try:
-        data = yaml.safe_load(text)
+        data = mappings.read(text)
+    except mappings.RepeatedKey as error:
+        raise InputError(f"{where}: {error}") from None
     except yaml.YAMLError as error:
         raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
@@ -146,30 +161,35 @@ def _read_named(name: str, folder: str) -> tuple[str, str]:
     )
 
 
-def _assign(data: dict[str, Any], assignment: str) -> None:
+def _assign(kind: type[S], data: dict[str, Any], assignment: str) -> None:
     path, equals, text = assignment.partition("=")
     if not equals or not path:
         raise InputError(f"--set {assignment}: expected KEY.KEY=VALUE")
     try:
-        value = yaml.safe_load(text)
+        value = mappings.read(text)
+    except mappings.RepeatedKey as error:
+        raise InputError(f"--set {assignment[:200]}: {error}") from None
     except (yaml.YAMLError, RecursionError):
         raise InputError(f"--set {assignment[:200]}: {text[:200]!r} is not a YAML value") from None
     *parents, last = path.split(".")
     node: Any = data
-    for key in parents:
-        node = _child(node, key, assignment)
+    for depth in range(1, len(parents) + 1):
+        node = _child(kind, node, parents[:depth], assignment)
     if isinstance(node, list):
         node[_position(node, last, assignment)] = value
     else:
         node[last] = value
 
 
-def _child(node: Any, key: str, assignment: str) -> Any:
-    if isinstance(node, list):
-        return node[_position(node, key, assignment)]
-    child = node.setdefault(key, {})
+def _child(kind: type[S], node: Any, path: Sequence[str], assignment: str) -> Any:
+    """Return the mapping or list at the end of a path, which `node` holds. A plain text there becomes the mapping that
+    it stands for."""
+    key: Any = _position(node, path[-1], assignment) if isinstance(node, list) else path[-1]
+    child = node[key] if isinstance(node, list) else node.setdefault(key, {})
+    if isinstance(child, str) and (plain := plain_at(kind, path)) is not None:
+        child = node[key] = plain.mapping(child)
     if not isinstance(child, dict | list):
-        raise InputError(f"--set {assignment}: {key} is {child!r}, it has no keys to set")
+        raise InputError(f"--set {assignment}: {'.'.join(path)} is {child!r}, it has no keys to set")
     return child
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from ticlm.platform.core.reading.near import hint
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
@@ -21,6 +23,7 @@ def one_line(error: ValidationError, kind: type[BaseModel]) -> str:
 def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str]:
     """Return the path of the first field that is wrong, and what is wrong with it.
 
+    A key that is not known comes before all others, because the key that is missing is often the one that was meant.
     Among several alternatives of a field's type, the error is that of the one that comes closest.
     """
     found = error.errors()
@@ -31,7 +34,7 @@ def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str
             continue  # a list is said to be short of what is wrong in it
         field = next((at[:i] for i, part in enumerate(at) if _is_type(part)), at)
         wrong.setdefault(field, []).append(one)
-    same = next(iter(wrong.values()))
+    same = min(wrong.values(), key=lambda alike: any(one["type"] != "extra_forbidden" for one in alike))
     first = max(same, key=lambda one: (len(one["loc"]), one["type"] == "extra_forbidden"))
     where = [str(part) for part in first["loc"] if not _is_type(part)]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -47,15 +50,54 @@ def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[BaseMode
         case "extra_forbidden":
             alike = (e["loc"] for e in same if e["type"] == "extra_forbidden" and e["loc"][-1] == error["loc"][-1])
             allowed = sorted({name for loc in alike for name in _fields_at(kind, loc)})
-            return f"unknown key; allowed: {', '.join(allowed)}" if allowed else "unknown key"
+            meant = hint(str(error["loc"][-1]), allowed)
+            return f"unknown key{meant}; allowed: {', '.join(allowed)}" if allowed else "unknown key"
         case "missing":
             return "is required"
         case "union_tag_not_found":
             return "kind is required"
-    message = error["msg"].removeprefix("Value error, ")
+        case "too_short" | "too_long" as which:
+            few, limits = which == "too_short", error["ctx"]
+            limit = limits["min_length"] if few else limits["max_length"]
+            return f"needs at {'least' if few else 'most'} {limit}, has {limits['actual_length']}"
+    message = _plain(error)
     got = error.get("input")
     told = "got " in message or (isinstance(got, str) and repr(got) in message)
     return f"{message}, got {got!r}" if isinstance(got, str | int | float | bool | None) and not told else message
+
+
+PLAIN = {
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping of settings",
+    "model_attributes_type": "must be a mapping of settings",
+    "none_required": "must be null",
+}
+"""Errors of pydantic whose own words name types of Python."""
+
+
+def _plain(error: ErrorDetails) -> str:
+    """Return what pydantic says, in words that fit a settings file."""
+    kind, limits = error["type"], error.get("ctx", {})
+    if kind in PLAIN:
+        return PLAIN[kind]
+    if kind == "union_tag_invalid":
+        return f"kind must be one of {limits['expected_tags']}, got {limits['tag']!r}"
+    message = error["msg"].removeprefix("Value error, ")
+    for words in ("Input should ", "String should ", "Value should "):
+        if message.startswith(words):
+            return f"must {message.removeprefix(words)}"
+    return message
 
 
 def _is_type(part: int | str) -> bool:

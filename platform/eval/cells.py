@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core import extensions, paths
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -234,8 +234,9 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     check_model(place)
     with Store(place).local("") as folder:
         answerer = load_checkpoint(Path(folder), unit.objective, device(unit.device))
-        for job in jobs:
-            yield from _progress(answerer, store, unit, job)
+        with extensions.faults_as(RunError, extensions.PROGRAMMING):
+            for job in jobs:
+                yield from _progress(answerer, store, unit, job)
 
 
 def _progress(answerer: Checkpoint, store: Store, unit: CheckpointWork, job: TaskCells) -> Iterator[None]:

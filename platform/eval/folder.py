@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, field_validator
 
 from ticlm.methods.objectives import AnyObjective, Causal
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.row_columns import check_columns
@@ -61,7 +62,7 @@ class FolderScore:
 
 
 def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
-    """Return all that a model is to be asked. `name` is a folder, a URI, or the beginning of a round's id in the root.
+    """Return all that a model is to be asked. `name` is read by `model_folder.find`.
 
     Raises InputError if it is no language model, if the data of a task are not there, or do not suit this model.
     """
@@ -170,6 +171,27 @@ def table(rows: list[FolderScore]) -> Table:
         error = "" if one.stderr is None else f"{one.stderr:.4f}"
         made.add_row(row.task, row.period, one.source, one.title, f"{one.value:.4f}", error, f"{one.n:,}")
     return made
+
+
+UNITS = {
+    "nll": "mean negative log-likelihood per token, in nats",
+    "bits_per_byte": "negative log-likelihood per byte of text, in bits",
+    "accuracy": "share of right answers",
+    "exact_match": "share of answers that are right to the letter",
+    "f1": "overlap of words with the answer, from 0 to 1",
+}
+
+
+def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[str]:
+    """Return lines below the table: what the metrics are, what n counts, and where the scores are kept."""
+    metrics = dict.fromkeys(row.found.title for row in rows)
+    better = {task.task.name: "higher" if task.task.higher_is_better else "lower" for task in asked.jobs}
+    return [
+        *(f"{metric}: {UNITS[metric]}" for metric in metrics if metric in UNITS),
+        *(f"{name}: {which} is better" for name, which in better.items()),
+        "n: tokens, documents or questions that were scored; stderr: standard error of the value",
+        f"kept in {store.uri(paths.cells(asked.weights))}; the same command reads them from there",
+    ]
 
 
 def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:

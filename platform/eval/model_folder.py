@@ -1,16 +1,22 @@
-"""Model folders: that of a finished round, by its id or its place, or any in Hugging Face's format."""
+"""Model folders: that of a finished round, by its address, its id or its place, or any in Hugging Face's format."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import paths
+from ticlm.platform.core import extensions, paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.settings import packaged
 from ticlm.platform.core.store import Store, read_record
+from ticlm.platform.eval import address
+from ticlm.platform.eval.address import Address, FinishedRun
 from ticlm.platform.models.settings import folder_objective
+from ticlm.platform.study import plan
+from ticlm.platform.study import settings as studies
 from ticlm.platform.study.identity import content, weights_of
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
@@ -21,25 +27,64 @@ TOKENIZERS = (".txt", ".model", ".tiktoken")
 """Suffixes of a tokenizer's files that are not JSON."""
 
 
+LISTED = 8
+"""How many rounds are listed where a name fits none."""
+
+
 def find(root: str, name: str) -> str:
-    """Return the path or URI of a model folder: `name` itself, or the folder of the finished round in the root whose id
-    begins with it. Raises InputError if there is no such round, or more than one."""
-    if "://" in name:
+    """Return the path or URI of a model folder: `name` itself, or the folder of a finished round in the root, which
+    `name` addresses as STUDY/METHOD@PERIOD#SEED, or whose id begins with it. Raises InputError if there is no such
+    round, or more than one."""
+    if not name.strip():
+        raise InputError("no model is named; give a model folder, STUDY/METHOD@PERIOD, or the start of a round's id")
+    named = address.parse(name)
+    if "://" in name and (named is None or not named.study.endswith((".yaml", ".yml"))):
         return name.rstrip("/")
     path = Path(os.path.expanduser(name))
     if path.is_dir():
         return str(path.resolve())
     store = Store(root)
     matches = [found for found in store.folders(paths.ROUNDS) if found.startswith(name)]
+    if not matches and named is not None and _is_study(named.study):
+        matches = [_addressed(store, named)]
     if len(matches) != 1:
-        have = ", ".join(found[:8] for found in store.folders(paths.ROUNDS)[:8]) or "none"
+        have = "; ".join(_listed(store)) or "none"
         raise InputError(
-            f"{name}: {len(matches)} rounds start with it in {root}, and it is no model folder; there are {have} …"
+            f"{name}: {len(matches)} rounds start with it in {root}, and it is no model folder and no "
+            f"STUDY/METHOD@PERIOD; there are {have}"
         )
     record = read_record(store, paths.round_at(matches[0]))
     if record is None:
         raise InputError(f"round {matches[0][:8]} is not finished")
     return store.uri(paths.model(paths.round_at(matches[0]), record.attempt))
+
+
+def _is_study(name: str) -> bool:
+    return "://" in name or Path(name).is_file() or name in packaged(studies.FOLDER)
+
+
+def _addressed(store: Store, named: Address) -> str:
+    """Return the folder, below `rounds/`, of the finished round that an address names in a root."""
+    with extensions.faults_as(InputError):
+        made = plan.make(studies.load(named.study), store)
+    runs, planned = list[FinishedRun](), dict[str, list[str]]()
+    for run in made.tree.runs:
+        done = {label: key for label, key in run.rounds.items() if made.done(key)}
+        runs.append(FinishedRun(run.method.name, run.seed, done))
+        planned[run.method.name] = list(run.rounds)
+    return paths.round_folder(made.ids[address.choose(named, runs, planned)]).rpartition("/")[2]
+
+
+def _listed(store: Store) -> Iterator[str]:
+    """Yield the first rounds of a root, with the study, the methods and the period that their records tell."""
+    rounds = store.folders(paths.ROUNDS)
+    for found in rounds[:LISTED]:
+        record = read_record(store, paths.round_at(found))
+        who = record.about.get("label", "").rpartition(":")[0] if record is not None else "not finished"
+        when = f" at {record.about.get('period')}" if record is not None else ""
+        yield f"{found[:8]} ({who}{when})"
+    if len(rounds) > LISTED:
+        yield f"{len(rounds) - LISTED} more"
 
 
 def weights(folder: str) -> str:

@@ -15,7 +15,7 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     """Return the prompt with what a model adds to it, up to its end of text or `tokens` tokens; of an encoder–decoder,
     which reads the prompt and writes apart from it, what it writes.
 
-    `checkpoint` is a model folder or the first characters of a finished round's id in the root. Raises InputError if
+    `checkpoint` names a model as `model_folder.find` reads it. Raises InputError if
     the prompt does not fit the model's window.
     """
     import torch

@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import initialisation
+from ticlm.platform.models import config_keys, initialisation
 from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel
 
@@ -46,16 +46,30 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
 def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> PretrainedConfig:
     match model:
         case PresetModel(name=name, changes=changes):
-            return AutoConfig.for_model(**{**vocabulary, **SHAPES[name], **ends, **json.loads(changes)})
+            shape = {**vocabulary, **SHAPES[name], **ends}
+            return _known(shape.pop("model_type"), shape, json.loads(changes), "model.changes")
         case ConfigModel(model_type=model_type, config=text):
-            return AutoConfig.for_model(model_type, **{**vocabulary, **ends, **json.loads(text)})
+            return _known(model_type, {**vocabulary, **ends}, json.loads(text), "model.config")
         case FolderModel(path=path):
             with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
                 try:
                     Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
                 except FileNotFoundError:
                     raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
-                return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+                try:
+                    return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+                except Exception as error:  # it names the temporary folder
+                    said = " ".join(str(error).split()).replace(folder, path.rstrip("/"))
+                    raise InputError(f"model.path: {said[:300]}") from None
+
+
+def _known(model_type: str, shape: dict[str, Any], changes: dict[str, Any], where: str) -> PretrainedConfig:
+    """Return a configuration of this shape with changes. Raises InputError for a key that transformers does not
+    know."""
+    made = AutoConfig.for_model(model_type, **{**shape, **changes})
+    if changes:
+        config_keys.check(changes, made, AutoConfig.for_model(model_type, **shape), where)
+    return made
 
 
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:

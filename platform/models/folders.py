@@ -159,10 +159,10 @@ def _is_adapter(name: str) -> bool:
 
 def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
     """Return the adapter class that an entry names: one of ticlm, of the study's, or of an installed entry point."""
-    known = {kind.identity_name: kind for kind in subclasses(Adapter)}
+    known = {kind.identity_name: kind for kind in subclasses(Adapter)}  # type: ignore[type-abstract]
     if entry["type"] not in known:
         load_entry_points(METHODS)
-        known = {kind.identity_name: kind for kind in subclasses(Adapter)}
+        known = {kind.identity_name: kind for kind in subclasses(Adapter)}  # type: ignore[type-abstract]
     if entry["type"] not in known:
         raise InputError(
             f"{path}: no adapter is called {entry['type']}; known are {', '.join(sorted(known)) or 'none'}: import its "

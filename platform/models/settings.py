@@ -85,10 +85,6 @@ def _model_kind(value: Any) -> str:
     return str(getattr(value, "kind", "preset"))
 
 
-def named_model(value: Any) -> Any:
-    return {"kind": "preset", "name": value} if isinstance(value, str) else value
-
-
 Model = Annotated[
     Annotated[PresetModel, Tag("preset")]
     | Annotated[ConfigModel, Tag("config")]

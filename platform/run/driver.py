@@ -15,12 +15,13 @@ from typing import Any
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
+from ticlm.platform.core.settings import build_command
 from ticlm.platform.core.signals import ENDING
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.chains import Chain
-from ticlm.platform.study.plan import Plan, missing_periods
+from ticlm.platform.study.plan import Plan, missing_periods, rowless
 from ticlm.platform.study.work import ChainWork, work_of
 
 COPIES_POLL_S = 1.0
@@ -88,6 +89,8 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
     resources = plan.study.resources
     with counted(units, show) as through, connected(plan):
         if resources.trainer == "ray":
+            several = min(resources.evaluators, len(units))
+            show.update("evaluation", 0, f"starting {several} evaluator{'s' if several > 1 else ''}")
             fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
         else:
             fanout.here(units, through)
@@ -182,6 +185,9 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     work = work_of(plan, chain)
     name = plan.label(chain)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
+    workers = plan.share(chain)[1]
+    if plan.study.resources.trainer == "ray":
+        show.update(name, 0, f"starting {workers} worker{'s' if workers > 1 else ''}, which import torch first")
 
     def report(event: Mapping[str, Any]) -> None:
         if "moment" in event:
@@ -196,7 +202,9 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 
 def _require_data(plan: Plan) -> None:
     if plan.corpus is None:
-        raise InputError(f"corpus {plan.study.corpus}: not there yet; build it with: ticlm data build RECIPE")
+        raise InputError(
+            f"corpus {plan.study.corpus}: not there yet; build it with: {build_command(plan.study.corpus)}"
+        )
     if not plan.corpus.store.exists(paths.tokenizer_file()):
         raise InputError(
             f"{plan.corpus.store.uri(paths.tokenizer_file())}: the corpus's tokenizer is gone; restore its folder from "
@@ -207,14 +215,12 @@ def _require_data(plan: Plan) -> None:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"corpus {plan.corpus.info.id} has no period {missing[0]}{more}, which the study trains on; "
-            "append it with ticlm data build RECIPE, or shorten periods"
+            f"append it with {build_command(plan.study.corpus)}, or shorten periods"
         )
-    for spec in plan.tree.rounds.values():
-        for source in spec.sources:
-            if plan.corpora[source.corpus].split(source.period, source.split).rows == 0:
-                raise InputError(
-                    f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
-                )
+    for source in rowless(plan):
+        raise InputError(
+            f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
+        )
 
 
 def _require_models(plan: Plan) -> None:
@@ -225,6 +231,11 @@ def _require_models(plan: Plan) -> None:
         imported_models.check(plan)
 
 
+def needs_ray(plan: Plan) -> bool:
+    """Return whether the study's resources need Ray."""
+    return plan.study.resources.trainer != "process" or plan.study.resources.carrier != "process"
+
+
 @contextmanager
 def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
     """Connect to Ray while the block runs, if the study's resources need it or `dashboard` is true.
@@ -232,8 +243,7 @@ def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
     Yields the address of Ray's dashboard, or an empty text. Nested blocks share one connection. A Ray that is started
     here has a dashboard only if `dashboard` is true.
     """
-    alone = plan.study.resources.trainer == "process" and plan.study.resources.carrier == "process"
-    if alone and not dashboard:
+    if not needs_ray(plan) and not dashboard:
         yield ""
         return
     from ticlm.platform.cluster import connect

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, ContinualTokens, Method, OracleSeries
@@ -16,8 +16,10 @@ from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
+from ticlm.platform.core.reading.near import hint
+from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.models.settings import FolderModel, Model, Precision, named_model
+from ticlm.platform.models.settings import FolderModel, Model, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -84,6 +86,22 @@ class Evaluate(Settings):
     inside: EverySteps | EveryEpochs | None = None
 
 
+def _method(entry: Any) -> Any:
+    """Return a method from `base: NAME` with changes, NAME being one of the catalogue, or from a whole method."""
+    if not isinstance(entry, dict | Settings):
+        raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
+    if isinstance(entry, Settings) or "base" not in entry:
+        return entry
+    name = entry["base"]
+    if not isinstance(name, str) or name not in CATALOG:
+        meant = hint(name, CATALOG) if isinstance(name, str) else ""
+        raise ValueError(f"no method {name!r} in the catalogue{meant}; it has {', '.join(CATALOG)}")
+    changes = {key: value for key, value in entry.items() if key != "base"}
+    if not changes:
+        return CATALOG[name]
+    return settings.merged(CATALOG[name].model_dump(), changes)
+
+
 class Study(Settings):
     """Everything that changes a number, and `resources`, which change none.
 
@@ -95,13 +113,13 @@ class Study(Settings):
     corpus: str
     periods: Calendar
     first_periods: int | None = Field(None, gt=0)
-    model: Annotated[Model, BeforeValidator(named_model)]
+    model: Annotated[Model, Plain("name")]
     objective: AnyObjective = Causal()
     batch_rows: int = Field(gt=0)
     length: int = Field(gt=0)
     initial: Initial
     continual_tokens: ContinualTokens
-    methods: tuple[Method, ...] = Field(min_length=1)
+    methods: tuple[Annotated[Method, BeforeValidator(_method), Plain("base")], ...] = Field(min_length=1)
     loss: Loss = Loss()
     precision: Precision = Precision()
     max_epochs: float | None = Field(None, gt=0)
@@ -109,11 +127,6 @@ class Study(Settings):
     evaluate: Evaluate = Evaluate()
     reference: str | None = None
     resources: Resources = Resources()
-
-    @field_validator("methods", mode="before")
-    @classmethod
-    def _from_catalog(cls, entries: Any) -> Any:
-        return [_method(entry) for entry in entries] if isinstance(entries, list | tuple) else entries
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -221,21 +234,6 @@ class Study(Settings):
         if self.reference is not None:
             return self.reference
         return next((m.name for m in self.methods if m.is_series), None)
-
-
-def _method(entry: Any) -> Any:
-    """Return a method from a name of the catalogue, from `base: NAME` with changes, or from a whole method."""
-    if not isinstance(entry, str | dict | Settings):
-        raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
-    if isinstance(entry, Settings) or (isinstance(entry, dict) and "base" not in entry):
-        return entry
-    name = entry if isinstance(entry, str) else entry["base"]
-    if not isinstance(name, str) or name not in CATALOG:
-        raise ValueError(f"no method {name!r} in the catalogue; it has {', '.join(CATALOG)}")
-    if isinstance(entry, str):
-        return CATALOG[name]
-    changes = {key: value for key, value in entry.items() if key != "base"}
-    return settings.merged(CATALOG[name].model_dump(), changes)
 
 
 def load(name: str, sets: Sequence[str] = ()) -> Study:

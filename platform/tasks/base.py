@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -162,6 +163,7 @@ class Task(Settings):
             return None
         return (Examples if self.reads == "examples" else Corpus).open(uri, last_visible_period)
 
+    @abstractmethod
     def measure(self, answerer: Answerer, data: Any, label: str, rows: int) -> Iterator[Measurement]:
         """Yield the measurements of one label. `data` is what `open` returned; `rows` is how many rows or examples to
         hand to the answerer at once."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,10 +36,25 @@ def start(resources: Resources, root: str, study: str, label: str) -> list[Track
     name = f"{study} {label}"
     folder = _local_folder(root)
     if resources.tensorboard:
-        trackers.append(TensorBoard(folder / paths.tensorboard(fingerprint(name)), name))
+        trackers.append(TensorBoard(folder / paths.tensorboard(label, fingerprint(name)), name))
     if resources.wandb is not None:
         trackers.append(WeightsAndBiases(resources.wandb, folder, study, label))
     return trackers
+
+
+def describe(resources: Resources, root: str) -> Iterator[str]:
+    """Yield lines that say where the curves of a run lie, and how they are seen."""
+    folder = _local_folder(root)
+    if resources.tensorboard:
+        yield f"curves: tensorboard --logdir {shlex.quote(str(folder / paths.TENSORBOARD))}"
+    if resources.wandb is not None:
+        runs = shlex.quote(f"{folder}/wandb")
+        offline = resources.wandb.mode == "offline"
+        yield (
+            f"curves: {runs}; upload them with: wandb sync {runs}/offline-run-*"
+            if offline
+            else (f"curves: project {resources.wandb.project} of Weights & Biases")
+        )
 
 
 def _local_folder(root: str) -> Path:

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import Diverged, InputError
+from ticlm.platform.core import extensions, paths
+from ticlm.platform.core.errors import Diverged, InputError, RunError
 from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
@@ -53,7 +53,8 @@ def run_chain(
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
         try:
-            _Chain(work, workers, report, urgent, store, writer, log).run(first, resume)
+            with extensions.faults_as(RunError, extensions.PROGRAMMING):
+                _Chain(work, workers, report, urgent, store, writer, log).run(first, resume)
         finally:
             writer.close()
     return list(work.ids)

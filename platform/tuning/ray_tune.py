@@ -229,7 +229,7 @@ def _callbacks(tuning: Tuning, folder: str) -> list[Any]:
     class Progress(tune.Callback):  # type: ignore[misc]
         def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any) -> None:
             if "period" in result:
-                _say(f"{trial}: {result['period']}  mean of the three {result['mean']:.4f}")
+                _say(f"{trial}: {result['period']}  mean of backward, in-distribution and forward {result['mean']:.4f}")
 
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:
             _say(f"{trial}: failed, {_cause(trial)}")

@@ -184,5 +184,5 @@ def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], opt
     found = spaces.grid(space, values) if values else spaces.load(space)
     algorithm = options.get("algorithm") or ("grid" if found.points else "optuna")
     search = parse(Search, {**options, "algorithm": algorithm}, "ticlm tune")
-    data, where = resolved(study, settings.FOLDER, sets)
+    data, where = resolved(Study, study, settings.FOLDER, sets)
     return Tuning(found, parse(Study, data, where), data, search)

@@ -22,7 +22,7 @@ class PeriodScores(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean of the three."""
+        """The mean of backward, in-distribution and forward."""
         return float(self.total / 3) if self.comparable else sum(self) / 3
 
     @property

@@ -123,7 +123,7 @@ def finished(root: Path | str) -> dict[str, str]:
         ("loss.z=1", ("loss.z: unknown key", "allowed: clip_norm, z_loss")),
         ("resources.cadence.second=1", ("resources.cadence.second: unknown key", "seconds, steps")),
         ("batch_rows=0", ("batch_rows", "greater than 0", "got 0")),
-        ("batch_rows=many", ("batch_rows", "integer", "'many'")),
+        ("batch_rows=many", ("batch_rows", "whole number", "'many'")),
         ("loss.clip_norm=.nan", ("loss.clip_norm", "finite")),
         ("model.name=7b", ("model", "'tiny', '1b' or '3b'", "'7b'")),
         ("model.kind=rnn", ("model", "kind must be preset, config or folder")),
@@ -497,3 +497,109 @@ def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(de
     file.write_bytes(bytes(data))
     ended = desk.ticlm("check", *root)
     assert ended.code == 1 and "1 problems" in ended.out and "model.safetensors" in ended.out
+
+
+# --- classes of the user's own ---------------------------------------------------------------------------------------
+
+OWN = """
+from ticlm.methods.schedules import Constant
+from ticlm.methods.seams import Replay
+from ticlm.platform.core.mixture import Mixture, allot
+from ticlm.platform.tasks.packed_rows import Perplexity
+
+
+class Recent(Replay):
+    window: int = 3
+
+    def mixture(self, seen, budget):
+        return Mixture.of(allot(budget, dict.fromkeys(seen[-self.window :], 1)))
+
+
+class Breaks(Constant):
+    def rate(self, step, position):
+        return 1.0 / (position.steps - position.steps)
+
+
+class Scores(Perplexity):
+    def measure(self, answerer, data, label, rows):
+        return answerer[label]
+"""
+
+
+def test_a_fault_of_a_users_class_is_one_line_that_names_its_place(desk: Desk) -> None:
+    here = desk.root.parent
+    (here / "own_parts.py").write_text(OWN)
+    base = {"base": "cyclic-cosine"}
+
+    def ticlm(*arguments: str, **environment: str) -> Ended:
+        words = (*arguments, "--root", str(desk.root))
+        return desk.command(partial(command, words, environment, f"{here}/errors", partial(os.chdir, here)))
+
+    replays = desk.write(desk.study | {"methods": [base | {"replay": {"kind": "own_parts:Recent", "window": -2}}]})
+    said = ("own_parts:Recent.mixture raised ValueError: weights must not be negative", "(own_parts.py:12)")
+    ticlm("plan", replays).in_one_line(2, *said)
+    whole = ticlm("plan", replays, TICLM_TRACEBACK="1")
+    assert whole.code == 2 and "Traceback" in whole.err and said[0] in whole.err.splitlines()[-1]
+    trains = desk.write(
+        desk.study | {"methods": [base | {"schedule": {"kind": "own_parts:Breaks", "warmup_steps": 1}}]}
+    )
+    ticlm("run", trains).in_one_line(1, "own_parts:Breaks.rate raised ZeroDivisionError", "own_parts.py:17")
+    scores = desk.write(desk.study | {"evaluations": [{"kind": "own_parts:Scores", "name": "scores"}]})
+    ticlm("run", scores).in_one_line(1, "own_parts:Scores.measure raised TypeError", "own_parts.py:22")
+
+
+# --- what is said plainly --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["plan", "run", "report", "clean"])
+def test_a_root_that_is_a_file_or_nothing_is_refused(desk: Desk, verb: str) -> None:
+    file = desk.root.parent / "notes.txt"
+    file.write_text("x")
+    desk.ticlm(verb, desk.yaml, "--root", str(file)).in_one_line(2, f"root {file} is a file", "give a folder")
+    desk.ticlm(verb, desk.yaml, "--root", "").in_one_line(2, "--root (or TICLM_ROOT) is empty", "give a folder")
+
+
+def test_an_empty_root_has_nothing_to_clean_and_stays_empty(desk: Desk) -> None:
+    empty = desk.root.parent / "empty"
+    empty.mkdir()
+    desk.ticlm("clean", desk.yaml, "--root", str(empty)).in_one_line(2, f"root {empty}: there is nothing to clean")
+    assert list(empty.iterdir()) == []
+
+
+def test_a_corpus_that_is_packaged_is_said_to_be_built_by_its_name(desk: Desk) -> None:
+    root = ("--root", str(desk.root))
+    desk.ticlm("data", "show", "synthetic", *root).in_one_line(2, "build one with: ticlm data build synthetic")
+    desk.ticlm("data", "show", "mine", *root).in_one_line(2, "build one with: ticlm data build RECIPE")
+
+
+def test_a_typo_is_named_before_the_key_that_is_missing_for_it(desk: Desk) -> None:
+    study = {"batch_row" if key == "batch_rows" else key: value for key, value in desk.study.items()}
+    desk.run(study=desk.write(study)).in_one_line(2, "batch_row: unknown key (did you mean batch_rows?)")
+
+
+def test_a_period_without_training_rows_is_told_by_the_plan(desk: Desk, toy_corpus: MakeCorpus) -> None:
+    toy_corpus(desk.root / "corpora/bare@1", periods=("202301",))
+    toy_corpus(desk.root / "corpora/bare@1", periods=("202301", "202302"), rows=0)
+    study = desk.write(desk.study | {"corpus": "bare"})
+    ended = desk.ticlm("plan", study, "--root", str(desk.root))
+    assert ended.code == 0 and "bare@1/202302/train has no row to train on" in " ".join(ended.out.split())
+    desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(2, "bare@1/202302/train has no row to train on")
+
+
+def test_a_model_is_scored_by_its_address_and_the_table_says_what_it_shows(desk: Desk) -> None:
+    assert desk.run().code == 0
+    tasks = desk.write({"evaluations": [{"kind": "perplexity-on", "name": "own", "corpus": "toy"}]}, "tasks")
+    address = f"{desk.yaml}/cyclic-cosine@202301"
+    ended = desk.ticlm("eval", address, "--tasks", tasks, "--root", str(desk.root))
+    text = " ".join(ended.out.split())
+    assert ended.code == 0, ended.err
+    for part in (f"Scores of {address}", "nats", "own: lower is better", f"kept in {desk.root}/cells/"):
+        assert part in text, text
+
+
+def test_a_run_says_where_its_curves_are(desk: Desk) -> None:
+    ended = desk.run("resources.tensorboard=true")
+    assert f"curves: tensorboard --logdir {desk.root}/tensorboard" in ended.out and ended.code == 0
+    (folder,) = (desk.root / "tensorboard").iterdir()
+    assert folder.name.startswith("cyclic-cosine-202301-202302-")
+    assert "tensorboard" not in desk.run("resources.tensorboard=true").out, "nothing is left to train"

@@ -57,9 +57,18 @@ MINE = """
     class Lines(Documents):
         path: str
 
+        def inputs(self, calendar):
+            return []
+
+        def read(self, piece):
+            return iter([])
+
 
     class Worst(Task):
         name: str = "worst"
+
+        def measure(self, answerer, data, label, rows):
+            return iter([])
 
 
     class Shifted(Causal, version=2):
@@ -172,9 +181,9 @@ def test_a_class_that_cannot_be_taken_is_refused_in_one_line(mine: str, tmp_path
 
 def test_its_settings_are_as_strict_as_ours(mine: str) -> None:
     kind = f"{mine}:RecentReplay"
-    with pytest.raises(InputError, match=r"study: replay.window: Input should be greater than 0, got -2"):
+    with pytest.raises(InputError, match=r"study: replay.window: must be greater than 0, got -2"):
         method(replay={"kind": kind, "window": -2})
-    with pytest.raises(InputError, match=r"study: replay.windw: unknown key; allowed: .*window"):
+    with pytest.raises(InputError, match=r"replay.windw: unknown key \(did you mean window\?\); allowed: .*window"):
         method(replay={"kind": kind, "windw": 2})
 
 

@@ -85,7 +85,8 @@ def test_a_module_that_spells_it_would_be_found(line: str) -> None:
         (paths.report(["a", "b"]), "reports/a+b"),
         (paths.search("study", "space", ID), "tuning/study-space-01234567"),
         (paths.lease(3), "leases/00000003.json"),
-        (paths.tensorboard(ID), "tensorboard/0123456789ab"),
+        (paths.tensorboard("ewc: 202302 … 202312", ID), "tensorboard/ewc-202302-202312-01234567"),
+        (paths.tensorboard("../a/b (seed 1)", ID), "tensorboard/a-b-seed-1-01234567"),
     ],
 )
 def test_what_is_on_disk_stays_where_it_is(path: str, on_disk: str) -> None:

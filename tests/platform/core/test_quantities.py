@@ -4,6 +4,7 @@ import pytest
 
 from ticlm.datasets.corpus.show_tables import short
 from ticlm.platform.analysis.numbers import count, signed
+from ticlm.platform.core import quantities
 from ticlm.platform.core.quantities import printable, size
 
 
@@ -42,3 +43,29 @@ def test_a_number_has_a_real_sign_and_a_missing_one_is_a_dash() -> None:
 def test_what_would_steer_a_terminal_is_spelled_out(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert printable(shown).encode() == shown.encode()
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "shown"),
+    [
+        (5_318, 1.0, "5,318 cells/s"),
+        (24, 2.0, "12 cells/s"),
+        (7, 5.0, "1.4 cells/s"),
+        (7, 15.0, "28 cells/min"),
+        (1, 45.0, "1.3 cells/min"),
+        (1, 120.0, "30 cells/h"),
+        (1, 7200.0, "0.5 cells/h"),
+        (0, 9.0, ""),
+        (3, 0.0, ""),
+    ],
+)
+def test_a_rate_is_per_as_much_time_as_one_takes(count: int, seconds: float, shown: str) -> None:
+    assert quantities.rate(count, seconds, "cells") == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.2, "0 s"), (58.6, "59 s"), (59.7, "1 min 00 s"), (185, "3 min 05 s"), (7390, "2 h 03 min")],
+)
+def test_a_duration_is_in_words_of_a_clock(seconds: float, shown: str) -> None:
+    assert quantities.duration(seconds) == shown

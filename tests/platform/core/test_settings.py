@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings, load, packaged, parse
 from ticlm.platform.study.identity import Data
 
@@ -145,6 +146,60 @@ def test_an_assignment_to_nowhere_is_refused(write: Callable[[str], str], assign
     assert refusal(lambda: read(write(YAML), assignment)) == said
 
 
+class Framed(Settings):
+    """Settings whose drawings may be given by their kind alone."""
+
+    best: Annotated[Square | Circle, Field(discriminator="kind"), Plain("kind")] = Square()
+    all: tuple[Annotated[Square | Circle, Field(discriminator="kind"), Plain("kind")], ...] = ()
+    named: dict[str, Annotated[Circle, Plain("kind")]] = Field(default_factory=dict)
+    title: str | None = None
+
+
+def framed(path: str, *sets: str) -> Framed:
+    return load(Framed, path, "platform/studies", sets)
+
+
+def test_a_plain_text_becomes_what_it_stands_for_when_a_part_of_it_is_set(write: Callable[[str], str]) -> None:
+    path = write("best: circle\nall: [square, circle]\nnamed: {a: circle}")
+    assert framed(path) == Framed(best=Circle(), all=(Square(), Circle()), named={"a": Circle()})
+    got = framed(path, "best.radius=3", "all.1.radius=4", "named.a.radius=5")
+    assert got == Framed(best=Circle(radius=3), all=(Square(), Circle(radius=4)), named={"a": Circle(radius=5)})
+
+
+def test_a_text_that_stands_for_nothing_has_no_keys_to_set(write: Callable[[str], str]) -> None:
+    path = write("title: x\nall: [square]\nbest: circle")
+    assert refusal(lambda: framed(path, "title.a=1")) == "--set title.a=1: title is 'x', it has no keys to set"
+    assert "best.radius is 2, it has no keys" in refusal(lambda: framed(path, "best.radius=2", "best.radius.a=1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: a\nsize: 1\nsize: 2", "size is given twice, on lines 2 and 3; keep one of them"),
+        ("name: a\nfirst:\n  side: 1\n  side: 1", "side is given twice, on lines 3 and 4; keep one of them"),
+        ("name: a\nfirst: {side: 1, side: 2}", "side is given twice, on line 2; keep one of them"),
+        ('name: a\nshapes:\n- {side: 1}\n- {"side": 1, side: 2}', "side is given twice, on line 4; keep one of them"),
+    ],
+)
+def test_a_repeated_key_is_refused_with_its_lines(write: Callable[[str], str], text: str, said: str) -> None:
+    path = write(text)
+    assert refusal(lambda: read(path)) == f"{path}: {said}"
+
+
+def test_a_repeated_key_is_refused_wherever_it_is_written(write: Callable[[str], str], tmp_path: Path) -> None:
+    path = write("name: a")
+    assert "side is given twice, on line 1" in refusal(lambda: read(path, "first={side: 1, side: 2}"))
+    (tmp_path / "part.yaml").write_text("extends: drawing.yaml\nsize: 1")
+    write("name: a\nname: b")
+    assert "drawing.yaml: name is given twice, on lines 1 and 2" in refusal(lambda: read(f"{tmp_path}/part.yaml"))
+
+
+def test_a_key_may_replace_one_that_is_merged_in(write: Callable[[str], str]) -> None:
+    """That is what `<<` is for; an alias is one mapping, however often it is used."""
+    text = "name: a\nfirst: &one {kind: square, side: 2}\nshapes:\n- *one\n- {<<: *one, side: 3}\n- *one"
+    assert [shape.side for shape in read(write(text)).shapes if isinstance(shape, Square)] == [2, 3, 2]
+
+
 # extends
 
 
@@ -242,7 +297,7 @@ def test_set_is_applied_to_what_was_merged(folder: Callable[..., Path]) -> None:
             "/a.yaml: extends: {0}/b.yaml: expected a mapping of settings, got list",
         ),
         ({"a": "extends: b.yaml", "b": "name: ["}, "/a.yaml: extends: {0}/b.yaml: not valid YAML"),
-        ({"a": "extends: b.yaml", "b": "nam: x"}, "/a.yaml: name: is required (and 1 more)"),
+        ({"a": "extends: b.yaml", "b": "nam: x"}, "/a.yaml: nam: unknown key (did you mean name?); allowed: first, "),
     ],
 )
 def test_what_cannot_be_extended_is_refused_with_the_files_that_led_there(
@@ -258,7 +313,7 @@ def test_what_cannot_be_extended_is_refused_with_the_files_that_led_there(
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"name": "a", "sise": 2}, "sise: unknown key; allowed: first, name, shapes, size"),
+        ({"name": "a", "sise": 2}, "sise: unknown key (did you mean size?); allowed: first, name, shapes, size"),
         (
             {"name": "a", "first": {"kind": "circle", "side": 2}},
             "first.circle.side: unknown key; allowed: kind, radius",
@@ -268,11 +323,20 @@ def test_what_cannot_be_extended_is_refused_with_the_files_that_led_there(
             "shapes.1.square.radius: unknown key; allowed: kind, side",
         ),
         ({}, "name: is required"),
-        ({"name": "a", "size": 0}, "size: Input should be greater than 0, got 0"),
+        ({"name": "a", "size": 0}, "size: must be greater than 0, got 0"),
         ({"name": "a", "size": "many"}, "got 'many'"),
         ({"name": "a", "first": {"kind": "star"}}, "'square', 'circle'"),
         ({"name": "a", "first": {"side": 2}}, "first: kind is required"),
         ({"size": 0}, "name: is required (and 1 more)"),
+        (
+            {"nane": "a", "size": 0},
+            "nane: unknown key (did you mean name?); allowed: first, name, shapes, size (and 2",
+        ),
+        ({"name": "a", "colour": 2}, "colour: unknown key; allowed: first, name, shapes, size"),
+        ({"name": "a", "size": "many"}, "size: must be a whole number, got 'many'"),
+        ({"name": 7}, "name: must be a text, got 7"),
+        ({"name": "a", "shapes": 7}, "shapes: must be a list, got 7"),
+        ({"name": "a", "first": {"kind": "star"}}, "first: kind must be one of 'square', 'circle', got 'star'"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(data: dict[str, Any], said: str) -> None:
@@ -298,12 +362,12 @@ class Either(Settings):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"amount": 0}, "here: amount: Input should be greater than 0, got 0"),
-        ({"amount": {"per_day": 0}}, "here: amount.per_day: Input should be greater than 0, got 0"),
-        ({"amount": {"per_dya": 3}}, "here: amount.per_dya: unknown key; allowed: per_day"),
-        ({"shapes": [{"side": 0}]}, "here: shapes.0.side: Input should be greater than 0, got 0"),
-        ({"shapes": []}, "here: shapes: Tuple should have at least 1 item after validation, not 0"),
-        ({"shapes": [{"side": 0}], "amount": 0}, "here: amount: Input should be greater than 0, got 0 (and 1 more)"),
+        ({"amount": 0}, "here: amount: must be greater than 0, got 0"),
+        ({"amount": {"per_day": 0}}, "here: amount.per_day: must be greater than 0, got 0"),
+        ({"amount": {"per_dya": 3}}, "here: amount.per_dya: unknown key (did you mean per_day?); allowed: per_day"),
+        ({"shapes": [{"side": 0}]}, "here: shapes.0.side: must be greater than 0, got 0"),
+        ({"shapes": []}, "here: shapes: needs at least 1, has 0"),
+        ({"shapes": [{"side": 0}], "amount": 0}, "here: amount: must be greater than 0, got 0 (and 1 more)"),
         ({"shapes": [{}, {}, {}]}, "here: shapes: two at most, got 3"),
     ],
 )
@@ -315,7 +379,7 @@ def test_an_error_is_told_once_and_in_the_words_of_the_file(data: dict[str, Any]
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_is_finite(value: float) -> None:
     message = refusal(lambda: parse(Square, {"side": value}, "here"))
-    assert message == f"here: side: Input should be a finite number, got {value}"
+    assert message == f"here: side: must be a finite number, got {value}"
 
 
 def test_settings_cannot_be_changed() -> None:

@@ -52,7 +52,7 @@ TABLE = {
     "checkpoint {} is not of this model: {} of shape {} is {}; remove it": (
         "tests/platform/train/test_trainer.py::test_a_checkpoint_of_another_model_is_refused_in_one_line"
     ),
-    "corpus {} has no period {}{}, which the study trains on; append it with ticlm data build RECIPE, or shorten "
+    "corpus {} has no period {}{}, which the study trains on; append it with {}, or shorten "
     "periods": f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay",
     "  {} was built and is not there any more; ticlm data build makes it again": (
         f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay"
@@ -95,10 +95,10 @@ TABLE = {
     "free some space, then run the same command again": (
         "tests/platform/cli/test_cli.py::test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing"
     ),
-    "corpus {}: not there; build it with: ticlm data build RECIPE": BUILD,
-    "corpus {}: not there yet; build it with: ticlm data build RECIPE": BUILD,
-    "{}: no corpus there (no {}); build one with: ticlm data build RECIPE": BUILD,
-    "{}: no examples there (no {}); build them: ticlm data build RECIPE": BUILD,
+    "corpus {}: not there; build it with: {}": BUILD,
+    "corpus {}: not there yet; build it with: {}": BUILD,
+    "{}: no corpus there (no {}); build one with: {}": BUILD,
+    "{}: no examples there (no {}); build them with: {}": BUILD,
     "initial.budget is in epochs of {}, which no corpus has yet: build it first": (
         "tests/platform/study/test_tree.py::test_a_budget_may_be_in_epochs_once_the_rows_are_counted"
     ),

@@ -10,14 +10,16 @@ import pytest
 
 from ticlm.methods.catalog import ORACLE_CUTOFFS
 from ticlm.methods.method import Continual
+from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, MethodTimeline, RoundRequest
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import parse
+from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.study import tree as module
 from ticlm.platform.study.round import Round, SourceCursor
-from ticlm.platform.study.settings import Study
+from ticlm.platform.study.settings import Study, load
 from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
 
 INITIAL = 111_837_286_400
@@ -426,20 +428,26 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ({"evaluate": {"periods": ["202212"]}}, "evaluate.periods: 202212 is not in the timeline"),
         ({"methods": [{"base": "oracle", "cutoffs": [202312]}]}, "methods.oracle.cutoffs: 202312 is not in the"),
         ({"methods": [{"base": "oracle", "cutoffs": []}]}, "an Oracle series needs cutoffs"),
-        ({"methods": ["replay-halves"]}, "no method 'replay-halves' in the catalogue; it has cyclic-cosine, "),
+        (
+            {"methods": ["replay-halves"]},
+            "no method 'replay-halves' in the catalogue (did you mean replay-half?); it has ",
+        ),
         ({"methods": ["cyclic-cosine", "cyclic-cosine"]}, "cyclic-cosine is named twice"),
         ({"methods": []}, "methods"),
         ({"reference": "best"}, "reference must be raw or one of cyclic-cosine, replay-half, oracle, got 'best'"),
         ({"name": "Has Spaces"}, "name: "),
         ({"model": "7b"}, "'tiny', '1b' or '3b', got '7b'"),
         ({"continual_tokens": 0}, "continual_tokens"),
-        ({"batch_rows": 0}, "batch_rows: Input should be greater than 0, got 0"),
+        ({"batch_rows": 0}, "batch_rows: must be greater than 0, got 0"),
         ({"resources": {"workers": [4, 2]}}, "workers must be a number or [min, max] with 0 < min <= max, got [4, 2]"),
-        ({"resources": {"worker": 4}}, "resources.worker: unknown key; allowed: cadence, carrier, "),
+        (
+            {"resources": {"worker": 4}},
+            "resources.worker: unknown key (did you mean workers?); allowed: cadence, ",
+        ),
         ({"periods": {"initial": 202301}}, "give initial and last (or only)"),
         ({"resources": {"workers": [3, 2]}}, "resources.workers: workers must be a number or [min, max]"),
         ({"resources": {"workers": [0, 2]}}, "with 0 < min <= max, got [0, 2]"),
-        ({"resources": {"workers": 0}}, "toy study: resources.workers: Input should be greater than 0, got 0"),
+        ({"resources": {"workers": 0}}, "toy study: resources.workers: must be greater than 0, got 0"),
         ({"resources": {"workers": 5}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
         ({"resources": {"workers": [2, 5]}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
         (
@@ -453,11 +461,14 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ),
         (
             {"methods": [{"base": "replay-exp", "replay": {"group": 0}}]},
-            "toy study: methods.0.continual.replay.exponential.group: Input should be greater than 0, got 0",
+            "toy study: methods.0.continual.replay.exponential.group: must be greater than 0, got 0",
         ),
-        ({"methods": [{"base": "replay-half", "replay": {"alpha": 1.7}}]}, "alpha: Input should be less than or equal"),
-        ({"methods": [{"base": "replay-half", "replay": {"alpah": 1}}]}, "unknown key; allowed: alpha, buffer_tokens"),
-        ({"methods": [{"base": "replay-half", "replay": {"buffer_tokens": 0}}]}, "buffer_tokens: Input should be gre"),
+        ({"methods": [{"base": "replay-half", "replay": {"alpha": 1.7}}]}, "alpha: must be less than or equal"),
+        (
+            {"methods": [{"base": "replay-half", "replay": {"alpah": 1}}]},
+            "alpah: unknown key (did you mean alpha?); ",
+        ),
+        ({"methods": [{"base": "replay-half", "replay": {"buffer_tokens": 0}}]}, "buffer_tokens: must be gre"),
         (
             {"methods": [{"base": "replay-half", "replay": {"expired": ["202212"]}}]},
             "methods.replay-half.replay.expired: 202212 is not in the timeline",
@@ -474,11 +485,17 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
             {"methods": [{"base": "ewc", "penalties": [{"kind": "ewc"}, {"kind": "ewc", "weight": 3}]}]},
             "ewc: two penalties EWC have no meaning; give one with the summed weight",
         ),
-        ({"methods": [{"base": "ewc", "penalties": [{"kind": "ewcc"}]}]}, "methods.0.continual.penalties.0: Input tag"),
-        ({"methods": [7]}, "methods: a method is a name of the catalogue, or a mapping of what it is made of, got 7"),
-        ({"methods": [{"base": ["ewc"]}]}, "methods: no method ['ewc'] in the catalogue; it has cyclic-cosine, "),
+        (
+            {"methods": [{"base": "ewc", "penalties": [{"kind": "ewcc"}]}]},
+            "continual.penalties.0: kind must be one of",
+        ),
+        ({"methods": [7]}, "methods.0: a method is a name of the catalogue, or a mapping of what it is made of, got 7"),
+        ({"methods": [{"base": ["ewc"]}]}, "methods.0: no method ['ewc'] in the catalogue; it has cyclic-cosine, "),
         ({"initial": {"budget": 0}}, "0 takes an imported checkpoint as it is; model must be of kind folder"),
-        ({"initial": {"budget": {"epoch": 1}}}, "toy study: initial.budget.epoch: unknown key; allowed: epochs, steps"),
+        (
+            {"initial": {"budget": {"epoch": 1}}},
+            "initial.budget.epoch: unknown key (did you mean epochs?); allowed: epochs, ",
+        ),
         ({"continual_tokens": {"per_month": 9}}, "continual_tokens.per_month: unknown key; allowed: per_period"),
     ],
 )
@@ -496,6 +513,9 @@ class Bias(Adapter):
     """An adapter that is nothing but one."""
 
     kind: Literal["bias"] = "bias"
+
+    def add(self, module: Any, depth: int) -> None:
+        raise AssertionError
 
 
 def test_ewc_with_an_adapter_is_refused() -> None:
@@ -548,3 +568,25 @@ def test_rounds_opens_no_file(toy_study: Callable[..., Study], monkeypatch: pyte
     monkeypatch.setattr("builtins.open", refuse)
     monkeypatch.setattr("fsspec.url_to_fs", refuse)
     assert len(module.rounds(study).rounds) == 8
+
+
+# settings of a method that is given by its name
+
+
+@pytest.mark.parametrize(
+    ("assignment", "rate", "steps"),
+    [
+        ("methods.0.schedule.warmup_steps=3", 1e-4, 3),
+        ("methods.0={base: cyclic-cosine, schedule: {max_rate: 2}}", 2, None),
+    ],
+)
+def test_a_part_of_a_method_that_is_a_plain_name_can_be_set(assignment: str, rate: float, steps: int | None) -> None:
+    (method,) = load("demo", ["methods=[cyclic-cosine]", assignment]).methods
+    assert isinstance(method, Continual) and isinstance(method.schedule, WarmupCosine)
+    assert method.name == "cyclic-cosine" and method.schedule.max_rate == rate
+    assert steps is None or method.schedule.warmup_steps == steps
+
+
+def test_a_part_of_a_model_that_is_a_plain_name_can_be_set() -> None:
+    model = load("demo", ["model=tiny", "model.changes.hidden_size=32"]).model
+    assert model == PresetModel(name="tiny", changes='{"hidden_size": 32}')

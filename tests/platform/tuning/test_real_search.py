@@ -144,7 +144,7 @@ def test_a_killed_search_goes_on_without_repeating_what_is_finished(year: Path, 
     for name, record in attempts.items():
         assert record is None or read_record(Store(year), f"rounds/{name}") == record
     assert "picks" in second.stdout and len(json.loads(_choice(year))["trials"]) == 5
-    told = [line for line in second.stdout.splitlines() if "mean of the three" in line]
+    told = [line for line in second.stdout.splitlines() if "mean of backward, in-distribution and forward" in line]
     assert len(told) < 9 * 5, "finished trials were not run again"
     assert before.items() <= finished(year).items(), "what they wrote stands"
 

@@ -25,7 +25,7 @@ from ticlm.platform.tuning import search
         ("nothing", (), {}, {}, "no packaged space; packaged are: ewc"),
         ("cyclic-cosine", RATES, {}, {"algorithm": "optuna"}, "use --search grid or random"),
         ("joint", (), {}, {"algorithm": "grid"}, "use --search optuna or random"),
-        ("cyclic-cosine", RATES, {}, {"algorithm": "guess"}, "algorithm: Input should be 'grid', 'random' or 'optuna'"),
+        ("cyclic-cosine", RATES, {}, {"algorithm": "guess"}, "algorithm: must be 'grid', 'random' or 'optuna'"),
         ("cyclic-cosine", RATES, {}, {"all_periods": "some"}, "all_periods"),
         ("cyclic-cosine", RATES, {}, {"trials": 0}, "trials"),
         ("cyclic-cosine", RATES, {"first_periods": 12}, {}, "first_periods is 12, but it has only 11"),

@@ -1,0 +1,73 @@
+"""Examples and pointers to the documentation, as they end the help of each command."""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    # command: the file of docs/ that tells more, and commands that work as they stand
+    "plan": (
+        "results.md",
+        ("ticlm plan demo", "ticlm plan my-study.yaml --set batch_rows=16", "ticlm plan demo --json"),
+    ),
+    "run": (
+        "results.md",
+        (
+            "ticlm run demo",
+            "ticlm run demo --set resources.workers=1",
+            "ticlm run my-study.yaml --root s3://bucket/ticlm",
+            "ticlm run demo --set 'methods=[cyclic-cosine]' --set methods.0.schedule.warmup_steps=3",
+        ),
+    ),
+    "train": ("reliability.md", ("ticlm train demo",)),
+    "eval": (
+        "evaluations.md",
+        (
+            "ticlm eval demo",
+            "ticlm eval demo/replay-half@202306 --tasks tasks.yaml",
+            "ticlm eval path/to/a/model --tasks core --json",
+        ),
+    ),
+    "report": ("results.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
+    "tune": (
+        "evaluations.md",
+        (
+            "ticlm tune cyclic-cosine demo --values schedule.max_rate=4e-3,2e-3,1e-3",
+            "ticlm tune small_learning_rate monthly --search optuna --trials 16",
+        ),
+    ),
+    "choose": ("evaluations.md", ("ticlm choose trials.csv",)),
+    "submit": (
+        "cluster.md",
+        ("ticlm submit demo --address http://HEAD:8265 --root s3://bucket/ticlm",),
+    ),
+    "clean": ("reliability.md", ("ticlm clean demo", "ticlm clean demo other-study.yaml --remove")),
+    "check": ("reliability.md", ("ticlm check --root runs",)),
+    "generate": (
+        "evaluations.md",
+        (
+            'ticlm generate demo/replay-half@202306 "The council of"',
+            'ticlm generate path/to/a/model "The council of" --temperature 0.8 --seed 1',
+        ),
+    ),
+    "chaos": ("reliability.md", ("ticlm chaos demo --kills 10 --mtbf 60",)),
+    "data build": (
+        "data.md",
+        (
+            "ticlm data build synthetic",
+            "ticlm data build monthly --set documents.paths='[my/*.jsonl.gz]'",
+            "ticlm data build my-recipe.yaml --root s3://bucket/ticlm",
+        ),
+    ),
+    "data show": ("data.md", ("ticlm data show synthetic", "ticlm data show synthetic --period 202301 --json")),
+    "data": ("data.md", ("ticlm data build synthetic", "ticlm data show synthetic")),
+    "": ("README.md", ("ticlm plan demo", "ticlm run demo", "ticlm report demo")),
+}
+
+
+def epilog(command: str) -> str | None:
+    """Return the last lines of a command's help, in rich markup; None if it has no examples."""
+    if command not in EXAMPLES:
+        return None
+    page, examples = EXAMPLES[command]
+    where = "README.md and docs/ of the repository" if page == "README.md" else f"docs/{page} of the repository"
+    lines = ["Examples:", *(f"  {example}" for example in examples), f"More: {where}"]
+    return "\n\n".join(line.replace("[", r"\[") for line in lines)

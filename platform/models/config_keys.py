@@ -1,0 +1,57 @@
+"""Keys of a model's configuration that transformers does not know: it would keep them and never read them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from transformers import PretrainedConfig
+from transformers.modeling_rope_utils import RopeParameters
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading.near import hint
+
+ROPE = "rope_parameters"
+OLDER_ROPE_KEYS = ("type", "mrope_section", "mrope_interleaved")
+"""Keys that models read there beside those of RopeParameters."""
+
+
+def check(given: Mapping[str, Any], made: PretrainedConfig, bare: PretrainedConfig, where: str) -> None:
+    """Raise InputError for the first key that the configuration does not know, with the nearest one that it knows.
+
+    `made` is the configuration with these keys, `bare` the one without them, `where` the setting that holds them.
+    """
+    for path, key, known in _unknown(given, made, bare):
+        meant = hint(key, known)
+        rest = meant or f"; it has {', '.join(sorted(known))}"
+        raise InputError(f"{'.'.join((where, *path, key))}: unknown key of a {made.model_type}{rest}")
+
+
+def _unknown(
+    given: Mapping[str, Any], made: PretrainedConfig, bare: PretrainedConfig
+) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
+    """Yield (path, key, known keys) for the keys that were only kept: what transformers reads is a field of the class,
+    another name of one, a property, or is replaced by something else when the configuration is made."""
+    fields = {field.name for field in dataclasses.fields(made) if not field.name.startswith("_")}
+    known = {*fields, *made.attribute_map}
+    for key, value in given.items():
+        is_kept = key in vars(made) and key not in vars(bare)
+        if is_kept and key not in known and not hasattr(type(made), key):
+            yield (), key, known
+        part = getattr(made, key, None)
+        if key in type(made).sub_configs and isinstance(value, Mapping) and isinstance(part, PretrainedConfig):
+            for path, name, names in _unknown(value, part, type(part)()):
+                yield (key, *path), name, names
+        if key == ROPE and isinstance(value, Mapping):
+            yield from _unknown_rope(value, set(getattr(made, "layer_types", None) or ()))
+
+
+def _unknown_rope(value: Mapping[str, Any], layers: set[str]) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
+    """Yield the unknown keys of rotary embeddings, which may be given for each type of layer."""
+    known = {*RopeParameters.__annotations__, *OLDER_ROPE_KEYS}
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from (((ROPE, key), name, known) for name in inner if name not in known)
+        elif key not in known:
+            yield (ROPE,), key, known | layers
