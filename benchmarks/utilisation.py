@@ -19,6 +19,7 @@ import torch
 
 from ticlm.platform.core.settings import parse
 from ticlm.platform.models import build, sharding
+from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.sharding import Workers, local_group
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
@@ -28,7 +29,7 @@ from ticlm.platform.train import step
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="1b", choices=sorted(build.SHAPES))
+    parser.add_argument("--model", default="1b", choices=sorted(SHAPES))
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--length", type=int, default=2048)
     parser.add_argument("--batch-rows", type=int, default=32)
@@ -75,7 +76,7 @@ def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) 
     made = build.config(recipe.model, 50_432)
     with torch.device(workers.device):
         module = build.scratch(made, recipe.objective, 0)
-    parameters = sum(p.numel() for p in module.parameters())
+    size = build.size(made, recipe.objective)
     module = sharding.place(module.train(), recipe.precision, workers)
     if options.compile:
         module.compile()
@@ -87,7 +88,7 @@ def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) 
         began = time.perf_counter()
         step.train_step(module, optimizer, (), recipe, columns, workers, options.rows)  # its loss is read: it is done
         seconds.append(time.perf_counter() - began)
-    return median(seconds[5:]), parameters, build.flops_per_token(made, parameters, options.length)[1]
+    return median(seconds[5:]), size.parameters, size.flops_per_token(options.length)[1]
 
 
 if __name__ == "__main__":

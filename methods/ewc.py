@@ -30,6 +30,14 @@ class EWC(Penalty):
     def reads(self, previous: Source, now: Source) -> Source:
         return previous if self.data == "previous" else now
 
+    def added_work(self, steps: int) -> float:
+        """Count the forward and backward passes of the Fisher batches (5.3 % of the 1,887 steps of TiC-LM's rounds)."""
+        return self.batches / steps
+
+    @property
+    def saved_copies(self) -> int:
+        return 1
+
     def start(self, context: Context) -> EWCState:
         anchor = {name: local_shard(p).clone() for name, p in context.module.named_parameters() if p.requires_grad}
         return EWCState(self.weight, anchor, fisher(context, self.batches, self.z_loss))

@@ -153,6 +153,16 @@ class Penalty(Settings):
     def start(self, context: Context) -> PenaltyState:
         raise NotImplementedError
 
+    def added_work(self, steps: int) -> float | None:
+        """Return the FLOPs that it adds to a round of `steps` steps, as a share of the FLOPs of these steps; None if
+        that is not known. Plans count it."""
+        return None
+
+    @property
+    def saved_copies(self) -> int:
+        """How many values per weight its state dict holds in a round's checkpoints. Plans count them."""
+        return 0
+
     def reads(self, previous: Source, now: Source) -> Source | None:
         """Return the source that `start` draws batches from: that of the previous period, of the new one, or none."""
         return None

@@ -1,10 +1,4 @@
-"""Building models: from a study's settings to a transformers configuration, and from that to a module.
-
-The presets `1b` and `3b` have OpenLM's shapes (facts of TiC-LM's release) in the transformers architectures that come
-closest, with the same parameter count to the last one: `3b` is an OLMo-2, whose q/k norm too spans all heads at once;
-the published count of `1b` has no q/k norm, so it is a Llama. They differ in using RMSNorm where OpenLM has a gain-only
-LayerNorm, and OLMo-2 in norming the output of a block instead of its input.
-"""
+"""Building models: from a study's settings to a transformers configuration, and from that to a module."""
 
 from __future__ import annotations
 
@@ -21,39 +15,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
+from ticlm.platform.models.presets import SHAPES, ModelSize, check_vocabulary
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
-
-OPENLM = {"rms_norm_eps": 1e-5, "rope_theta": 10_000.0, "tie_word_embeddings": False, "vocab_size": 50_432}
-SHAPES: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "model_type": "olmo2",
-        "hidden_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 192,
-        "rms_norm_eps": 1e-5,
-        "tie_word_embeddings": True,
-        "max_position_embeddings": 512,
-    },
-    "1b": {
-        "model_type": "llama",
-        "hidden_size": 2048,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "intermediate_size": 5632,
-        "max_position_embeddings": 2048,
-        **OPENLM,
-    },
-    "3b": {
-        "model_type": "olmo2",
-        "hidden_size": 2560,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "intermediate_size": 6912,
-        "max_position_embeddings": 2048,
-        **OPENLM,
-    },
-}
 
 MAKING = threading.RLock()
 """Held while a module is made: transformers replaces functions of torch and its own for that time, and two threads
@@ -72,8 +35,7 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
         raise
     except Exception as error:  # transformers checks with errors of many kinds
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
-    if made.vocab_size < vocab_size:
-        raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
+    check_vocabulary(made.vocab_size, vocab_size)
     return made
 
 
@@ -104,11 +66,11 @@ def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[i
         return {name: tuple(value.shape) for name, value in from_config(made, objective).state_dict().items()}
 
 
-def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
-    """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
+def size(made: PretrainedConfig, objective: AnyObjective) -> ModelSize:
+    """Return the size of the model that a configuration describes, from its module without memory."""
     layers = int(getattr(made, "num_hidden_layers", 0) or 0)
     width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
-    return 6 * parameters, 6 * parameters + 12 * layers * width * length
+    return ModelSize(count_parameters(made, objective), layers, width)
 
 
 def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
