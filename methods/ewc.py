@@ -23,9 +23,13 @@ class EWC(Penalty):
 
     kind: Literal["ewc"] = "ewc"
     weight: float = Field(1e7, ge=0)
+    """Factor of the penalty; half of it multiplies the sum over weights."""
     batches: int = Field(100, gt=0)
+    """Global batches over which the Fisher information is averaged."""
     data: Literal["previous", "new"] = "previous"
+    """Whether it is computed on the previous period (as published) or on the new one (as released)."""
     z_loss: bool = True
+    """Whether the loss whose gradient is squared includes the z-loss."""
 
     def reads(self, previous: Source, now: Source) -> Source:
         return previous if self.data == "previous" else now

@@ -49,8 +49,11 @@ class Replay(Settings):
     """
 
     buffer_tokens: int | None = Field(None, gt=0)
+    """Old tokens that are kept, the same number for each old period; by default all are."""
     expire_after: int | None = Field(None, gt=0)
+    """Periods after which an old period is never drawn again; by default none expires."""
     expired: tuple[Label, ...] = ()
+    """Periods that are never drawn once they are old."""
 
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         """Return the tokens to take from each source seen so far, the newest last; they sum to `budget` exactly."""
@@ -109,8 +112,11 @@ class Imported(Settings):
     `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
 
     path: str
+    """Folder of the model in Hugging Face's format: a path or a URI."""
     as_of: Label
+    """The last period that it has seen, or `outside` if that is not known."""
     sha256: str = ""
+    """Hash of its files; plans fill it in."""
 
 
 class Optimizer(Settings):

@@ -58,8 +58,11 @@ class Release(Settings):
     """
 
     version: Annotated[Label, BeforeValidator(_version)] = Field(min_length=1)
+    """The version, as the project writes it."""
     date: Day = None
+    """The day on which it came out, or its month (its first day); by default, the date in the index."""
     path: str = ""
+    """A folder or archive with this release, if it is not where `path` of the whole set says."""
 
 
 AnyRelease = Annotated[Release, BeforeValidator(_from_version)]

@@ -77,9 +77,13 @@ class WikiDumps(Settings):
     """
 
     dumps: Dated = ()
+    """Files, globs or folders of `pages-articles`, dated by their names or given as `{20160501: path}`."""
     history: Paths = ()
+    """Files of `pages-meta-history`, which give a snapshot for each day in `snapshots`."""
     snapshots: tuple[Label, ...] = ()
+    """Days of the snapshots that are taken from `history`."""
     namespaces: tuple[int, ...] = (0,)
+    """Numbers of the namespaces whose pages are read; 0 holds the articles."""
     lists: bool = True
     """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
 

@@ -58,7 +58,9 @@ class WikidataDump(Settings):
     """The files of one dump; `date` is its day, as YYYYMMDD."""
 
     date: Label = Field(pattern=r"^\d{8}$")
+    """Day of the dump, as YYYYMMDD."""
     paths: tuple[str, ...] = Field(min_length=1)
+    """Its files."""
 
     @model_validator(mode="after")
     def _is_a_day(self) -> WikidataDump:
@@ -83,7 +85,9 @@ class Wikidata(EntityFields, version=2):
     """
 
     dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_not_empty)]
+    """Dumps by date: `{20170301: wikidata-20170301-all.json.bz2}`."""
     property_labels: str | None = None
+    """JSON file of properties' labels, for dumps without them: `{"P6": "head of government"}`."""
 
     @model_validator(mode="after")
     def _days(self) -> Wikidata:

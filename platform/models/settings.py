@@ -18,7 +18,9 @@ class PresetModel(Settings):
 
     kind: Literal["preset"] = "preset"
     name: Literal["tiny", "1b", "3b"]
+    """The shape: `tiny` for tests and demos, `1b` and `3b` as in TiC-LM."""
     changes: ConfigText = "{}"
+    """Fields of the transformers configuration to change."""
 
 
 class ConfigModel(Settings):
@@ -26,7 +28,9 @@ class ConfigModel(Settings):
 
     kind: Literal["config"] = "config"
     model_type: str
+    """Name of the architecture in transformers, such as `gpt2`."""
     config: ConfigText = "{}"
+    """Fields of its configuration."""
 
 
 class FolderModel(Imported):
@@ -68,11 +72,12 @@ Model = Annotated[
 
 
 class Precision(Settings):
-    """The dtypes of a training step: `compute` for activations and for the weights inside the step, `reduce` for the
-    reduction of gradients. The weights themselves are kept in float32."""
+    """The number types of a training step."""
 
     compute: Literal["float32", "bfloat16"] = "float32"
+    """Type of activations, and of weights inside a step; weights are kept in float32."""
     reduce: Literal["float32", "bfloat16"] = "float32"
+    """Type in which gradients are summed over workers."""
 
 
 def folder_objective(config: Mapping[str, Any], saved: Mapping[str, Any] | None) -> AnyObjective:
