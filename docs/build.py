@@ -1,4 +1,4 @@
-"""Build the documentation site, offline: the project's Markdown, an API page for each package, llms.txt.
+"""Build the documentation site, offline: the project's Markdown, an API page for each package, schemas, llms.txt.
 
 python docs/build.py            # into build/site
 """
@@ -6,11 +6,15 @@ python docs/build.py            # into build/site
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from ticlm.platform.cli.reference.files import FILES
+from ticlm.platform.cli.reference.schema import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
@@ -18,6 +22,7 @@ PAGES = {
     "docs/data.md": "data.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
+    "docs/reference.md": "reference.md",
     "docs/results.md": "results.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
@@ -52,6 +57,9 @@ def lay_out(folder: Path) -> None:
     for source, page in PAGES.items():
         (folder / page).write_text(relinked((ROOT / source).read_text(), source))
     shutil.copytree(ROOT / "docs/figures", folder / "figures")
+    (folder / "schema").mkdir()
+    for kind in FILES:
+        (folder / f"schema/{kind}.json").write_text(json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n")
     index = ["# API", "The packages from the ground up, with what their docstrings say.", ""]
     for package in packages():
         text = face(package)

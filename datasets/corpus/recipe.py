@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
@@ -127,6 +127,13 @@ def _named_filters(value: object) -> object:
     return tuple(step for entry in entries for step in (REFINEDWEB if entry == "refinedweb" else (entry,)))
 
 
+AnyFilters = Annotated[
+    tuple[AnyFilter, ...],
+    BeforeValidator(
+        _named_filters,
+        json_schema_input_type=Literal["refinedweb"] | tuple[Literal["refinedweb"] | AnyFilter, ...],
+    ),
+]
 AnyDocuments = Annotated[
     Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
     | InstanceOf[Documents],
@@ -147,7 +154,7 @@ class CorpusRecipe(Settings):
     """How the documents' dates become periods."""
     splits: AnySplits = Splits()
     """How documents are held out for evaluation and tuning."""
-    filters: Annotated[tuple[AnyFilter, ...], BeforeValidator(_named_filters)] = ()
+    filters: AnyFilters = ()
     """What keeps, rewrites or leaves out a document, in this order; `refinedweb` stands for its twelve filters."""
     deduplicate: Deduplicate | None = None
     """How repeated text is left out; by default it is kept."""

@@ -205,5 +205,5 @@ def _named(value: object) -> object:
 
 AnyRowMaker = Annotated[
     Annotated[PackedTokens | PrefixLM, Field(discriminator="kind")],
-    BeforeValidator(_named),
+    BeforeValidator(_named, json_schema_input_type=Literal["packed", "prefix-lm"] | PackedTokens | PrefixLM),
 ]

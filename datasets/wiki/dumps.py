@@ -35,8 +35,12 @@ def _by_date(value: object) -> object:
     return _strings(value)
 
 
-Paths = Annotated[tuple[str, ...], BeforeValidator(_strings)]
-Dated = Annotated[tuple[str, ...] | dict[str, tuple[str, ...]], BeforeValidator(_by_date)]
+Paths = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
+Strings = str | tuple[str, ...]
+Dated = Annotated[
+    tuple[str, ...] | dict[str, tuple[str, ...]],
+    BeforeValidator(_by_date, json_schema_input_type=Strings | dict[str, Strings]),
+]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Label = Annotated[str, BeforeValidator(_text)]
+Label = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int)]
 """A label as written in YAML, where `201305` is an integer."""
 
 

@@ -13,11 +13,27 @@ from ticlm.methods.seams import Imported
 from ticlm.platform.core.settings import Settings
 
 
+def _json(value: object) -> object:
+    """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
+    return json.dumps(found, sort_keys=True)
+
+
+ConfigText = Annotated[str, BeforeValidator(_json, json_schema_input_type=dict[str, Any] | str)]
+
+Preset = Literal["tiny", "1b", "3b"]
+
+
 class PresetModel(Settings):
-    """A shape by name (`tiny`, `1b`, `3b`; see build.py), with changes to its configuration."""
+    """A shape by name (`tiny`, `1b`, `3b`; `ticlm list models`), with changes to its configuration."""
 
     kind: Literal["preset"] = "preset"
-    name: Literal["tiny", "1b", "3b"]
+    name: Preset
     """The shape: `tiny` for tests and demos, `1b` and `3b` as in TiC-LM."""
     changes: ConfigText = "{}"
     """Fields of the transformers configuration to change."""
@@ -39,20 +55,6 @@ class FolderModel(Imported):
     kind: Literal["folder"] = "folder"
 
 
-def _json(value: object) -> object:
-    """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except json.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
-    return json.dumps(found, sort_keys=True)
-
-
-ConfigText = Annotated[str, BeforeValidator(_json)]
-
-
 def _model_kind(value: Any) -> str:
     if isinstance(value, dict):
         return str(value.get("kind", "preset"))
@@ -69,6 +71,10 @@ Model = Annotated[
     | Annotated[FolderModel, Tag("folder")],
     Discriminator(_model_kind, custom_error_type="kind", custom_error_message="kind must be preset, config or folder"),
 ]
+
+
+ModelOrName = Annotated[Model, BeforeValidator(named_model, json_schema_input_type=Preset | Model)]
+"""A model, for which the name of a preset may stand."""
 
 
 class Precision(Settings):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, ContinualTokens, Method, OracleSeries
@@ -17,7 +17,7 @@ from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.models.settings import FolderModel, Model, Precision, named_model
+from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -106,7 +106,7 @@ class Study(Settings):
     """The periods of the study, from the initial one to the last."""
     first_periods: int | None = Field(None, gt=0)
     """End the study after the first N periods, as tuning must; budgets stay those of the whole calendar."""
-    model: Annotated[Model, BeforeValidator(named_model)]
+    model: ModelOrName
     """The model: a preset by name, any transformers architecture, or a folder of weights."""
     objective: AnyObjective = Causal()
     """How rows become inputs and labels."""

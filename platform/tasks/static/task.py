@@ -53,7 +53,11 @@ class Static(Task):
     kind: Literal["static"] = "static"
     name: str = "core"
     """Name of the mean in results."""
-    tasks: Annotated[tuple[Part, ...], BeforeValidator(_parts), Field(min_length=1)] = CORE
+    tasks: Annotated[
+        tuple[Part, ...],
+        BeforeValidator(_parts, json_schema_input_type=Literal["core"] | tuple[str | Part, ...]),
+        Field(min_length=1),
+    ] = CORE
     """The benchmarks, or the name of a packaged list (`core`)."""
     files: str = ""
     """Folder of the task files (DCLM's `eval/local_data`): a path or a URI."""
