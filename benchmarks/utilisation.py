@@ -76,7 +76,7 @@ def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) 
     made = build.config(recipe.model, 50_432)
     with torch.device(workers.device):
         module = build.scratch(made, recipe.objective, 0)
-    parameters = sum(p.numel() for p in module.parameters())
+    size = build.size(made, recipe.objective)
     module = sharding.place(module.train(), recipe.precision, workers)
     if options.compile:
         module.compile()
@@ -88,7 +88,7 @@ def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) 
         began = time.perf_counter()
         step.train_step(module, optimizer, (), recipe, columns, workers, options.rows)  # its loss is read: it is done
         seconds.append(time.perf_counter() - began)
-    return median(seconds[5:]), parameters, build.flops_per_token(made, parameters, options.length)[1]
+    return median(seconds[5:]), size.parameters, size.flops_per_token(options.length)[1]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Build the documentation site, offline: the project's Markdown, an API page for each package, llms.txt.
+"""Build the documentation site, offline: the project's Markdown, an API page for each package, schemas, llms.txt.
 
 python docs/build.py [REPORTS]    # into build/site; REPORTS: where the demo's report lies, such as runs/reports
 """
@@ -6,11 +6,15 @@ python docs/build.py [REPORTS]    # into build/site; REPORTS: where the demo's r
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from ticlm.platform.cli.reference.files import FILES
+from ticlm.platform.cli.reference.schema import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
@@ -22,6 +26,7 @@ PAGES = {
     "docs/data.md": "data.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
+    "docs/reference.md": "reference.md",
     "docs/results.md": "results.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
@@ -58,6 +63,9 @@ def lay_out(folder: Path) -> None:
     for source, page in PAGES.items():
         (folder / page).write_text(relinked((ROOT / source).read_text(), source))
     shutil.copytree(ROOT / "docs/figures", folder / "figures")
+    (folder / "schema").mkdir()
+    for kind in FILES:
+        (folder / f"schema/{kind}.json").write_text(json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n")
     index = ["# API", "The packages from the ground up, with what their docstrings say.", ""]
     for package in packages():
         text = face(package)

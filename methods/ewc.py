@@ -23,12 +23,24 @@ class EWC(Penalty):
 
     kind: Literal["ewc"] = "ewc"
     weight: float = Field(1e7, ge=0)
+    """Factor of the penalty; half of it multiplies the sum over weights."""
     batches: int = Field(100, gt=0)
+    """Global batches over which the Fisher information is averaged."""
     data: Literal["previous", "new"] = "previous"
+    """Whether it is computed on the previous period (as published) or on the new one (as released)."""
     z_loss: bool = True
+    """Whether the loss whose gradient is squared includes the z-loss."""
 
     def reads(self, previous: Source, now: Source) -> Source:
         return previous if self.data == "previous" else now
+
+    def added_work(self, steps: int) -> float:
+        """Count the forward and backward passes of the Fisher batches (5.3 % of the 1,887 steps of TiC-LM's rounds)."""
+        return self.batches / steps
+
+    @property
+    def saved_copies(self) -> int:
+        return 1
 
     def start(self, context: Context) -> EWCState:
         anchor = {name: local_shard(p).clone() for name, p in context.module.named_parameters() if p.requires_grad}

@@ -25,9 +25,18 @@ class LwF(Penalty):
 
     kind: Literal["lwf"] = "lwf"
     weight: float = Field(0.3, ge=0)
+    """Factor of the divergence in the loss."""
     temperature: float = Field(2.0, gt=0)
+    """Temperature at which both distributions are compared."""
     reduction: Literal["tokens", "elements"] = "tokens"
+    """Mean over tokens, times temperature²; or over tokens × vocabulary without that factor, as released."""
     teacher: Imported | None = None
+    """An imported teacher; by default the model of the previous period."""
+
+    def added_work(self, steps: int) -> float | None:
+        """Count the teacher's forward pass: a third of a step's forward and backward passes, if it is of the model's
+        own size. The size of an imported teacher is not known here."""
+        return 1 / 3 if self.teacher is None else None
 
     def start(self, context: Context) -> LwFState:
         return LwFState(self, context.teacher(self.teacher))

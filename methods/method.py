@@ -39,6 +39,7 @@ class PerPeriod(Settings):
     """A budget that does not depend on how many periods there are, so that one more month changes no earlier one."""
 
     per_period: int = Field(gt=0)
+    """Tokens of each continual round."""
 
 
 ContinualTokens = Annotated[int, Field(gt=0)] | PerPeriod
@@ -49,13 +50,21 @@ class Continual(Settings):
 
     kind: Literal["continual"] = "continual"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
+    """Name of the method in results."""
     group: Literal["optimizer", "replay", "regularization", "adapter"] = "optimizer"
+    """Group of the method in tables and figures."""
     schedule: AnySchedule = WarmupCosine()
+    """The learning rate of continual rounds."""
     replay: AnyReplay = NoReplay()
+    """How a round's budget is shared between the new period and earlier ones."""
     optimizer: AnyOptimizer = AdamW()
+    """The optimizer of continual rounds; its state starts fresh in every round."""
     penalties: tuple[AnyPenalty, ...] = ()
+    """What ties a round to the period before it."""
     adapter: AnyAdapter | None = None
+    """Parameters that each round adds to a frozen model; by default all weights are trained."""
     seeds: tuple[int, ...] = (0,)
+    """The seeds to run it with; each is a run of its own."""
     is_series: ClassVar[bool] = False
     """Whether its checkpoints are trained from scratch, so that each one stands for all later periods up to the next.
     Such checkpoints are always scored, and regret is measured against the last one if a study names no reference."""
@@ -126,10 +135,15 @@ class OracleSeries(Settings):
 
     kind: Literal["oracle"] = "oracle"
     name: str = Field("oracle", pattern=r"^[a-z0-9][a-z0-9._+-]*$")
+    """Name of the series in results."""
     group: Literal["reference"] = "reference"
+    """Group of the method in tables and figures."""
     cutoffs: tuple[Label, ...] = ()
+    """Periods at which a model is trained from scratch."""
     continual_tokens: ContinualTokens | None = None
+    """The budget of a continual run that sizes these models; by default the study's own."""
     seeds: tuple[int, ...] = (0,)
+    """Seeds of the runs; its models take the seed of `initial`."""
     is_series: ClassVar[bool] = True
 
     @model_validator(mode="after")

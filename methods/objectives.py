@@ -63,6 +63,7 @@ class Seq2Seq(Objective):
     encoder_decoder: ClassVar[bool] = True
     kind: Literal["seq2seq"] = "seq2seq"
     pad: int = 0
+    """Token that fills up rows and is never a target."""
 
     @property
     def columns(self) -> Mapping[str, ColumnNeed]:

@@ -17,8 +17,11 @@ class AdamW(Optimizer):
 
     kind: Literal["adamw"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.95)
+    """Decay of the first and of the second moment."""
     eps: float = Field(1e-8, gt=0)
+    """Added to the root of the second moment."""
     weight_decay: float = Field(0.033, ge=0)
+    """Decoupled weight decay; each step shrinks the weights by this times the rate."""
 
     def start(self, context: Context) -> torch.optim.Optimizer:
         from ticlm.methods.adamw import ShardableAdamW
@@ -36,8 +39,11 @@ class ScheduleFree(Optimizer):
 
     kind: Literal["schedule-free"] = "schedule-free"
     betas: tuple[float, float] = (0.9, 0.95)
+    """Weight of the average where gradients are taken, and decay of the second moment."""
     eps: float = Field(1e-8, gt=0)
+    """Added to the root of the second moment."""
     weight_decay: float = Field(0.01, ge=0)
+    """Weight decay, times the rate, in each step."""
 
     def start(self, context: Context) -> torch.optim.Optimizer:
         from schedulefree import AdamWScheduleFree

@@ -41,6 +41,7 @@ class FixedReplay(Replay):
 
     kind: Literal["fixed"] = "fixed"
     alpha: float = Field(0.5, gt=0, le=1)
+    """Share of the budget (0 to 1) for the new period."""
 
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         *past, now = seen
@@ -57,7 +58,9 @@ class ExponentialReplay(Replay):
 
     kind: Literal["exponential"] = "exponential"
     alpha: float = Field(0.5, gt=0, le=1)
+    """Share of the budget (0 to 1) for the new period."""
     group: int = Field(10, gt=0)
+    """Periods of a group."""
 
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         *past, now = seen

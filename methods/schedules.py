@@ -14,7 +14,9 @@ class Warmup(Schedule):
     """Base of schedules that start every round with a linear warm-up to `max_rate` over `warmup_steps`."""
 
     max_rate: float = Field(1e-4, gt=0)
+    """The rate at the end of the warm-up."""
     warmup_steps: int = Field(50, ge=0)
+    """Steps of the linear warm-up, in every round."""
 
     def peak(self, position: RoundPosition) -> float:
         """Return the rate at which the warm-up of the round at `position` ends."""
@@ -49,6 +51,7 @@ class Linear(Warmup):
 
     kind: Literal["linear"] = "linear"
     end_rate: float = Field(3e-5, ge=0)
+    """The rate at the end of a round."""
 
     def after_warmup(self, step: int, position: RoundPosition) -> float:
         progress = (step - self.warmup_steps) / (position.steps - self.warmup_steps)
@@ -60,6 +63,7 @@ class WarmupCosine(Warmup):
 
     kind: Literal["cosine"] = "cosine"
     end_rate: float = Field(3e-5, ge=0)
+    """The rate at the end of a round."""
 
     def after_warmup(self, step: int, position: RoundPosition) -> float:
         progress = (step - self.warmup_steps) / (position.steps - self.warmup_steps)
@@ -73,6 +77,7 @@ class AutoregressiveCosine(WarmupCosine):
 
     kind: Literal["autoregressive-cosine"] = "autoregressive-cosine"  # type: ignore[assignment]
     max_rate: float = Field(3e-4, gt=0)
+    """The peak of the first continual round; later peaks are lower."""
 
     def peak(self, position: RoundPosition) -> float:
         i = position.index
@@ -85,8 +90,11 @@ class CyclicRsqrt(Warmup):
 
     kind: Literal["cyclic-rsqrt"] = "cyclic-rsqrt"
     end_rate: float = Field(3e-5, ge=0)
+    """The rate at the end of a round."""
     warmup_steps: int = Field(50, gt=0)
+    """Steps of the linear warm-up, in every round."""
     cooldown_steps: int = Field(400, ge=0)
+    """Last steps of a round, over which the rate falls in a line to `end_rate`."""
 
     def trajectory(self, step: int) -> float:
         """Return the rate without warm-up and cooldown, `step` steps (at least `warmup_steps`) into the trajectory."""

@@ -51,8 +51,11 @@ class Replay(Settings):
     """
 
     buffer_tokens: int | None = Field(None, gt=0)
+    """Old tokens that are kept, the same number for each old period; by default all are."""
     expire_after: int | None = Field(None, gt=0)
+    """Periods after which an old period is never drawn again; by default none expires."""
     expired: tuple[Label, ...] = ()
+    """Periods that are never drawn once they are old."""
 
     @abstractmethod
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
@@ -123,8 +126,11 @@ class Imported(Settings):
     `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
 
     path: str
+    """Folder of the model in Hugging Face's format: a path or a URI."""
     as_of: Label
+    """The last period that it has seen, or `outside` if that is not known."""
     sha256: str = ""
+    """Hash of its files; plans fill it in."""
 
 
 class Optimizer(Settings):
@@ -169,6 +175,16 @@ class Penalty(Settings):
     def start(self, context: Context) -> PenaltyState:
         """Return the penalty's state for a round that starts now."""
         raise NotImplementedError
+
+    def added_work(self, steps: int) -> float | None:
+        """Return the FLOPs that it adds to a round of `steps` steps, as a share of the FLOPs of these steps; None if
+        that is not known. Plans count it."""
+        return None
+
+    @property
+    def saved_copies(self) -> int:
+        """How many values per weight its state dict holds in a round's checkpoints. Plans count them."""
+        return 0
 
     def reads(self, previous: Source, now: Source) -> Source | None:
         """Return the source that `start` draws batches from: that of the previous period, of the new one, or none."""

@@ -33,7 +33,9 @@ class DocPages(Settings):
     """
 
     form: Literal["html", "source"] = "source"
+    """Whether pages are HTML that Sphinx built, or sources (reStructuredText, and docstrings of Python files)."""
     include: tuple[str, ...] = ("*.html", "*.htm", "*.rst", "doc/*.txt", "docs/*.txt", "*.py")
+    """Globs of the files to read; they may begin at any folder, and `*` crosses folders."""
     exclude: tuple[str, ...] = (
         "genindex*",
         "py-modindex*",
@@ -52,7 +54,9 @@ class DocPages(Settings):
         "conftest.py",
         "requirements*.txt",
     )
+    """Globs of files to leave out of those that `include` matches."""
     shortest_chars: int = Field(25, ge=1)
+    """Leave out pages of fewer characters, not counting newlines and double spaces."""
 
     def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[DocPage]]:
         """Read a release; return what was read and left out of its files and pages, and the pages kept, sorted by file.

@@ -47,7 +47,7 @@ def _from_version(value: object) -> object:
     return value if isinstance(value, Mapping | Release) else {"version": value}
 
 
-Day = Annotated[date | None, BeforeValidator(_day)]
+Day = Annotated[date | None, BeforeValidator(_day, json_schema_input_type=str | int | None)]
 
 
 class Release(Settings):
@@ -57,12 +57,15 @@ class Release(Settings):
     date. `path` is a folder or archive with the release, if it differs from the path in `CodeDocs`.
     """
 
-    version: Annotated[Label, BeforeValidator(_version)] = Field(min_length=1)
+    version: Annotated[Label, BeforeValidator(_version, json_schema_input_type=str | int)] = Field(min_length=1)
+    """The version, as the project writes it."""
     date: Day = None
+    """The day on which it came out, or its month (its first day); by default, the date in the index."""
     path: str = ""
+    """A folder or archive with this release, if it is not where `path` of the whole set says."""
 
 
-AnyRelease = Annotated[Release, BeforeValidator(_from_version)]
+AnyRelease = Annotated[Release, BeforeValidator(_from_version, json_schema_input_type=str | int | Release)]
 """A release, which may be given as its version alone."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
@@ -100,21 +100,23 @@ class WorldReader:
 class Limits(Settings):
     """Limits of a build.
 
-    It stops if more than a share `bad` of the documents cannot be used, or if more than a share `inputs` of the inputs
-    are not whole: they cannot be read to their end, or of their bytes more than the share `bad`, or an unknown part, is
-    lost. An input that a finished build left out is not tried again. At most `at_once` inputs are read at the same
-    time, and a filter of deduplication takes at most `filter_bytes`.
-
-    A record may take `record_cpu_s` seconds of CPU time, and the process that reads may take `record_memory` bytes
-    beyond what it began with, filters included. An input at which this process dies twice cannot be read.
+    An input is not whole if it cannot be read to its end, or if of its bytes more than the share `bad`, or an unknown
+    part, is lost. An input that a finished build left out is not tried again. An input at which the reading process
+    dies twice, by `record_memory` or otherwise, cannot be read.
     """
 
     bad: float = Field(0.01, ge=0, le=1)
+    """Largest share of the documents (0 to 1) that may be unusable before the build stops."""
     inputs: float = Field(0.01, ge=0, le=1)
+    """Largest share of the inputs (0 to 1) that may not be whole before the build stops."""
     at_once: int = Field(64, gt=0)
+    """Largest number of inputs that are read at the same time."""
     filter_bytes: int | None = Field(None, gt=0)
+    """Largest size of a filter of deduplication, in bytes; by default there is no limit."""
     record_cpu_s: float = Field(300, gt=0)
+    """CPU time that one record may take, in seconds."""
     record_memory: int = Field(4 << 30, gt=0)
+    """Bytes that a reading process may take beyond what it began with, filters included."""
 
 
 def _named_filters(value: object) -> object:
@@ -125,6 +127,13 @@ def _named_filters(value: object) -> object:
     return tuple(step for entry in entries for step in (REFINEDWEB if entry == "refinedweb" else (entry,)))
 
 
+AnyFilters = Annotated[
+    tuple[AnyFilter, ...],
+    BeforeValidator(
+        _named_filters,
+        json_schema_input_type=Literal["refinedweb"] | tuple[Literal["refinedweb"] | AnyFilter, ...],
+    ),
+]
 AnyDocuments = Annotated[
     Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
     | InstanceOf[Documents],
@@ -133,28 +142,38 @@ AnyDocuments = Annotated[
 
 
 class CorpusRecipe(Settings):
-    """A corpus to build. `rows` says how text becomes rows for a study of this `length` (`packed`: length + 1 tokens in
-    one column); `seed` orders documents and rows.
-
-    With `by_source`, each eval and tune row holds text of one source and names it; train rows mix all sources.
-    `executor` says what runs the build; it changes no byte.
-    """
+    """A corpus to build. `executor` changes none of its bytes."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the corpus; studies name it as NAME or NAME@VERSION."""
     version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Version of the corpus; another one is another corpus beside it."""
     documents: AnyDocuments
+    """The source of dated documents."""
     periods: Calendar = Calendar()
+    """How the documents' dates become periods."""
     splits: AnySplits = Splits()
-    filters: Annotated[tuple[AnyFilter, ...], BeforeValidator(_named_filters)] = ()
+    """How documents are held out for evaluation and tuning."""
+    filters: AnyFilters = ()
+    """What keeps, rewrites or leaves out a document, in this order; `refinedweb` stands for its twelve filters."""
     deduplicate: Deduplicate | None = None
+    """How repeated text is left out; by default it is kept."""
     held_out: HeldOut = HeldOut()
+    """Sets of held-out rows, and how large they are."""
     tokenizer: Annotated[TrainedTokenizer | PretrainedTokenizer, Field(discriminator="kind")]
+    """The tokenizer: one trained on the first period, or a published one."""
     length: int = Field(gt=0)
+    """Targets per row, in tokens; a study on this corpus has the same `length`."""
     rows: AnyRowMaker = PackedTokens()
+    """How text becomes rows."""
     seed: int = 0
+    """Seed of the order of documents and rows."""
     by_source: bool = False
+    """Whether each eval and tune row holds text of one source and names it; train rows mix all sources."""
     limits: Limits = Limits()
+    """When a build stops, and how much it may take at once."""
     executor: ExecutorSetting = "auto"
+    """What runs the build: this process, Ray, or Ray if one is connected or the inputs have 64 MB or more (`auto`)."""
 
     @model_validator(mode="after")
     def _possible(self) -> CorpusRecipe:

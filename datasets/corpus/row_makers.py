@@ -201,5 +201,5 @@ def _filled(
 
 AnyRowMaker = Annotated[
     Annotated[PackedTokens | PrefixLM, Field(discriminator="kind")],
-    Plain("kind"),
+    Plain("kind", Literal["packed", "prefix-lm"]),
 ]

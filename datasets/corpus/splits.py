@@ -16,8 +16,11 @@ class Splits(Settings):
     so that a page used for evaluation is never trained on, also when it is seen again later."""
 
     eval: float = Field(0.1, ge=0, lt=1)
+    """Share of the documents (0 to 1) that is held out for evaluation."""
     tune: float = Field(0.02, ge=0, lt=1)
+    """Share of the documents (0 to 1) that is held out for tuning."""
     salt: str = ""
+    """A text that is hashed with each document's id; another salt holds out other documents."""
 
     @model_validator(mode="after")
     def _leave_some(self) -> Splits:
@@ -44,10 +47,15 @@ class GlobalShards(Settings):
     """
 
     global_shards: int = Field(10, gt=0)
+    """Number of equal shards that documents are spread over."""
     train: int = 1
+    """Number of the shard that is trained on, from 1."""
     eval: int = 10
+    """Number of the shard that is evaluated on, from 1."""
     tune: int = 9
+    """Number of the shard that tuning is scored on, from 1."""
     salt: str = ""
+    """A text that is hashed with each document's group or id; another salt makes other shards."""
 
     @model_validator(mode="after")
     def _apart(self) -> GlobalShards:
@@ -86,8 +94,11 @@ class HeldOut(Settings):
     """
 
     rows: int | None = Field(None, gt=0)
+    """Largest number of rows of a held-out set, chosen at random; by default all."""
     subsets: tuple[Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], ...] = ()
+    """Sources that also get held-out sets of their own (`eval.wiki`)."""
     clean: bool = False
+    """Whether each set also has a copy without the text that is in the period's train split (TiC-LM, Fig. 7)."""
 
     @model_validator(mode="after")
     def _named_apart(self) -> HeldOut:

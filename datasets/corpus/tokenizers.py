@@ -41,7 +41,9 @@ class TrainedTokenizer(Settings):
 
     kind: Literal["train"] = "train"
     vocab_size: int = Field(ge=SMALLEST)
+    """Tokens of its vocabulary, at least 257: every byte, and the end of text."""
     max_bytes: int = Field(1 << 30, gt=0)
+    """Bytes of text that it learns from at most: the first ones in the corpus's shuffled order."""
 
     def train(self, texts: Iterable[str], period: str, store: Store, special: tuple[str, ...] = ()) -> TokenizerInfo:
         """Train on `texts` (in any order), save the tokenizer to the store, and return its description.
@@ -92,7 +94,9 @@ class PretrainedTokenizer(Settings):
 
     kind: Literal["pretrained"] = "pretrained"
     name: str
+    """Name or folder of a Hugging Face tokenizer."""
     as_of: Label
+    """The last period whose text it may have seen; it comes from outside the timeline."""
 
     def save(self, store: Store) -> TokenizerInfo:
         """Save the tokenizer to the store, and return its description.

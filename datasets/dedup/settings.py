@@ -31,13 +31,21 @@ class Deduplicate(Settings):
     """
 
     scope: Literal["period", "window"] = "period"
+    """Whether the filter starts empty in every period, or in every window of periods."""
     window: int = Field(10, gt=0)
+    """Periods of a window; only `scope: window` uses it."""
     ngram: int = Field(13, gt=0)
+    """Words of an n-gram."""
     threshold: float = Field(0.8, ge=0, le=1)
+    """A paragraph or document repeats if more than this share of its n-grams (0 to 1) was seen before."""
     false_positive_rate: float = Field(0.01, ge=1e-5, le=0.5)
+    """Share of new n-grams that the Bloom filter takes for seen ones."""
     expected_ngrams: int | None = Field(None, gt=0)
+    """n-grams in the train split of all periods of a window; `scope: window` sizes its filter by it."""
     remove: Literal["both", "documents"] = "both"
+    """Whether repeated paragraphs are removed too, or whole documents alone."""
     seed: int = 0
+    """Seed of the filter's hashes."""
 
     @model_validator(mode="after")
     def _sized(self) -> Deduplicate:

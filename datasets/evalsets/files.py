@@ -37,13 +37,21 @@ class ExampleFields(Settings):
     """
 
     text: str = "text"
+    """Field that holds the text or the question."""
     answer: str = "answer"
+    """Field that holds the answer; records may lack it."""
     aliases: str = "aliases"
+    """Field that holds other spellings of the answer; records may lack it."""
     choices: str = "choices"
+    """Field that holds the choices; records may lack it."""
     source: str = "source"
+    """Field that holds the name of the source; records may lack it."""
     id: str = "id"
+    """Field that holds the record's id; records may lack it."""
     period: str = "timestamp"
+    """Field that holds a date, `YYYYMM` or `YYYYMM-YYYYMM`; if empty, the file's name gives the period."""
     about: tuple[str, ...] = ()
+    """Further fields to keep with each example."""
 
 
 class ExampleFiles(Settings):
@@ -55,9 +63,13 @@ class ExampleFiles(Settings):
 
     kind: Literal["files"] = "files"
     paths: Patterns = Field(min_length=1)
+    """Files, globs or folders, local or remote."""
     fields: ExampleFields = ExampleFields()
+    """Names of the records' fields."""
     subset: Subset = "all"
+    """Name of the subset that the examples belong to."""
     periods: Calendar = Calendar()
+    """The calendar in which the period of a date is found."""
 
     @property
     def identity(self) -> Settings:

@@ -38,17 +38,20 @@ AnyBuilder = Annotated[
 
 
 class ExampleSetRecipe(Settings):
-    """A set of examples to build. `seed` decides all random choices; with `nouns`, proper nouns of texts are marked.
-
-    `executor` says what runs the build; it changes no example.
-    """
+    """A set of examples to build. `executor` changes none of them."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the set; tasks name it as NAME or NAME@VERSION."""
     version: Label = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Version of the set; another one is another set beside it."""
     examples: AnyBuilder
+    """What the examples are made from, and how."""
     nouns: ProperNouns | None = None
+    """The spaCy pipeline that marks proper nouns, which perplexity of nouns needs; by default none are marked."""
     seed: int = 0
+    """Seed of all random choices."""
     executor: ExecutorSetting = "auto"
+    """What runs the build: this process, Ray, or Ray if one is connected or the inputs have 64 MB or more (`auto`)."""
 
     @property
     def id(self) -> str:

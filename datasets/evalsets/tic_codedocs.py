@@ -38,10 +38,15 @@ class CodeDocs(Settings):
 
     kind: Literal["tic-codedocs"] = "tic-codedocs"
     project: str = Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
+    """Name of the project on the index of packages."""
     releases: tuple[AnyRelease, ...] = Field(min_length=1)
+    """The releases: versions, or mappings of a version with its date and path."""
     pages: DocPages = DocPages()
+    """Which files of a release are pages."""
     path: str = ""
+    """Folder or archive of a release, with `{version}` in it; by default sources come from the index."""
     index: str = Field("", exclude=True)  # it may contain a password, so it is never written
+    """URL of an index of packages; by default pip's PIP_INDEX_URL, else the public index. It is never written down."""
 
     @model_validator(mode="after")
     def _consistent(self) -> CodeDocs:

@@ -44,14 +44,21 @@ class TicStackExchange(QuestionRules):
 
     kind: Literal["tic-stackexchange"] = "tic-stackexchange"
     paths: Patterns = Field(min_length=1)
+    """The site's `.7z`, or the `.7z` of each table, or its XML files (plain, gz, bz2, zst)."""
     site: str = ""
     """The name of the site; by default the name of the archive or the folder."""
     subset: Subset = "all"
+    """Name of the subset that the examples belong to."""
     frame_least: int = Field(500, gt=0)
+    """Examples at which a frame of consecutive months is full."""
     frame_most: int | None = Field(None, gt=0)
+    """Largest number of questions from a frame; by default all."""
     month_least: int = Field(1, gt=0)
+    """A month with fewer questions gives none."""
     month_most: int | None = Field(None, gt=0)
+    """Largest number of questions from a month; by default all."""
     last: Literal["drop", "keep"] = "drop"
+    """Whether months after the last whole frame wait for a newer dump, or become a short frame."""
 
     @property
     def identity(self) -> Settings:

@@ -34,7 +34,9 @@ class TicWiki(WikiDumps):
 
     kind: Literal["tic-wiki"] = "tic-wiki"
     passages: int = Field(10_000, gt=0)
+    """Largest number of changed, and of unchanged, examples per period."""
     unit: Literal["passage", "page"] = "passage"
+    """Whether an example is one passage, or all changed (or unchanged) text of an article."""
 
     @property
     def identity(self) -> Settings:

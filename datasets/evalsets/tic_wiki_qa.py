@@ -45,12 +45,19 @@ class WikiQuestions(Settings):
 
     kind: Literal["wiki-questions"] = "wiki-questions"
     wiki: WikiDumps
+    """Snapshots of the wiki."""
     wikidata: Wikidata
+    """Dumps of Wikidata."""
     triplets: TripletRules = TripletRules()
+    """Which triplets count as changed and as unchanged."""
     blanks: Blanks = Blanks()
+    """Which sentences make questions, and which spellings are right."""
     caps: Caps = Caps()
+    """Largest shares of one subject, relation or object."""
     questions: int | None = Field(10_000, gt=0)
+    """Largest number of questions per subset and period, kept at random; null keeps all."""
     within_days: int = Field(45, ge=0)
+    """Largest distance in days between a snapshot and the dump of Wikidata that it is paired with."""
 
     @property
     def identity(self) -> Settings:

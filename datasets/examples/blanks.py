@@ -30,9 +30,11 @@ class Blanks(Settings):
     """
 
     mentions: Literal["both", "object"] = "both"
+    """Whether a sentence must mention subject and object, or the object alone."""
     subject_aliases: bool = False
     """Whether an alias of the subject counts as a mention too; its label and its article's title always do."""
     casings: bool = True
+    """Whether the aliases contain the answer with other capitals, as in the released code."""
 
 
 @dataclass(frozen=True, slots=True)

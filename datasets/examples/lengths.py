@@ -26,8 +26,11 @@ class Lengths(Settings):
     """
 
     query: int | None = Field(None, gt=0)
+    """Longest query; longer ones are left out. By default there is no limit."""
     whole: int | None = Field(None, gt=0)
+    """Longest query with its answer; answers are cut to fit. By default there is no limit."""
     tokenizer: str | None = None
+    """A `tokenizer.json`, or its folder, in whose tokens lengths are counted; by default in characters."""
 
     @property
     def identity(self) -> Settings:

@@ -34,7 +34,9 @@ class ProperNouns(Settings):
     """
 
     pipeline: str
+    """Name of an installed spaCy pipeline, or its folder; nothing is downloaded."""
     tags: tuple[str, ...] = Field(("PROPN",), min_length=1)
+    """Parts of speech, or language-specific tags, that mark a proper noun."""
     actors: int = Field(2, gt=0)
     """Number of actors that hold the pipeline and tag in parallel, if there are as many CPUs."""
 

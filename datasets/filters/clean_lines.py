@@ -20,7 +20,9 @@ class Phrase(Settings):
     """A phrase of page navigation, removed from short lines that have it at this place, in upper or lower case."""
 
     text: str = Field(min_length=1)
+    """The phrase, in upper or lower case."""
     at: Literal["start", "end", "anywhere"] = "anywhere"
+    """Where in the line it must stand."""
 
 
 class CleanLines(Settings):
@@ -36,20 +38,28 @@ class CleanLines(Settings):
 
     kind: Literal["clean_lines"] = "clean_lines"
     max_uppercase: float = Field(0.5, ge=0, le=1)
+    """Remove a line if more than this share of its characters (0 to 1) is capitals."""
     max_digits: float = Field(0.999999, ge=0, le=1)
+    """Remove a line if more than this share of its characters (0 to 1) is digits."""
     counters: tuple[str, ...] = (
         *("likes", "shares", "comments", "retweets", "reposts", "quotes", "bookmarks", "upvotes", "downvotes"),
         *("downloads", "views", "followers"),
     )
+    """Remove a line that is a number and one of these words."""
     min_words: int = Field(2, ge=0)
+    """Remove a line of fewer words; empty lines stay."""
     phrases: tuple[Phrase, ...] = (
         Phrase(text="items in cart"),
         Phrase(text="Read more...", at="end"),
         Phrase(text="Sign-in", at="start"),
     )
+    """Phrases to remove from short lines."""
     phrase_words: int = Field(10, ge=0)
+    """Largest number of words of a line from which phrases are removed."""
     wildcards: bool = False
+    """Whether a dot in a phrase matches any character, as in the released code."""
     max_removed: float = Field(0.05, ge=0, le=1)
+    """Leave out a page that loses more than this share of its words (0 to 1)."""
 
     def __call__(self, document: Document) -> Document | str:
         before = count_words(document.text)

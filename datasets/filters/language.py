@@ -31,11 +31,17 @@ class Language(Settings):
 
     kind: Literal["language"] = "language"
     code: str = "en"
+    """The language to keep, by its code."""
     min_probability: float = Field(0.65, ge=0, le=1)
+    """The probability of that language (0 to 1) must be greater."""
     model: str | None = None
+    """File of a fastText language identifier; by default `lid.176.ftz`."""
     glue_lines: bool = False
+    """Whether newlines are deleted, as in the released code, and not replaced by spaces."""
     chars: int = Field(100_000, gt=0)
+    """Characters of a page that are looked at, from its beginning."""
     as_of: Label | None = None
+    """The last period that a model of your own has seen."""
 
     @property
     def identity(self) -> tuple[Settings, str]:

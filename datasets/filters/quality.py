@@ -46,6 +46,7 @@ class Newlines(Settings):
 
     kind: Literal["newlines"] = "newlines"
     at_most: int = Field(2, ge=1)
+    """Newlines that stay of a longer run."""
 
     def __call__(self, document: Document) -> Document | str:
         if "\n" * (self.at_most + 1) not in document.text:
@@ -58,7 +59,9 @@ class WordCount(Settings):
 
     kind: Literal["word_count"] = "word_count"
     min: int = Field(50, ge=0)
+    """Least number of words of a page."""
     max: int = Field(100_000, ge=1)
+    """Largest number of words of a page."""
 
     def __call__(self, document: Document) -> Document | str:
         words = count_words(document.text)
@@ -72,7 +75,9 @@ class WordLength(Settings):
 
     kind: Literal["word_length"] = "word_length"
     min: float = Field(3, ge=0)
+    """Least mean length of a page's words, in characters."""
     max: float = Field(10, ge=0)
+    """Largest mean length of a page's words, in characters."""
 
     def __call__(self, document: Document) -> Document | str:
         words = spaced(document.text)
@@ -87,7 +92,9 @@ class Symbols(Settings):
 
     kind: Literal["symbols"] = "symbols"
     symbols: tuple[str, ...] = ("#", *ELLIPSES)
+    """What is counted as a symbol."""
     max: float = Field(0.1, ge=0)
+    """Largest number of symbols per word."""
 
     def __call__(self, document: Document) -> Document | str:
         words = len(spaced(document.text))
@@ -101,7 +108,9 @@ class Bullets(Settings):
 
     kind: Literal["bullets"] = "bullets"
     bullets: tuple[str, ...] = ("●", "•", "*", "-")
+    """Marks that begin a bullet point."""
     max: float = Field(0.9, ge=0, le=1)
+    """Largest share of the non-empty lines (0 to 1) that begin with a bullet."""
 
     def __call__(self, document: Document) -> Document | str:
         found = lines(document.text)
@@ -117,7 +126,9 @@ class Ellipses(Settings):
 
     kind: Literal["ellipses"] = "ellipses"
     ellipses: tuple[str, ...] = ELLIPSES
+    """What is counted as an ellipsis."""
     max: float = Field(0.3, ge=0, le=1)
+    """Largest share of the non-empty lines (0 to 1) that end in an ellipsis."""
 
     def __call__(self, document: Document) -> Document | str:
         found = lines(document.text)
@@ -133,6 +144,7 @@ class Alphabetic(Settings):
 
     kind: Literal["alphabetic"] = "alphabetic"
     max: float = Field(0.2, ge=0, le=1)
+    """Largest share of the words (0 to 1) that have no letter."""
 
     def __call__(self, document: Document) -> Document | str:
         words = spaced(document.text)
@@ -148,7 +160,9 @@ class StopWords(Settings):
 
     kind: Literal["stop_words"] = "stop_words"
     words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
+    """The words to find, in upper or lower case."""
     min: int = Field(2, ge=0)
+    """Least number of them; a word that occurs twice counts twice."""
 
     def __call__(self, document: Document) -> Document | str:
         if self.min == 0:

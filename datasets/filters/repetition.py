@@ -23,9 +23,13 @@ class Repetition(Settings):
 
     kind: Literal["repetition"] = "repetition"
     lines: float = Field(0.30, ge=0)
+    """Limit of the share of lines that are repeated."""
     paragraphs: float = Field(0.30, ge=0)
+    """Limit of the share of paragraphs that are repeated."""
     line_chars: float = Field(0.20, ge=0)
+    """Limit of the share of characters that are in repeated lines."""
     paragraph_chars: float = Field(0.20, ge=0)
+    """Limit of the share of characters that are in repeated paragraphs."""
     most_common: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
     """(n, limit) of the share of the most frequent n-gram: its length times its number of copies, if there are
     several. Of several equally frequent n-grams, the longest counts; overlapping copies count in full."""

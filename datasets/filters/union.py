@@ -48,6 +48,7 @@ class MinChars(Settings):
 
     kind: Literal["min_chars"] = "min_chars"
     chars: int = Field(gt=0)
+    """Least number of characters of a text."""
 
     def __call__(self, document: Document) -> Document | str:
         return document if len(document.text) >= self.chars else f"shorter than {self.chars} characters"
@@ -63,7 +64,9 @@ class Function(Settings):
 
     kind: Literal["function"] = "function"
     name: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
+    """Import path of the function, `package.module:function`."""
     version: int = 1
+    """Part of the corpus's identity: raise it when the function changes."""
 
     def __call__(self, document: Document) -> Document | str:
         function = _imported(self.name)

@@ -33,8 +33,11 @@ class BannedHosts(Settings):
 
     kind: Literal["banned_hosts"] = "banned_hosts"
     hosts: str
+    """File with one host per line, local or remote."""
     as_of: Label | None = None
+    """The last period from which the list may know anything; it comes from outside the timeline."""
     released: bool = False
+    """Whether `www.` hosts never match, as in the released code."""
 
     @property
     def identity(self) -> _Identity:
@@ -60,9 +63,13 @@ class UrlWords(Settings):
 
     kind: Literal["url_words"] = "url_words"
     words: str
+    """File with one word per line, local or remote."""
     within: Literal["words", "anything"] = "words"
+    """Whether words are found between two boundaries, or anywhere in the url without its hyphens and dots."""
     at_least: int = Field(1, ge=1)
+    """Leave out a page whose url has this many different words of the list."""
     as_of: Label | None = None
+    """The last period from which the list may know anything; it comes from outside the timeline."""
 
     @property
     def identity(self) -> _Identity:
@@ -111,8 +118,11 @@ class RemoveUrls(Settings):
 
     kind: Literal["remove_urls"] = "remove_urls"
     tlds: tuple[str, ...] = COMMON_TLDS
+    """Top-level domains that end a host."""
     tld_list: str | None = None
+    """File with further top-level domains, one per line, such as IANA's."""
     released: bool = False
+    """Whether hosts are looked for only where the released code does."""
 
     @property
     def identity(self) -> _Identity:

@@ -88,10 +88,15 @@ class FieldNames(Settings, identity="Fields"):
     """Names of the record fields for each field of a Document; dots lead into nested records (`metadata.created`)."""
 
     text: str = "text"
+    """Field that holds the text; dots lead into nested records (`metadata.created`)."""
     id: str = "url"
+    """Field that holds the id: the url, or another name that the document keeps over time."""
     timestamp: str = "timestamp"
+    """Field that holds the date."""
     source: str = "source"
+    """Field that holds the name of the source; records may lack it."""
     extra: tuple[str, ...] = ()
+    """Further fields to keep with each document."""
 
 
 class Fields(FieldNames, identity="DatedFields"):
@@ -102,6 +107,7 @@ class Fields(FieldNames, identity="DatedFields"):
     """
 
     timestamp_format: TimestampFormat | None = None
+    """How dates are written that are neither ISO 8601 nor seconds since 1970 (docs/data.md)."""
 
     @property
     def identity(self) -> FieldNames:
@@ -215,7 +221,9 @@ class FileDocuments(Settings):
 
     kind: Literal["files"] = "files"
     paths: listing.Patterns = Field(min_length=1)
+    """Files, globs, or folders (all files of a known format below them), local or remote."""
     fields: Fields = Fields()
+    """Names of the records' fields, and how their dates are written."""
 
     @property
     def identity(self) -> FieldNames:

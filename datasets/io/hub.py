@@ -22,10 +22,15 @@ class HubDocuments(Settings):
 
     kind: Literal["hub"] = "hub"
     path: str
+    """Name of the data set on the hub, or a local folder."""
     name: str | None = None
+    """Name of its configuration."""
     split: str = "train"
+    """Name of its split."""
     revision: str | None = None
+    """A commit; with it, the same rows are read every time."""
     fields: Fields = Fields()
+    """Names of the rows' columns, and how their dates are written."""
 
     @property
     def identity(self) -> FieldNames:

@@ -18,7 +18,7 @@ def _strings(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings)]
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
 """Paths, globs and folders in settings: a list, or a single string."""
 
 

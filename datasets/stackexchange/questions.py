@@ -27,10 +27,15 @@ class QuestionRules(Settings):
     """
 
     bin_by: Literal["acceptance", "answer"] = "acceptance"
+    """Which date gives the month: when the answer was accepted, or when the accepted answer was written."""
     choices: Literal["none", "two"] = "none"
+    """Whether a question shows its accepted answer alone, or also the other answer with the lowest score."""
     votes: Literal["as_of", "final"] = "as_of"
+    """Whether scores are those at the end of the question's month, or those of the dump's own time."""
     others: Literal["month", "before"] = "month"
+    """Which other answers count: those written by the end of that month, or not later than the accepted one."""
     lengths: Lengths = Lengths()
+    """The longest query, and the longest query with its answer."""
 
     def example(self, question: Post, answers: Sequence[Post], site: str) -> tuple[int, Example] | str:
         """Return (month, the question as an example), or the reason why it is left out."""

@@ -36,6 +36,7 @@ class SyntheticWorld(Settings):
     edition: Literal[1] = 1
     """Version of the texts: raise it when the same settings give other texts. It is part of a corpus's identity."""
     seed: int = 0
+    """Seed of the world; another seed is another country."""
     epoch: date = date(2023, 1, 1)
     """The first day of the world; it must be the first day of a month."""
     initial_documents: int = Field(2500, ge=1)
@@ -46,9 +47,13 @@ class SyntheticWorld(Settings):
     rewritten: float = Field(0.15, ge=0, lt=1)
     """Share of a month's documents that are older pages, rewritten under their url."""
     towns: int = Field(16, ge=4, le=1000)
+    """Number of towns."""
     firms: int = Field(18, ge=4, le=1000)
+    """Number of firms at any time."""
     clubs: int = Field(10, ge=2, le=40)
+    """Number of sports clubs."""
     offices: int = Field(8, ge=1, le=10)
+    """Number of public offices that people hold."""
     stories: int = Field(12, ge=0, le=200)
     """Number of running stories: short-lived names, two to four months each."""
     changing: float = Field(0.08, ge=0, le=1)

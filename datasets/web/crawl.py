@@ -37,12 +37,19 @@ class CrawlDocuments(Settings):
 
     kind: Literal["crawl"] = "crawl"
     paths: listing.Patterns = ()
+    """WARC or WET files, globs or folders, local or remote."""
     lists: listing.Patterns = ()
+    """Files that name archives, one per line, relative to `base`."""
     base: str = "https://data.commoncrawl.org/"
+    """Where the archives lie that `lists` name."""
     dated: Literal["file", "record"] = "file"
+    """Whether a page has the time at which its file's crawl began (TiC-CC's rule), or its own WARC-Date."""
     together: Literal["file", "url"] = "file"
+    """Whether the pages of one file are held out together, or each page by itself."""
     subsets: tuple[HostSet, ...] = (WIKI, NEWS)
+    """Sets of hosts; the source of a page is the first of them that has its host."""
     pages: PageRules = PageRules()
+    """Which records are pages."""
 
     @model_validator(mode="after")
     def _something_to_read(self) -> CrawlDocuments:

@@ -33,7 +33,9 @@ class HostSet(Settings):
     """A named set of hosts. Their subdomains do not belong to it; a leading `www.` is ignored."""
 
     name: str = Field(min_length=1)
+    """Name of the set."""
     hosts: tuple[str, ...] = Field(min_length=1)
+    """Its hosts, without subdomains; a leading `www.` is ignored."""
 
     @field_validator("hosts")
     @classmethod

@@ -51,10 +51,15 @@ class PageRules(Settings):
     """
 
     max_bytes: int = Field(16 << 20, gt=0)
+    """Largest size of a record, and of its unpacked body, in bytes."""
     max_depth: int = Field(512, gt=0)
+    """Deepest nesting of elements of a page."""
     any_status: bool = False
+    """Whether pages count that came with an error or a redirect."""
     main_content: bool = True
+    """Whether only the main content of a page is taken, without its navigation."""
     years: tuple[int, int] = (1990, 2099)
+    """First and last year that a record may have."""
 
 
 def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipped]:

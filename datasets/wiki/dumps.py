@@ -35,8 +35,12 @@ def _by_date(value: object) -> object:
     return _strings(value)
 
 
-Paths = Annotated[tuple[str, ...], BeforeValidator(_strings)]
-Dated = Annotated[tuple[str, ...] | dict[str, tuple[str, ...]], BeforeValidator(_by_date)]
+Paths = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
+Strings = str | tuple[str, ...]
+Dated = Annotated[
+    tuple[str, ...] | dict[str, tuple[str, ...]],
+    BeforeValidator(_by_date, json_schema_input_type=Strings | dict[str, Strings]),
+]
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,13 @@ class WikiDumps(Settings):
     """
 
     dumps: Dated = ()
+    """Files, globs or folders of `pages-articles`, dated by their names or given as `{20160501: path}`."""
     history: Paths = ()
+    """Files of `pages-meta-history`, which give a snapshot for each day in `snapshots`."""
     snapshots: tuple[Label, ...] = ()
+    """Days of the snapshots that are taken from `history`."""
     namespaces: tuple[int, ...] = (0,)
+    """Numbers of the namespaces whose pages are read; 0 holds the articles."""
     lists: bool = True
     """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
 

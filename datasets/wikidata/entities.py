@@ -42,16 +42,15 @@ _ITEM, _PROPERTY = re.compile(r"Q[0-9]+"), re.compile(r"P[0-9]+")
 
 
 class EntityFields(Settings):
-    """The parts of an entity that are read.
-
-    These are labels and aliases in `language` (else those for `mul`, all languages), the title of its article on the
-    wiki `site`, and statements with these kinds of `values`. `string` means texts, not identifiers, addresses and
-    files, which are stored as strings too. Of a time only the year is kept.
-    """
+    """The parts of an entity that are read. Kinds of values do not include identifiers, addresses and files, which
+    are stored as strings too."""
 
     language: str = "en"
+    """Language of labels and aliases; where it has none, those for all languages (`mul`)."""
     site: str = "enwiki"
+    """The wiki whose articles' titles are read."""
     values: tuple[ValueKind, ...] = ("item",)
+    """Kinds of statements' values to read; `string` means texts, and of a time only the year is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,9 @@ GROUPS = 32
 """Number of join tasks. Each writes into all buckets, so there are fewer tasks than buckets."""
 
 
+Strings = str | tuple[str, ...]
+
+
 def _by_date(value: object) -> object:
     """Turn `{20170301: PATH}` into a list of dumps."""
     if not isinstance(value, Mapping):
@@ -58,7 +61,9 @@ class WikidataDump(Settings):
     """The files of one dump; `date` is its day, as YYYYMMDD."""
 
     date: Label = Field(pattern=r"^\d{8}$")
+    """Day of the dump, as YYYYMMDD."""
     paths: tuple[str, ...] = Field(min_length=1)
+    """Files of the dump, local or remote."""
 
     @model_validator(mode="after")
     def _is_a_day(self) -> WikidataDump:
@@ -82,8 +87,14 @@ class Wikidata(EntityFields, version=2):
     dumps without them, `property_labels` names a JSON file such as `{"P6": "head of government"}`.
     """
 
-    dumps: Annotated[tuple[WikidataDump, ...], BeforeValidator(_by_date), AfterValidator(_not_empty)]
+    dumps: Annotated[
+        tuple[WikidataDump, ...],
+        BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),
+        AfterValidator(_not_empty),
+    ]
+    """Dumps by date: `{20170301: wikidata-20170301-all.json.bz2}`."""
     property_labels: str | None = None
+    """JSON file of properties' labels, for dumps without them: `{"P6": "head of government"}`."""
 
     @model_validator(mode="after")
     def _days(self) -> Wikidata:

@@ -47,9 +47,11 @@ class TripletRules(Settings):
     """
 
     object_words: int | None = Field(5, gt=0)
+    """Largest number of words of an object; null sets no limit."""
     new_entity: int | None = Field(10, gt=0)
     """Largest number of triplets of an entity that the old dump lacks."""
     case_only: Literal["unchanged", "discard"] = "unchanged"
+    """Whether an object that changed only in case is `unchanged`, or its triplet left out."""
 
 
 @dataclass
@@ -123,8 +125,11 @@ class Caps(Settings):
     """
 
     subject: float | None = Field(None, gt=0, le=1)
+    """Largest share of the triplets (0 to 1) with the same subject; by default there is no limit."""
     relation: float | None = Field(None, gt=0, le=1)
+    """Largest share of the triplets (0 to 1) with the same relation; by default there is no limit."""
     object: float | None = Field(None, gt=0, le=1)
+    """Largest share of the triplets (0 to 1) with the same object; by default there is no limit."""
 
 
 TripletIds = tuple[str, str, str]

@@ -101,6 +101,7 @@ class Preset(Settings):
     """A convention for each task: that of the first pattern that matches the task's name, else `default`."""
 
     default: Convention = Convention()
+    """The convention of every task that no pattern of `by_task` matches."""
     by_task: dict[str, Convention] = Field(default_factory=dict)
     """Conventions by pattern, such as `stackexchange-*`. Patterns match names without their version, ignoring case."""
 

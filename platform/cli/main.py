@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ticlm.platform.cli import evaluation, study
+from ticlm.platform.cli import catalogue, evaluation, study
 from ticlm.platform.cli.chaos import chaos
 from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
@@ -20,6 +20,9 @@ from ticlm.platform.cli.submit import submit
 from ticlm.platform.cli.tune import choose, tune
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "list": catalogue.list_,
+    "show": catalogue.show,
+    "schema": catalogue.schema,
     "plan": study.plan,
     "run": study.run,
     "train": study.train,

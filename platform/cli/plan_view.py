@@ -10,23 +10,25 @@ from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from ticlm.platform.cli import plan_costs
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, missing_periods, rowless
 
-BYTES_PER_WEIGHT = 4
+DEFAULT = Machine()
 
 
-def view(plan: Plan) -> RenderableType:
+def view(plan: Plan, machine: Machine = DEFAULT) -> RenderableType:
     """Return a table of chains, a table of methods, and lines of totals, for a terminal."""
-    summary = describe(plan)
+    summary = describe(plan, machine)
     total = summary["total"]
-    flops = f"{_flops(total['flops'])} FLOPs ({_flops(total['flops_with_attention'])} with attention)"
+    left = f"left to do: {total['rounds']} rounds, {total['steps']:,} steps, {total['tokens']:,} tokens"
     lines = [
-        f"left to do: {total['rounds']} rounds, {total['steps']:,} steps, {total['tokens']:,} tokens, "
-        f"{flops if total['flops'] else '— FLOPs'}, {_bytes(total['disk_bytes'])}, {_time(total['seconds'])}",
-        f"model: {summary['parameters']:,} parameters" if summary["parameters"] else "model: sized with the corpus",
+        f"{left}, {_time(total['seconds'])} at the speed measured here" if total["seconds"] else left,
+        f"{total['unspent']:,} tokens of their budgets fill no whole step" if total["unspent"] else "",
+        *plan_costs.lines(summary["cost"]),
         f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
         f"most epochs of one source: {summary['epochs']:.2f}" if summary["epochs"] else "",
         *(f"outside the timeline: {line}" for line in summary["outside"]),
@@ -39,7 +41,7 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
     title = f"{plan.study.name}: {summary['rounds']} rounds in {len(plan.chains)} chains"
     table = Table(title=title, title_justify="left", box=HORIZONTALS)
     known = [(name, key, shown) for name, key, shown in COSTS if summary["total"][key] is not None]
-    for name in ("chain", "done", "steps", "tokens", "unspent", *(name for name, _, _ in known)):
+    for name in ("chain", "done", "steps", "tokens", *(name for name, _, _ in known)):
         table.add_column(name, justify="left" if name == "chain" else "right", no_wrap=name != "chain")
     for chain, row in zip(plan.chains, summary["chains"]):
         table.add_row(
@@ -47,7 +49,6 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
             f"{row['done']}/{row['rounds']}",
             f"{row['steps']:,}",
             f"{row['tokens']:,}",
-            f"{row['unspent']:,}",
             *(shown(row[key]) for _, key, shown in known),
         )
     return table
@@ -56,29 +57,39 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
 def _methods(summary: dict[str, Any]) -> Table:
     """Return a table of what each method costs alone, however many rounds it shares with others."""
     table = Table(box=HORIZONTALS)
-    for name in ("method", "seeds", "rounds", "tokens alone", "Oracle ÷ run", "keeps periods", "of bytes"):
+    rows = summary["methods"]
+    known = [(name, key, shown) for name, key, shown in OF_METHODS if any(row[key] is not None for row in rows)]
+    if not any((row["gpu_hours"] or 0) >= plan_costs.LEAST_HOURS for row in rows):
+        known = [column for column in known if column[1] != "gpu_hours"]
+    for name in ("method", "seeds", "rounds", "tokens alone", *(name for name, _, _ in known)):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for row in summary["methods"]:
+    for row in rows:
         table.add_row(
             row["name"],
             str(len(row["seeds"])),
             str(row["rounds"]),
             f"{row['tokens']:,}",
-            f"{row['oracle_ratio']:.2f}×" if row["oracle_ratio"] else "—",
-            str(row["kept_periods"]),
-            _bytes(row["kept_bytes"]),
+            *(shown(row[key]) for _, key, shown in known),
         )
     return table
 
 
-def as_json(plan: Plan) -> str:
-    """Return everything that `view` shows, and every round, as JSON with one round per line."""
+def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
+    """Return everything that `view` shows, and every round with the methods and seeds that train it, as JSON with one
+    round per line."""
+    users: dict[str, list[dict[str, Any]]] = {}
+    for run in plan.tree.runs:
+        for key in run.rounds.values():
+            users.setdefault(key, []).append({"method": run.method.name, "seed": run.seed})
+    copies = {leaf: {"of": key, "task": task} for (key, task), leaf in plan.tree.leaves.items()}
     rounds = [
         {
             "key": key,
             "id": plan.ids.get(key),
             "parent": spec.parent,
             "period": spec.period,
+            "runs": users.get(key, []),
+            "tuned_copy": copies.get(key),
             "done": plan.done(key),
             "steps": spec.steps,
             "tokens": spec.tokens,
@@ -87,16 +98,14 @@ def as_json(plan: Plan) -> str:
         }
         for key, spec in plan.tree.rounds.items()
     ]
-    summary = json.dumps(describe(plan), indent=1).removesuffix("\n}")
+    summary = json.dumps(describe(plan, machine), indent=1).removesuffix("\n}")
     tree = ",\n  ".join(map(json.dumps, rounds))  # json takes ten times as long if it indents
     return f'{summary},\n "tree": [\n  {tree}\n ]\n}}'
 
 
-def describe(plan: Plan) -> dict[str, Any]:
+def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     """Return the plan as plain numbers; None for what is not known yet."""
-    parameters = plan.parameters
-    flops = _flops_per_token(plan, parameters)
-    chains = [_row(plan, chain, chain.keys, parameters, flops) for chain in plan.chains]
+    chains = [_row(plan, chain, chain.keys, machine) for chain in plan.chains]
     left = tuple(key for key in plan.tree.rounds if not plan.done(key))
     missing = missing_periods(plan) if plan.corpus else []
     notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
@@ -110,10 +119,11 @@ def describe(plan: Plan) -> dict[str, Any]:
     return {
         "study": plan.study.name,
         "rounds": len(plan.tree.rounds),
-        "parameters": parameters,
+        "parameters": plan.parameters,
         "chains": chains,
-        "methods": _alone(plan),
-        "total": _row(plan, None, left, parameters, flops),
+        "methods": _alone(plan, machine),
+        "total": _row(plan, None, left, machine),
+        "cost": plan_costs.describe(plan, left, machine),
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
         "outside": plan.external_inputs(),
         "cells": cells,
@@ -134,10 +144,11 @@ def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:
     return {"wanted": wanted, "left": left}, []
 
 
-def _alone(plan: Plan) -> list[dict[str, Any]]:
+def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     """Return a row per method: its run under one of its seeds, counted alone.
 
     `tokens` are its budgets, per period and in all; `oracle_ratio` is the tokens of the Oracle series per token of it.
+    FLOPs are those of the tokens that its steps train on.
     """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():
@@ -154,6 +165,7 @@ def _alone(plan: Plan) -> list[dict[str, Any]]:
                 "periods": {label: {"steps": specs[label].steps, "tokens": given[label]} for label in specs},
                 "kept_periods": periods,
                 "kept_bytes": size,
+                **plan_costs.of_rounds(plan, tuple(run.rounds.values()), machine),
             }
         )
     rows.reverse()
@@ -164,18 +176,7 @@ def _alone(plan: Plan) -> list[dict[str, Any]]:
     return rows
 
 
-def _flops_per_token(plan: Plan, parameters: int | None) -> tuple[int | None, int | None]:
-    if parameters is None or plan.corpus is None:
-        return None, None
-    from ticlm.platform.models import build
-
-    info = plan.corpus.info.tokenizer
-    return build.flops_per_token(build.config(plan.study.model, info.vocab_size), parameters, plan.study.length)
-
-
-def _row(
-    plan: Plan, chain: Chain | None, keys: tuple[str, ...], parameters: int | None, flops: tuple[int | None, int | None]
-) -> dict[str, Any]:
+def _row(plan: Plan, chain: Chain | None, keys: tuple[str, ...], machine: Machine) -> dict[str, Any]:
     tokens = sum(plan.tree.rounds[key].tokens for key in keys)
     left = sum(plan.tree.rounds[key].tokens for key in keys if not plan.done(key))
     rate = plan.tokens_per_s
@@ -187,9 +188,7 @@ def _row(
         "steps": sum(plan.tree.rounds[key].steps for key in keys),
         "tokens": tokens,
         "unspent": sum(plan.tree.rounds[key].unspent for key in keys),
-        "flops": flops[0] * tokens if flops[0] else None,
-        "flops_with_attention": flops[1] * tokens if flops[1] else None,
-        "disk_bytes": parameters * BYTES_PER_WEIGHT * len(keys) if parameters else None,
+        **plan_costs.of_rounds(plan, keys, machine),
         "seconds": left / rate if rate else None,
     }
 
@@ -209,8 +208,19 @@ def _time(seconds: float | None) -> str:
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
 
 
-COSTS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("FLOPs", "flops", _flops),
-    ("disk", "disk_bytes", _bytes),
-    ("time", "seconds", _time),
+def _hours(value: float | None) -> str:
+    return "—" if value is None else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def _ratio(value: float | None) -> str:
+    return f"{value:.2f}×" if value else "—"
+
+
+Shown = tuple[tuple[str, str, Callable[[Any], str]], ...]
+COSTS: Shown = (("FLOPs", "flops", _flops), ("time", "seconds", _time))
+OF_METHODS: Shown = (
+    ("GPU-hours", "gpu_hours", _hours),
+    ("Oracle ÷ run", "oracle_ratio", _ratio),
+    ("keeps periods", "kept_periods", str),
+    ("of bytes", "kept_bytes", _bytes),
 )

@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of, stored
 
@@ -15,17 +17,34 @@ if TYPE_CHECKING:
     from ticlm.platform.study.plan import Plan
 
 
-def plan(study: Name, root: Root = "runs", set_: Sets = None, as_json: Json = False) -> None:
-    """Show what a study would do: its rounds and chains, what is done, and what the rest costs."""
+def plan(
+    study: Name,
+    root: Root = "runs",
+    set_: Sets = None,
+    gpu: Annotated[
+        str, typer.Option(help="Count hours of this GPU: a100, h100, h200, b200, l4, l40s or mi300x.")
+    ] = "h100",
+    utilisation: Annotated[
+        float, typer.Option(help="Share of the GPU's peak that training reaches, at 6 FLOPs per weight and token.")
+    ] = 0.35,
+    price: Annotated[float | None, typer.Option(metavar="USD", help="Price of a GPU-hour, to show money.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a study would do: its rounds and chains, what is done, and what the rest costs.
+
+    It tells FLOPs, GPU-hours and disk before there is any data, if the model's vocabulary is known.
+    """
     from ticlm.platform.cli import plan_view
     from ticlm.platform.cli.console import console
+    from ticlm.platform.study.costs import Machine
 
     gc.disable()  # the tree of a large study is a million values that stay until the end
+    machine = Machine(gpu.lower(), utilisation, price)
     made = plan_of(study, root, set_)
     if as_json:
-        print(plan_view.as_json(made))
+        print(plan_view.as_json(made, machine))
     else:
-        console().print(plan_view.view(made))
+        console().print(plan_view.view(made, machine))
 
 
 def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:

@@ -20,18 +20,20 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic_core import PydanticCustomError, PydanticOmit, core_schema
 
 from ticlm.platform.core.errors import InputError, TiclmError
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.settings_errors import first_error, one_line
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
 METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
 """Groups of entry points; an entry point's name is a `kind` that settings may give."""
 
+IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 PACKAGE = "ticlm"
 _USED = set[str]()
 """Current folders in which this process has found a module of the user's own."""
@@ -60,6 +62,16 @@ class Own:
         inner = handler(source)
         dump = core_schema.wrap_serializer_function_ser_schema(_dump, info_arg=True, schema=inner)
         return core_schema.no_info_wrap_validator_function(self._validate, inner, serialization=dump)
+
+    def __get_pydantic_json_schema__(self, source: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON schema of what is built in, or of an object of any class of the user's own."""
+        kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in _entry_points(self.group))]
+        own = {"type": "object", "properties": {"kind": {"type": "string", "anyOf": kinds}}, "required": ["kind"]}
+        own["description"] = f"A class of your own that derives from {self.base.__name__}, with its settings."
+        try:
+            return {"anyOf": [handler(source), own]}
+        except (PydanticOmit, PydanticInvalidForJsonSchema):  # nothing is built in
+            return own
 
     def _validate(self, value: Any, built_in: core_schema.ValidatorFunctionWrapHandler) -> Any:
         if isinstance(value, self.base) and not _is_built_in(type(value)):
@@ -259,6 +271,12 @@ def _entry_point(group: str, name: str) -> str | None:
     from importlib import metadata
 
     return next((entry.value for entry in metadata.entry_points(group=group, name=name)), None)
+
+
+def _entry_points(group: str) -> list[str]:
+    from importlib import metadata
+
+    return sorted({entry.name for entry in metadata.entry_points(group=group)})
 
 
 def _module(name: str, path: str) -> ModuleType:

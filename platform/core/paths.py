@@ -28,7 +28,7 @@ from collections.abc import Sequence
 RECORD = "record.json"
 CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
-TENSORBOARD = "tensorboard"
+REPORTS, SEARCHES, TENSORBOARD = "reports", "tuning", "tensorboard"
 PERIODS, TOKENIZER = "periods", "tokenizer"
 MODEL, STEPS, INSIDE = "model", "steps", "inside"
 METRICS = "metrics.json"
@@ -142,12 +142,12 @@ def cells_file(weights: str, which: str) -> str:
 
 def report(studies: Sequence[str]) -> str:
     """Return the folder with the page of these studies."""
-    return f"reports/{'+'.join(studies)}"
+    return f"{REPORTS}/{'+'.join(studies)}"
 
 
 def search(study: str, space: str, whole: str) -> str:
     """Return the folder of a search of a space for a study; `whole` is the hash of all that the search is made of."""
-    return f"tuning/{study}-{space}-{whole[:8]}"
+    return f"{SEARCHES}/{study}-{space}-{whole[:8]}"
 
 
 def chaos(study: str, whole: str) -> str:

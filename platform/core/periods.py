@@ -20,7 +20,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Label = Annotated[str, BeforeValidator(_text)]
+Label = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int)]
 """A label as written in YAML, where `201305` is an integer."""
 
 
@@ -76,9 +76,13 @@ class Calendar(Settings):
     """
 
     initial: Label | None = None
+    """The first period: a label such as 201305, or a span such as 201305..201412."""
     step: Literal["week", "month", "quarter", "year"] = "month"
+    """Length of every later period."""
     last: Label | None = None
+    """The last period; without it, the calendar goes on without end."""
     only: tuple[Label, ...] | Literal["tic-cc"] | None = None
+    """The months to use, in place of `initial`, `step` and `last`; `tic-cc` stands for the paper's 114 months."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Calendar:

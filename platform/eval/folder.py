@@ -38,9 +38,13 @@ class Scoring(Settings):
     """What to ask a model. Only `evaluations` changes numbers."""
 
     evaluations: tuple[AnyTask, ...] = Field(min_length=1)
+    """The tasks to score."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the model runs; `auto` takes a GPU if there is one."""
     evaluation_rows: int = Field(64, gt=0)
+    """Rows that are scored at once."""
     threads: int = Field(1, gt=0)
+    """CPU threads of torch."""
 
     @field_validator("evaluations")
     @classmethod

@@ -16,7 +16,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import config_keys, initialisation
-from ticlm.platform.models.presets import SHAPES
+from ticlm.platform.models.presets import SHAPES, ModelSize, check_vocabulary
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel
 
 MAKING = threading.RLock()
@@ -38,8 +38,7 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
         raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
     if isinstance(model, PresetModel | ConfigModel) and model.initialisation == "openlm":
         initialisation.require(made.model_type)
-    if made.vocab_size < vocab_size:
-        raise InputError(f"model has a vocabulary of {made.vocab_size}, the corpus's tokenizer has {vocab_size} tokens")
+    check_vocabulary(made.vocab_size, vocab_size)
     return made
 
 
@@ -84,11 +83,11 @@ def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[i
         return {name: tuple(value.shape) for name, value in from_config(made, objective).state_dict().items()}
 
 
-def flops_per_token(made: PretrainedConfig, parameters: int, length: int) -> tuple[int, int]:
-    """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
+def size(made: PretrainedConfig, objective: AnyObjective) -> ModelSize:
+    """Return the size of the model that a configuration describes, from its module without memory."""
     layers = int(getattr(made, "num_hidden_layers", 0) or 0)
     width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
-    return 6 * parameters, 6 * parameters + 12 * layers * width * length
+    return ModelSize(count_parameters(made, objective), layers, width)
 
 
 def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:

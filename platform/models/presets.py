@@ -1,4 +1,4 @@
-"""The presets of models: their shapes by name.
+"""The presets of models: their shapes by name, and the sizes that follow from them without building a module.
 
 `1b` and `3b` have OpenLM's shapes (TiC-LM's release) in OLMo-2, the transformers architecture that comes closest: its
 q/k norm, too, spans all heads at once. What differs:
@@ -16,7 +16,12 @@ the 24 x 2 x 2,048 gains of the q/k norm, which DCLM's configuration of this mod
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import Any
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.models.settings import ConfigModel, Model, PresetModel
 
 OPENLM = {
     "model_type": "olmo2",
@@ -52,3 +57,64 @@ SHAPES: dict[str, dict[str, Any]] = {
         **OPENLM,
     },
 }
+
+COUNTED = (
+    *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
+    *("tie_word_embeddings", "vocab_size", "max_position_embeddings", "rms_norm_eps", "rope_theta", "model_type"),
+)
+"""Fields of a configuration with which `preset_size` counts. Any other field needs the module."""
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """How large a model is: parameters with all embeddings (tied ones once), layers, and width."""
+
+    parameters: int
+    layers: int
+    width: int
+
+    def flops_per_token(self, length: int) -> tuple[int, int]:
+        """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
+        return 6 * self.parameters, 6 * self.parameters + 12 * self.layers * self.width * length
+
+
+def own_vocabulary(model: Model) -> int | None:
+    """Return the vocabulary that a model has whatever the tokenizer; None if it takes the tokenizer's."""
+    match model:
+        case PresetModel(name=name, changes=text):
+            fields = {**SHAPES[name], **json.loads(text)}
+        case ConfigModel(config=text):
+            fields = json.loads(text)
+        case _:
+            return None
+    found = fields.get("vocab_size")
+    return found if isinstance(found, int) else None
+
+
+def check_vocabulary(have: int, needed: int) -> None:
+    """Raise InputError if a model's vocabulary is smaller than its tokenizer's."""
+    if have < needed:
+        raise InputError(f"model has a vocabulary of {have}, the corpus's tokenizer has {needed} tokens")
+
+
+def preset_size(model: Model, vocab_size: int) -> ModelSize | None:
+    """Return the size of a preset for a tokenizer of `vocab_size` tokens; None if only the module can tell.
+
+    A Llama has two norms per layer, one after the last layer, and a gated MLP; an OLMo-2 also norms queries and keys.
+    It takes no torch, whose import takes seconds. Raises InputError if the model's vocabulary is too small.
+    """
+    if not isinstance(model, PresetModel):
+        return None
+    fields = {"vocab_size": vocab_size, **SHAPES[model.name], **json.loads(model.changes)}
+    known = fields.keys() <= set(COUNTED) and fields["model_type"] in ("llama", "olmo2")
+    counts = [fields[name] for name in (*COUNTED[:4], "vocab_size")]
+    if not known or not all(type(count) is int and count > 0 for count in counts):
+        return None
+    width, layers, heads, inner, vocabulary = counts
+    if width % heads or not isinstance(fields["tie_word_embeddings"], bool):
+        return None
+    check_vocabulary(vocabulary, vocab_size)
+    norms = 4 if fields["model_type"] == "olmo2" else 2
+    layer = 4 * width * width + 3 * width * inner + norms * width
+    embeddings = vocabulary * width * (1 if fields["tie_word_embeddings"] else 2)
+    return ModelSize(layers * layer + embeddings + width, layers, width)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Imported
+from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 
 Preset = Literal["tiny", "1b", "3b"]
@@ -18,12 +19,28 @@ DRAWN_AS_OPENLM = ("1b", "3b")
 """Presets whose random weights are drawn as OpenLM does unless a study says otherwise."""
 
 
+def _json(value: object) -> object:
+    """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
+    return json.dumps(found, sort_keys=True)
+
+
+ConfigText = Annotated[str, BeforeValidator(_json, json_schema_input_type=dict[str, Any] | str)]
+
+
 class PresetModel(Settings):
-    """A shape by name (`tiny`, `1b`, `3b`; see presets.py), with changes to its configuration."""
+    """A shape by name (`tiny`, `1b`, `3b`; `ticlm list models`), with changes to its configuration."""
 
     kind: Literal["preset"] = "preset"
     name: Preset
+    """The shape: `tiny` for tests and demos, `1b` and `3b` as in TiC-LM."""
     changes: ConfigText = "{}"
+    """Fields of the transformers configuration to change."""
     initialisation: Initialisation = "transformers"
     """How random weights are drawn: as `transformers` does for the architecture, or as `openlm` does, which is the
     default for `1b` and `3b`."""
@@ -45,7 +62,9 @@ class ConfigModel(Settings):
 
     kind: Literal["config"] = "config"
     model_type: str
+    """Name of the architecture in transformers, such as `gpt2`."""
     config: ConfigText = "{}"
+    """Fields of its configuration."""
     initialisation: Initialisation = "transformers"
     """How random weights are drawn: as `transformers` does for the architecture, or as `openlm` does, which is defined
     for gpt2, gpt_neox, llama, olmo2 and olmoe."""
@@ -65,20 +84,6 @@ class FolderModel(Imported):
     kind: Literal["folder"] = "folder"
 
 
-def _json(value: object) -> object:
-    """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except json.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
-    return json.dumps(found, sort_keys=True)
-
-
-ConfigText = Annotated[str, BeforeValidator(_json)]
-
-
 def _model_kind(value: Any) -> str:
     if isinstance(value, dict):
         return str(value.get("kind", "preset"))
@@ -93,12 +98,17 @@ Model = Annotated[
 ]
 
 
+ModelOrName = Annotated[Model, Plain("name", Preset)]
+"""A model, for which the name of a preset may stand."""
+
+
 class Precision(Settings):
-    """The dtypes of a training step: `compute` for activations and for the weights inside the step, `reduce` for the
-    reduction of gradients. The weights themselves are kept in float32."""
+    """The number types of a training step."""
 
     compute: Literal["float32", "bfloat16"] = "float32"
+    """Type of activations, and of weights inside a step; weights are kept in float32."""
     reduce: Literal["float32", "bfloat16"] = "float32"
+    """Type in which gradients are summed over workers."""
 
 
 def folder_objective(config: Mapping[str, Any], saved: Mapping[str, Any] | None) -> AnyObjective:

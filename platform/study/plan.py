@@ -13,7 +13,9 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
+from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study import costs
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.chains import Chain, awaited, cut, share
 from ticlm.platform.study.identity import identities
@@ -137,20 +139,23 @@ class Plan:
         first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
         return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
 
+    @cached_property
+    def vocabulary(self) -> tuple[int, str] | None:
+        """The model's vocabulary and where it is known from; None before there is a corpus, if neither the model's
+        settings nor a packaged recipe of the corpus's name tell it."""
+        return costs.vocabulary(self.study, self.corpus)
+
+    @cached_property
+    def size(self) -> ModelSize | None:
+        """The size of the model, from its settings and its vocabulary; None if the vocabulary is not known."""
+        return None if self.vocabulary is None else costs.model_size(self.study, self.vocabulary[0])
+
     @property
     def parameters(self) -> int | None:
-        """Parameters of the model with its embeddings, from a record if there is one, else from its config.
-
-        None without a corpus.
-        """
+        """Parameters of the model with its embeddings, from a record if there is one, else from its settings."""
         if self.records:
             return int(next(iter(self.records.values())).about["parameters"])
-        if self.corpus is None:
-            return None
-        from ticlm.platform.models import build
-
-        info = self.corpus.info.tokenizer
-        return build.count_parameters(build.config(self.study.model, info.vocab_size), self.study.objective)
+        return self.size.parameters if self.size else None
 
     @property
     def tokens_per_s(self) -> float | None:
@@ -219,10 +224,10 @@ class Plan:
             periods = max(periods, len({source.period for source in old}))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}
-                most = max(most, sum(self._bytes(source, windows.get(source)) for source in old))
+                most = max(most, sum(self.shard_bytes(source, windows.get(source)) for source in old))
         return periods, most
 
-    def _bytes(self, source: Source, rows: int | None) -> int:
+    def shard_bytes(self, source: Source, rows: int | None = None) -> int:
         """Return the bytes of a source's shards, or the part that `rows` of its rows take."""
         manifest = self._splits.get(source)
         if manifest is None or not manifest.rows:

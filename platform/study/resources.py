@@ -17,8 +17,11 @@ class Cadence(Settings):
     """
 
     seconds: float = Field(30.0, gt=0)
+    """Seconds of training that a fault may lose."""
     fraction: float = Field(0.01, ge=0, lt=1)
+    """Share of a round (0 to 1) that a fault may lose, if that is longer."""
     steps: int | None = Field(None, gt=0)
+    """Write a checkpoint after every so many steps instead."""
 
     def due(self, since: float, write_s: float, round_s: float) -> bool:
         """Return whether it is time for a checkpoint, `since` seconds after the last one was begun.
@@ -34,45 +37,54 @@ class Wandb(Settings):
     """Where Weights & Biases keeps the curves of chains."""
 
     project: str = "ticlm"
+    """Name of the project."""
     mode: Literal["online", "offline"] = "offline"
+    """Whether curves are sent at once, or kept in the root for `wandb sync`."""
 
 
 class Resources(Settings):
     """Everything that changes no number beyond rounding.
 
-    `workers` is the number of workers that train at the same time, in all; up to `chains` independent chains share them
-    evenly. `[min, max]` takes as many as there is room for, and looks for more every `resize_seconds`. `trainer:
-    process` runs everything in this process, without Ray.
+    `micro_batch_rows` is the grain of all sums: with the same value, any number of workers trains the same bits, on the
+    same kind of hardware with the same `threads`. By default, a chain ends in the same bits whichever numbers of `[min,
+    max]` workers it has in the course of time, but other `workers` round differently.
 
-    `micro_batch_rows` are the rows of a batch that a worker computes at once. It is the grain of all sums: with the
-    same value, any number of workers trains the same bits, on the same kind of hardware with the same `threads`. By
-    default a batch has one micro-batch for each of the most workers that a chain may get. So a chain ends in the same
-    bits whichever numbers of `[min, max]` it has in the course of time, but other `workers` round differently.
-
-    `tuned_copies` is the number of tuned copies (the leaf rounds of tasks with `prepare`) that train at the same time.
-    They train beside the chains, in a pool of their own that is as large as `workers` and that they share evenly. With
-    `trainer: process` they train one after another, after the chains.
-
-    `evaluators` is the number of checkpoints that are scored at the same time, each with `evaluator_gpus` of a GPU
-    (0.25: four share one; by default a whole one if there is any).
+    Tuned copies are the leaf rounds of tasks with `prepare`. With `trainer: process` they train one after another,
+    after the chains.
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
+    """Workers that train at the same time, in all; `[min, max]` takes as many as there is room for."""
     resize_seconds: float = Field(60.0, gt=0)
+    """How often a run with `[min, max]` workers looks for more room, in seconds."""
     chains: int = Field(2, gt=0)
+    """Largest number of independent chains that train at the same time and share the workers evenly."""
     tuned_copies: int = Field(2, gt=0)
+    """Tuned copies that train at the same time, beside the chains and in a pool of the same size."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """What workers and evaluators compute on; `auto` takes GPUs if there are any."""
     threads: int = Field(1, gt=0)
+    """CPU threads of torch in each worker; weights are the same to the bit only with the same number."""
     micro_batch_rows: int | None = Field(None, gt=0)
+    """Rows that a worker computes at once; by default one micro-batch for each of a chain's most workers."""
     compile: bool = False
+    """Whether the model is compiled by torch."""
     trainer: Literal["ray", "process"] = "ray"
+    """Whether training runs on Ray Train, or in this process without Ray."""
     carrier: Literal["process", "ray-data"] = "process"
+    """What reads rows ahead of training: a thread of the worker, or Ray Data."""
     evaluators: int = Field(2, gt=0)
+    """Checkpoints that are scored at the same time."""
     evaluator_gpus: float | None = Field(None, ge=0, le=1)
+    """GPUs of each evaluator (0.25: four share one); by default a whole one if there is any."""
     evaluation_rows: int = Field(64, gt=0)
+    """Rows that are scored at once."""
     cadence: Cadence = Cadence()
+    """How often a running round is checkpointed."""
     wandb: Wandb | None = None
+    """Send curves to Weights & Biases; by default not."""
     tensorboard: bool = False
+    """Whether curves are written for TensorBoard."""
 
     @property
     def worker_range(self) -> tuple[int, int]:

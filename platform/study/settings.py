@@ -19,7 +19,7 @@ from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.models.settings import FolderModel, Model, Precision
+from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -30,60 +30,67 @@ FOLDER = "platform/studies"
 
 
 class Loss(Settings):
-    """`z_loss` times the mean squared logsumexp is added to the cross-entropy; gradients are clipped to `clip_norm`
-    (TiC-LM, appendix C.1)."""
+    """What is added to the cross-entropy, and how gradients are clipped (TiC-LM, appendix C.1)."""
 
     z_loss: float = Field(1e-4, ge=0)
+    """Factor of the mean squared logsumexp, which is added to the cross-entropy (TiC-LM, appendix C.1)."""
     clip_norm: float = Field(1.0, gt=0)
+    """Largest norm of a step's gradient; longer ones are scaled down to it."""
 
 
 class Epochs(Settings):
     """A budget as passes over the training rows of the first period."""
 
     epochs: float = Field(gt=0)
+    """Passes over the training rows of the first period."""
 
 
 class Steps(Settings):
     """A budget as optimizer steps."""
 
     steps: int = Field(gt=0)
+    """Optimizer steps."""
 
 
 class Initial(Settings):
-    """The first round, and every later round that starts from scratch.
-
-    `budget` is a number of tokens, `{steps: N}` or `{epochs: X}`. 0 takes an imported model as the initial checkpoint,
-    as it is.
-    """
+    """The first round, and every later round that starts from scratch."""
 
     budget: Annotated[int, Field(ge=0)] | Steps | Epochs
+    """Tokens of the first round, `{steps: N}` or `{epochs: X}`; 0 takes an imported model as it is."""
     schedule: AnySchedule = WarmupCosine(max_rate=3e-3, end_rate=3e-5, warmup_steps=5000)
+    """The learning rate of the first round."""
     optimizer: AnyOptimizer = AdamW()
+    """The optimizer of the first round."""
     seed: int = 0
+    """Seed of the weights and of the order of rows."""
 
 
 class EverySteps(Settings):
     """After every `every_steps` steps of a round."""
 
     every_steps: int = Field(gt=0)
+    """Steps between two models."""
 
 
 class EveryEpochs(Settings):
     """After every `every_epochs` passes over the training rows of the round's own period."""
 
     every_epochs: float = Field(gt=0)
+    """Passes over the training rows of the round's own period between two models."""
 
 
 class Evaluate(Settings):
-    """Which checkpoints are scored on which periods; by default all. Those of an Oracle series always are.
+    """Which checkpoints are scored on which periods; by default all.
 
-    `inside` also publishes and scores models inside the rounds of these checkpoints: `{every_steps: K}` or
-    `{every_epochs: X}`. It changes no weights. Tasks with `prepare` score the ends of rounds alone.
+    `inside` concerns the rounds of these checkpoints. Tasks with `prepare` score the ends of rounds alone.
     """
 
     checkpoints: tuple[Label, ...] | Literal["all"] = "all"
+    """Trained periods whose checkpoints are scored; those of an Oracle series always are."""
     periods: tuple[Label, ...] | Literal["all"] = "all"
+    """Periods on which checkpoints are scored."""
     inside: EverySteps | EveryEpochs | None = None
+    """Also publish and score models inside rounds: `{every_steps: K}` or `{every_epochs: X}`; no weight changes."""
 
 
 def _method(entry: Any) -> Any:
@@ -110,23 +117,41 @@ class Study(Settings):
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._+-]*$")
+    """Name of the study in reports; it is no part of any id."""
     corpus: str
+    """The corpus to train on: NAME, NAME@VERSION, a path or a URI."""
     periods: Calendar
+    """The periods of the study, from the initial one to the last."""
     first_periods: int | None = Field(None, gt=0)
-    model: Annotated[Model, Plain("name")]
+    """End the study after the first N periods, as tuning must; budgets stay those of the whole calendar."""
+    model: ModelOrName
+    """The model: a preset by name, any transformers architecture, or a folder of weights."""
     objective: AnyObjective = Causal()
+    """How rows become inputs and labels."""
     batch_rows: int = Field(gt=0)
+    """Rows of a global batch, whatever the number of workers."""
     length: int = Field(gt=0)
+    """Targets per row, in tokens; it must be the corpus's."""
     initial: Initial
+    """The first round, and every later round that starts from scratch."""
     continual_tokens: ContinualTokens
+    """Tokens of all continual rounds together, or of each one: `{per_period: N}`."""
     methods: tuple[Annotated[Method, BeforeValidator(_method), Plain("base")], ...] = Field(min_length=1)
+    """The methods to compare: names of the catalogue, `{base: NAME, …changes}`, or whole methods."""
     loss: Loss = Loss()
+    """What is added to the cross-entropy, and how gradients are clipped."""
     precision: Precision = Precision()
+    """The number types of a training step."""
     max_epochs: float | None = Field(None, gt=0)
+    """Refuse a study in which a round would see any text more often than this; by default there is no limit."""
     evaluations: tuple[AnyTask, ...] = (Perplexity(),)
+    """The tasks that every checkpoint is asked."""
     evaluate: Evaluate = Evaluate()
+    """Which checkpoints are scored on which periods."""
     reference: str | None = None
+    """The method whose last model regret is measured against, or `raw`; by default the first Oracle series."""
     resources: Resources = Resources()
+    """How the study runs; this changes no number beyond rounding."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:

@@ -65,13 +65,21 @@ class Prepare(Settings):
     """
 
     steps: int = Field(gt=0)
+    """Steps of the tuned copy."""
     split: Split = "tune"
+    """Split of the corpus that it trains on."""
     corpus: str | None = None
+    """The corpus that it trains on: `name@version`, a path or a URI; by default the study's own."""
     period: Label | None = None
+    """The period that it trains on; by default the checkpoint's own."""
     as_of: Label | None = None
+    """The last period from which a corpus of another source was made; it then comes from outside the timeline."""
     schedule: AnySchedule = WarmupCosine(warmup_steps=0)
+    """The learning rate of these steps."""
     optimizer: AnyOptimizer = AdamW()
+    """The optimizer of these steps."""
     seed: int = 0
+    """Seed of the order of rows."""
 
     @model_validator(mode="after")
     def _declared(self) -> Prepare:
@@ -92,9 +100,11 @@ class Task(Settings):
     name: str
     """Name in results, together with `version`."""
     version: int = 1
+    """Version of the task; another version has cells of its own."""
     prepare: Prepare | None = None
     """A leaf round, where given: its weights are scored instead of the checkpoint's."""
     split: str = "eval"
+    """Which rows or examples are scored."""
     axis: ClassVar[Axis] = "period"
     """What the labels of the cells are. Cells of periods make a matrix; those of other axes make a table."""
     reads: ClassVar[Reads] = "corpus"

@@ -32,7 +32,9 @@ class ExamplesTask(Task):
     """Base of tasks on a set of examples: `name@version` in the root, a path or a URI. `split` is a subset of it."""
 
     examples: str
+    """The set of examples: `name@version` in the root, a path or a URI."""
     split: Subset = "all"
+    """The subset of the set that is scored."""
     reads: ClassVar[Reads] = "examples"
 
     @property

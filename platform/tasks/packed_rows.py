@@ -23,6 +23,7 @@ class PackedRows(Task):
     """
 
     split: Split = "eval"
+    """The split of held-out rows that is scored."""
     max_rows: int | None = Field(None, gt=0)
     """Score only the first N rows of each period. The rows of a split lie shuffled, so they are a sample."""
     unit: ClassVar[str] = "rows"
@@ -51,6 +52,7 @@ class Perplexity(PackedRows):
 
     kind: Literal["perplexity"] = "perplexity"
     name: str = "perplexity"
+    """Name in results, together with `version`."""
 
 
 class PerplexityOn(PackedRows):
@@ -62,6 +64,7 @@ class PerplexityOn(PackedRows):
 
     kind: Literal["perplexity-on"] = "perplexity-on"
     corpus: str
+    """The corpus to score on: `name@version`, a path or a URI, with the study's tokenizer."""
 
     @property
     def data_source(self) -> str | None:

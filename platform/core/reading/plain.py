@@ -18,13 +18,18 @@ class Plain:
     """Annotation of settings: a text `x` in their place is read as `{key: x}`."""
 
     key: str
+    values: Any = None
+    """The type of such a text, for schemas and the reference; None if they describe it in their own way."""
 
     def mapping(self, value: Any) -> Any:
         """Return a text as the mapping that it stands for, and anything else as it is."""
         return {self.key: value} if isinstance(value, str) else value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_before_validator_function(self.mapping, handler(source))
+        taken = None if self.values is None else handler.generate_schema(self.values | source)
+        return core_schema.no_info_before_validator_function(
+            self.mapping, handler(source), json_schema_input_schema=taken
+        )
 
 
 def plain_at(kind: type[BaseModel], path: Sequence[str]) -> Plain | None:

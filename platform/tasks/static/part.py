@@ -24,8 +24,11 @@ class Part(Settings):
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Name of the benchmark in results."""
     file: str | None = None
+    """File of questions in LLM-Foundry's format, relative to `files` of the task."""
     harness: str | None = None
+    """Name of a task of lm-evaluation-harness, in place of a file."""
     shots: int = Field(0, ge=0)
     """Number of solved examples before each question, drawn from the other questions."""
     seed: int = 1234

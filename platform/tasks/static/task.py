@@ -52,7 +52,13 @@ class Static(Task):
 
     kind: Literal["static"] = "static"
     name: str = "core"
-    tasks: Annotated[tuple[Part, ...], BeforeValidator(_parts), Field(min_length=1)] = CORE
+    """Name of the mean in results."""
+    tasks: Annotated[
+        tuple[Part, ...],
+        BeforeValidator(_parts, json_schema_input_type=Literal["core"] | tuple[str | Part, ...]),
+        Field(min_length=1),
+    ] = CORE
+    """The benchmarks, or the name of a packaged list (`core`)."""
     files: str = ""
     """Folder of the task files (DCLM's `eval/local_data`): a path or a URI."""
     checkpoints: tuple[Label, ...] | Literal["last", "all"] = "last"
@@ -61,6 +67,7 @@ class Static(Task):
     max_examples: int | None = Field(None, gt=0)
     """Score only the first N questions of each part."""
     prepare: None = None
+    """Not available for tasks without periods."""
     axis: ClassVar[Axis] = "part"
     reads: ClassVar[Reads] = "nothing"
     metric: ClassVar[str] = ACCURACY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ import torch
 from ticlm.methods.objectives import Causal, Seq2Seq
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.models import build, folders
+from ticlm.platform.models.presets import SHAPES, preset_size
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
@@ -26,8 +28,37 @@ def test_a_preset_has_the_parameters_and_flops_of_the_paper(
     name: str, parameters: int, flops: int, attention: int
 ) -> None:
     made = build.config(PresetModel(name=name), vocab_size=50_254)
-    assert build.count_parameters(made, Causal()) == parameters
-    assert build.flops_per_token(made, parameters, 2048) == (flops, flops + attention)
+    size = build.size(made, Causal())
+    assert size.parameters == parameters and size.flops_per_token(2048) == (flops, flops + attention)
+
+
+CHANGES: list[dict[str, Any]] = [
+    {},
+    {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 384},
+    {"num_hidden_layers": 5, "tie_word_embeddings": False},
+    {"model_type": "llama"},
+    {"vocab_size": 700, "rope_theta": 1e6},
+]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_a_size_by_formula_is_that_of_the_module(name: Literal["tiny", "1b", "3b"], changes: dict[str, Any]) -> None:
+    model = PresetModel(name=name, changes=json.dumps(changes))
+    assert preset_size(model, 613) == build.size(build.config(model, 613), Causal())
+
+
+@pytest.mark.parametrize(
+    "changes", [{"num_key_value_heads": 1}, {"hidden_size": 63}, {"hidden_size": "wide"}, {"model_type": "gpt2"}]
+)
+def test_what_the_formula_does_not_know_is_left_to_the_module(changes: dict[str, Any]) -> None:
+    assert preset_size(PresetModel(name="tiny", changes=json.dumps(changes)), 64) is None
+    assert preset_size(ConfigModel(model_type="llama"), 64) is None
+
+
+def test_the_formula_too_refuses_a_model_too_small_for_the_tokenizer() -> None:
+    with pytest.raises(InputError, match="vocabulary of 50, the corpus's tokenizer has 64 tokens"):
+        preset_size(PresetModel(name="tiny", changes=json.dumps({"vocab_size": 50})), 64)
 
 
 def test_a_model_too_small_for_the_tokenizer_is_refused() -> None:

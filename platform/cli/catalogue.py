@@ -1,0 +1,207 @@
+"""`ticlm list`, `show` and `schema`: what there is, what it is made of, and what one may write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ticlm.platform.cli.options import Json, Sets, absolute
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ticlm.platform.cli.reference.files import FileKind
+
+Kind = Annotated[
+    str | None, typer.Option("--as", metavar="KIND", help="Which kind of thing it is, if several have it.")
+]
+
+
+def list_(
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only studies, recipes, methods, …")] = None,
+    root: Annotated[str | None, typer.Option("--root", help="Also list what this root holds.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what is packaged: studies, recipes, methods, tasks, spaces, models, presets; and what a root holds."""
+    from ticlm.platform.cli.reference.names import LISTS
+
+    if kind is not None and kind not in LISTS:
+        raise InputError(f"list: no kind {kind!r}; kinds are {', '.join(LISTS)}")
+    found = {name: listed() for name, listed in LISTS.items() if kind in (None, name)}
+    if root is not None:
+        found |= {f"{name} in {root}": names for name, names in _stored(root).items()}
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        _print(found)
+
+
+def show(name: Annotated[str, typer.Argument(metavar="NAME")], as_: Kind = None, set_: Sets = None) -> None:
+    """Show a study or a recipe with everything filled in, as YAML that explains each key.
+
+    NAME is a YAML file, or the name of anything that `ticlm list` lists: a study, a recipe, a method, a task, a model.
+    """
+    print(text(name, as_, set_ or ()), end="")
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="study, recipe, examples, tasks or preset.")] = "study",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it to this file.")] = None,
+) -> None:
+    """Print the JSON schema of a kind of YAML file, by which editors complete and check keys.
+
+    Name the file in the first line of a study: `# yaml-language-server: $schema=study.json`.
+    """
+    from ticlm.platform.cli.reference.files import FILES
+    from ticlm.platform.cli.reference.schema import schema as schema_of
+
+    if kind not in FILES:
+        raise InputError(f"schema: no kind of file {kind!r}; kinds are {', '.join(FILES)}")
+    written = json.dumps(schema_of(kind), indent=1, ensure_ascii=False)
+    if out is None:
+        print(written)
+    else:
+        out.write_text(written + "\n")
+
+
+def text(name: str, as_: str | None, sets: Sequence[str]) -> str:
+    """Return what `ticlm show` prints. Raises InputError if nothing has this name, or several things have it."""
+    from ticlm.platform.cli.reference.files import FILES
+    from ticlm.platform.cli.reference.names import LISTS
+
+    if "://" in name or Path(name).is_file():
+        return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets)
+    owners = {OWNERS[listed]: listed for listed in LISTS if name in LISTS[listed]()}
+    if not owners:
+        kinds = ", ".join(OWNERS.values())
+        raise InputError(f"show: no file {name}, and no {kinds} of this name; ticlm list has the names")
+    if as_ is None and len(owners) > 1:
+        raise InputError(
+            f"show: {name} is the name of a {' and of a '.join(owners)}; say --as {' or --as '.join(owners)}"
+        )
+    kind = next(iter(owners)) if as_ is None else _one_of(as_, list(owners))
+    if kind in FILES:
+        return _packaged(name, "recipe" if kind == "examples" else kind, FILES[kind], sets)
+    if sets:
+        raise InputError(f"show: --set changes studies and recipes; {name} is a {kind}")
+    return _part(name, kind)
+
+
+OWNERS = {
+    "studies": "study",
+    "recipes": "recipe",
+    "examples": "examples",
+    "methods": "method",
+    "tasks": "task",
+    "spaces": "space",
+    "models": "model",
+    "presets": "preset",
+}
+"""Lists of `ticlm list`, and what one of their entries is called."""
+
+
+def _file(name: str, kind: FileKind, sets: Sequence[str]) -> str:
+    from ticlm.platform.cli.reference.resolved import as_yaml
+    from ticlm.platform.core import settings
+
+    loaded = settings.load(kind.settings, name, kind.folder, sets)
+    changed = "".join(f" --set {one}" for one in sets)
+    return as_yaml(loaded, f"{name}{changed}, with everything filled in; for {kind.command}")
+
+
+def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
+    """Return a packaged file with everything filled in; as far as it goes, if it lacks something that only its user
+    knows, such as the paths of a recipe."""
+    from ticlm.platform.cli.reference.resolved import flow
+    from ticlm.platform.core import settings
+
+    try:
+        return _file(name, file, sets)
+    except InputError as error:
+        given, _ = settings.resolved(name, file.folder, sets)
+        lines = [f"{key}: {flow(value)}" for key, value in given.items()]
+        return "\n".join([f"# This {kind} needs more settings, which --set can give: {error}", *lines]) + "\n"
+
+
+def _part(name: str, kind: str) -> str:
+    """Return a method, a task, a space or the shape of a model."""
+    from ticlm.methods.catalog import CATALOG
+    from ticlm.platform.cli.reference import names
+    from ticlm.platform.cli.reference.files import FILES
+    from ticlm.platform.cli.reference.meanings import whole
+    from ticlm.platform.cli.reference.resolved import as_yaml, flow, skeleton
+    from ticlm.platform.models.presets import SHAPES
+    from ticlm.tune_spaces import space
+
+    line = names.LISTS[next(listed for listed, one in OWNERS.items() if one == kind)]()[name]
+    match kind:
+        case "method":
+            return as_yaml(CATALOG[name], f"Method {name}: {line}")
+        case "task" if name in names.task_kinds():
+            task = names.task_kinds()[name]
+            return skeleton(task, " ".join(whole(task).split()))
+        case "task":
+            return _packaged(name, "list of tasks", FILES["tasks"], ())
+        case "space":
+            found = space.load(name)
+            points = [f"- {flow(dict(point))}" for point in found.points] or [
+                f"# {path}: drawn from {domain}" for path, domain in found.domains.items()
+            ]
+            return "\n".join([f"# Space {name}: {line}", f"# It changes {found.method}.", *points]) + "\n"
+        case _:
+            return (
+                "\n".join([f"# Model {name}: {line}", *(f"{key}: {flow(v)}" for key, v in SHAPES[name].items())]) + "\n"
+            )
+
+
+def _kind_of_file(name: str) -> str:
+    """Return the kind of a file by the keys that it, or a file that it extends, gives."""
+    from ticlm.platform.cli.reference.files import FILES
+    from ticlm.platform.core import settings
+
+    telling = {"study": "methods", "examples": "examples", "recipe": "documents", "preset": "by_task"}
+    telling |= {"tasks": "evaluations"}
+    for kind, key in telling.items():
+        try:
+            if settings.names(name, FILES[kind].folder, key):
+                return kind
+        except InputError as error:
+            if "extends" not in str(error):
+                raise
+    raise InputError(f"{name}: neither a study nor a recipe: it has none of the keys {', '.join(telling.values())}")
+
+
+def _one_of(kind: str, kinds: Sequence[str]) -> str:
+    if kind not in kinds:
+        raise InputError(f"--as: must be {' or '.join(kinds)}, got {kind!r}")
+    return kind
+
+
+def _stored(root: str) -> dict[str, dict[str, str]]:
+    from ticlm.platform.cli.reference.stored import contents
+    from ticlm.platform.core.store import Store
+
+    store = Store(absolute(root))
+    if not store.exists():
+        raise InputError(f"root {root}: there is nothing")
+    return contents(store)
+
+
+def _print(found: dict[str, dict[str, str]]) -> None:
+    from rich.table import Table
+
+    from ticlm.platform.cli.console import console
+
+    for kind, entries in found.items():
+        table: Any = Table.grid(padding=(0, 2))
+        table.title, table.title_justify, table.title_style = kind, "left", "bold"
+        table.add_column(no_wrap=True, min_width=24)
+        table.add_column()
+        for name, line in entries.items():
+            table.add_row(f"  {name}", line)
+        console().print(table)
+        console().print()

@@ -1,0 +1,118 @@
+"""The costs of a plan, as plain numbers and as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ticlm.platform.core.quantities import size as bytes_of
+from ticlm.platform.study import costs
+from ticlm.platform.study.costs import Machine
+from ticlm.platform.study.plan import Plan
+
+LEAST_HOURS = 0.1
+"""Below it, hours are no use: the model is too small to keep a GPU busy."""
+
+
+def of_rounds(plan: Plan, keys: Sequence[str], machine: Machine) -> dict[str, Any]:
+    """Return the FLOPs, GPU-hours and bytes of published weights of some rounds; None if the model has no size yet.
+
+    `flops` are 6N per token, `added_flops` what penalties add to them. GPU-hours count both.
+    """
+    names = ("flops", "flops_with_attention", "added_flops", "gpu_hours", "disk_bytes")
+    parameters = plan.parameters
+    if plan.size is None or parameters is None:
+        return dict.fromkeys(names)
+    work = costs.work(plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length)
+    hours = machine.hours(work.flops + work.added)
+    disk = costs.published_bytes(parameters, len(keys))
+    return dict(zip(names, (work.flops, work.with_attention, work.added, hours, disk)))
+
+
+def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any] | None:
+    """Return what the rounds that are `left` to do cost on a machine, and by which assumptions; None if the model has
+    no size yet."""
+    parameters = plan.parameters
+    if plan.size is None or parameters is None or plan.vocabulary is None:
+        return None
+    study, rounds = plan.study, [plan.tree.rounds[key] for key in left]
+    work = costs.work(plan.size, rounds, study.length)
+    flops = work.flops + work.added
+    per_token = plan.size.flops_per_token(study.length)
+    gpus = study.resources.worker_range[1]
+    pending = plan.pending()
+    copies = sum(chain.is_tuned_copy for chain in pending)
+    inside = costs.inside_models(study, rounds)
+    return {
+        "parameters": parameters,
+        "vocabulary": plan.vocabulary[0],
+        "vocabulary_from": plan.vocabulary[1],
+        "flops_per_token": per_token[0],
+        "flops_per_token_with_attention": per_token[1],
+        "flops": work.flops,
+        "flops_with_attention": work.with_attention,
+        "added_flops": work.added,
+        "not_counted": list(work.not_counted),
+        "gpu": machine.gpu,
+        "peak_flops_per_s": costs.PEAKS[machine.gpu],
+        "utilisation": machine.utilisation,
+        "tokens_per_s_per_gpu": machine.flops_per_s / per_token[0],
+        "gpu_hours": machine.hours(flops),
+        "gpus": gpus,
+        "days": machine.hours(flops) / gpus / 24,
+        "price_per_gpu_hour": machine.price,
+        "money": None if machine.price is None else machine.price * machine.hours(flops),
+        "weights_bytes": costs.published_bytes(parameters, len(rounds) + (inside or 0)),
+        "inside_models": inside,
+        "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
+        "shard_bytes": _shards(plan),
+    }
+
+
+def _shards(plan: Plan) -> int | None:
+    """Return the bytes of all shards of training rows that the study reads; None without the corpus."""
+    if plan.corpus is None:
+        return None
+    sources = {source for spec in plan.tree.rounds.values() for source in spec.sources}
+    return sum(plan.shard_bytes(source) for source in sources)
+
+
+def lines(cost: dict[str, Any] | None) -> list[str]:
+    """Return the lines that tell a plan's costs."""
+    if cost is None:
+        return ["model: sized with the corpus, whose tokenizer no packaged recipe tells"]
+    flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
+    added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
+    unknown = ["evaluation", *cost["not_counted"]]
+    return [
+        f"model: {cost['parameters']:,} parameters, "
+        f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",
+        f"training: {flops}{added}; not counted: {', '.join(unknown)}",
+        _hours(cost),
+        _disk(cost),
+    ]
+
+
+def _hours(cost: dict[str, Any]) -> str:
+    peak = f"{cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s"
+    where = f"at {100 * cost['utilisation']:.3g} % of the {peak} of one {cost['gpu'].upper()}"
+    hours = cost["gpu_hours"]
+    if hours < LEAST_HOURS:
+        return f"{where}: less than 0.1 GPU-hours, but so small a model does not reach that share"
+    shown = f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}"
+    gpus = f"{cost['gpus']} GPUs" if cost["gpus"] > 1 else "one GPU"
+    line = f"{where}: {cost['tokens_per_s_per_gpu']:,.0f} tokens/s a GPU, {shown} GPU-hours"
+    line += f" ({cost['days']:,.1f} days on {gpus})"
+    if cost["money"] is None:
+        return line
+    return f"{line}, {cost['money']:,.0f} USD at {cost['price_per_gpu_hour']:g} USD an hour"
+
+
+def _disk(cost: dict[str, Any]) -> str:
+    weights = f"disk: {bytes_of(cost['weights_bytes'])} of published weights"
+    if cost["inside_models"] is None:
+        weights += " without those inside rounds"
+    shards = "the corpus's shards are not known yet"
+    if cost["shard_bytes"] is not None:
+        shards = f"{bytes_of(cost['shard_bytes'])} of shards that it reads"
+    return f"{weights}, at most {bytes_of(cost['checkpoint_bytes'])} of mid-round checkpoints; {shards}"

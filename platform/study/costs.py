@@ -1,0 +1,151 @@
+"""What a study costs before it is trained: the size of its model, FLOPs, GPU-hours and bytes.
+
+Nothing here reads a root, so all of it is known before there is a corpus, if the model's vocabulary is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
+from ticlm.platform.study.round import Round
+from ticlm.platform.study.settings import EverySteps, Study
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.corpus import Corpus
+
+RECIPES = "datasets/recipes"
+BYTES_PER_WEIGHT = 4
+"""Weights are kept and published in float32."""
+
+MOMENTS = 2
+"""Values per weight in the state of AdamW and of Schedule-Free AdamW."""
+
+CHECKPOINTS = 3
+"""Mid-round checkpoints of a chain at the fullest moment: two are kept while the next one is written."""
+
+PEAKS = {
+    "a100": 312e12,  # NVIDIA A100 80GB data sheet, 2021
+    "h100": 989e12,  # NVIDIA H100 data sheet, SXM, 2023 (1,979 with sparsity)
+    "h200": 989e12,  # NVIDIA H200 data sheet, SXM, 2024 (1,979 with sparsity)
+    "b200": 2250e12,  # NVIDIA Blackwell architecture brief, HGX B200, 2024 (4,500 with sparsity)
+    "l4": 121e12,  # NVIDIA L4 data sheet, 2023 (242 with sparsity)
+    "l40s": 362e12,  # NVIDIA L40S data sheet, 2023 (733 with sparsity)
+    "mi300x": 1307e12,  # AMD Instinct MI300X data sheet, 2023 (2,615 with sparsity)
+}
+"""Peak FLOP/s of a GPU for dense matrices in bfloat16."""
+
+UTILISATION = 0.35
+"""Share of the peak that training reaches, counting 6N FLOPs per token. TiC-LM's 1,500 H100-hours for the 220B tokens
+of a continual run at 3B are 20,711 tokens per second and GPU, which is 35.1 % (39.3 % with attention)."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """GPUs that a plan is priced on. There is no default price, because prices differ by more than any default would
+    tell."""
+
+    gpu: str = "h100"
+    utilisation: float = UTILISATION
+    price: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.gpu not in PEAKS:
+            raise InputError(f"--gpu: no peak of {self.gpu!r} is known; known are {', '.join(PEAKS)}")
+        if not 0 < self.utilisation <= 1:
+            raise InputError(f"--utilisation must be above 0 and at most 1, got {self.utilisation}")
+        if self.price is not None and self.price < 0:
+            raise InputError(f"--price must be at least 0, got {self.price}")
+
+    @property
+    def flops_per_s(self) -> float:
+        """FLOP/s that one GPU reaches in training."""
+        return self.utilisation * PEAKS[self.gpu]
+
+    def hours(self, flops: float) -> float:
+        """Return the GPU-hours of so many FLOPs, counted as 6N per token."""
+        return flops / self.flops_per_s / 3600
+
+
+@dataclass(frozen=True)
+class Work:
+    """FLOPs of training: 6N per token, the same with attention, and what penalties add in the units of the first.
+    `not_counted` names the penalties that do not say what they add."""
+
+    flops: float
+    with_attention: float
+    added: float
+    not_counted: tuple[str, ...]
+
+
+def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
+    """Return the FLOPs of training these rounds."""
+    plain, attention = size.flops_per_token(length)
+    tokens, added = 0, 0.0
+    unknown: dict[str, None] = {}
+    for spec in rounds:
+        tokens += spec.tokens
+        for penalty in spec.recipe.penalties:
+            share = penalty.added_work(spec.steps) if spec.steps else 0
+            if share is None:
+                unknown[type(penalty).__name__] = None
+            else:
+                added += share * spec.tokens * plain
+    return Work(plain * tokens, attention * tokens, added, tuple(unknown))
+
+
+def published_bytes(parameters: int, models: int) -> int:
+    """Return the bytes of the weights of so many published models."""
+    return parameters * BYTES_PER_WEIGHT * models
+
+
+def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], chains: int, copies: int) -> int:
+    """Return the bytes of mid-round checkpoints when there are most of them: of as many chains, and tuned copies, as
+    train at the same time, each with the largest state of any of these rounds."""
+    at_once = min(chains, study.resources.chains) + min(copies, study.resources.tuned_copies)
+    states = [1 + MOMENTS + sum(penalty.saved_copies for penalty in spec.recipe.penalties) for spec in rounds]
+    return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
+
+
+def inside_models(study: Study, rounds: Collection[Round]) -> int | None:
+    """Return how many models are published inside these rounds; None if only the corpus tells."""
+    every = study.evaluate.inside
+    if every is None:
+        return 0
+    if isinstance(every, EverySteps):
+        return sum(len(range(every.every_steps, spec.steps, every.every_steps)) for spec in rounds)
+    return None
+
+
+def vocabulary(study: Study, corpus: Corpus | None) -> tuple[int, str] | None:
+    """Return the number of tokens that a study's model knows at least, and where that is known from; None if it is not
+    known yet."""
+    if corpus is not None:
+        return corpus.info.tokenizer.vocab_size, f"corpus {corpus.info.id}"
+    own = own_vocabulary(study.model)
+    if own is not None:
+        return own, "the model's settings"
+    name = study.corpus.partition("@")[0]
+    if name not in settings.packaged(RECIPES):
+        return None
+    # Read as text: the settings of recipes load readers and filters, which takes longer than the rest of a plan.
+    tokenizer = settings.resolved(name, RECIPES)[0].get("tokenizer", {})
+    size = tokenizer.get("vocab_size")
+    return (size, f"recipe {name}") if isinstance(size, int) else None
+
+
+def model_size(study: Study, vocab_size: int) -> ModelSize:
+    """Return the size of a study's model. Presets are counted by formula, other models by building one without memory.
+
+    Raises InputError if the model refuses its settings, or has too small a vocabulary.
+    """
+    found = None if study.objective.encoder_decoder else preset_size(study.model, vocab_size)
+    if found is not None:
+        return found
+    from ticlm.platform.models import build
+
+    return build.size(build.config(study.model, vocab_size), study.objective)

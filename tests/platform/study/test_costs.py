@@ -1,0 +1,164 @@
+"""Costs: what a study takes before there is any data, in the paper's own numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from ticlm.methods.seams import Context, Imported, Penalty, PenaltyState
+from ticlm.platform.cli import plan_view
+from ticlm.platform.core import quantities, settings
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.study.costs import Machine
+from ticlm.platform.study.plan import make
+from ticlm.platform.study.settings import Study, load
+
+Studies = Callable[..., Study]
+STEP_1 = {"schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
+
+
+def priced(study: Study, machine: Machine | None = None, root: Path | None = None) -> dict[str, Any]:
+    return plan_view.describe(make(study, None if root is None else str(root)), machine or Machine())
+
+
+def printed(study: Study, machine: Machine | None = None) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(plan_view.view(make(study, None), machine or Machine()))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_paper_costs_what_it_says() -> None:
+    """TiC-LM at 3B with 220B tokens: parameters, FLOPs of the continual phase, H100-hours, the Oracle series."""
+    found = priced(load("tic-lm-3b-220b"))
+    cost, row = found["cost"], found["methods"][0]
+    assert cost["parameters"] == found["parameters"] == 2_796_096_000 and cost["vocabulary"] == 50_432
+    continual = sum(given["tokens"] for given in list(row["periods"].values())[1:])
+    assert continual * cost["flops_per_token"] == pytest.approx(1.8762e21, rel=5e-5)
+    assert continual * cost["flops_per_token_with_attention"] == pytest.approx(2.1014e21, rel=5e-5)
+    assert cost["tokens_per_s_per_gpu"] == pytest.approx(20_710.6 * 0.35 / 0.351, rel=2e-3)
+    assert continual / cost["tokens_per_s_per_gpu"] / 3600 == pytest.approx(1500, rel=5e-3)
+    assert row["gpu_hours"] == pytest.approx(3000, rel=5e-3), "the initial phase costs as much again"
+    ratio = priced(load("tic-lm-3b-440b"))["methods"][0]["oracle_ratio"]
+    assert ratio == pytest.approx(2.5907, abs=5e-5)
+
+
+def test_the_lines_of_a_plan_tell_it_without_any_data() -> None:
+    text = printed(load("tic-lm-3b-440b"))
+    assert "model: 2,796,096,000 parameters, with the vocabulary of the model's settings (50,432 tokens)" in text
+    assert "at 35 % of the 989 TFLOP/s of one H100: 20,633 tokens/s a GPU, " in text and "days on 8 GPUs)" in text
+    assert "training: 8.69e+22 FLOPs (9.73e+22 with attention), and 2e+21 that penalties add" in text
+    assert "USD" not in text and "the corpus's shards are not known yet" in text
+    assert " USD at 2.5 USD an hour" in printed(load("tic-lm-3b-440b"), Machine("b200", 0.4, 2.5))
+
+
+@pytest.mark.parametrize("name", settings.packaged("platform/studies"))
+def test_every_packaged_study_has_a_cost_before_there_is_a_corpus(name: str) -> None:
+    found = priced(load(name))
+    assert min(found["cost"][key] for key in ("parameters", "flops", "gpu_hours", "weights_bytes")) > 0
+    assert found["total"]["disk_bytes"] == 4 * found["parameters"] * found["rounds"] == found["cost"]["weights_bytes"]
+
+
+def test_no_library_is_loaded_to_size_a_preset() -> None:
+    code = (
+        "import sys; from ticlm.platform.cli import plan_view; from ticlm.platform.study import plan, settings\n"
+        "assert plan_view.describe(plan.make(settings.load('tic-lm-joint'), None))['cost']['parameters']\n"
+        "sys.exit(' '.join({'torch', 'transformers', 'ray', 'numpy'} & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_vocabulary_comes_from_the_recipe_of_the_corpus(toy_study: Studies, toy_root: Path) -> None:
+    assert priced(toy_study(corpus="nowhere"))["cost"] is None
+    guessed = priced(toy_study(corpus="synthetic"))["cost"]
+    assert (guessed["vocabulary"], guessed["vocabulary_from"]) == (1024, "recipe synthetic")
+    known = priced(toy_study(), root=toy_root)["cost"]
+    assert known["vocabulary_from"] == "corpus toy@1" and known["shard_bytes"] > 0 and guessed["shard_bytes"] is None
+    assert priced(toy_study(corpus="tic-cc"))["cost"] is None, "a tokenizer by name is not looked up"
+    own = toy_study(corpus="nowhere", model={"kind": "preset", "name": "tiny", "changes": {"vocab_size": 300}})
+    assert priced(own)["cost"]["vocabulary"] == 300
+
+
+class Silent(Penalty):
+    def start(self, context: Context) -> PenaltyState:
+        raise NotImplementedError
+
+
+def test_what_penalties_add_is_counted_if_they_tell(toy_study: Studies) -> None:
+    """Of the four rounds of six and three times four steps, the first has no penalty."""
+
+    def added(penalty: Any) -> tuple[Any, ...]:
+        method = {"base": "cyclic-cosine", "penalties": [penalty], **STEP_1}
+        found = priced(toy_study(corpus="synthetic", methods=[method], resources={"chains": 1, "tuned_copies": 1}))
+        cost = found["cost"]
+        return cost["added_flops"] / cost["flops"], cost["not_counted"], cost["checkpoint_bytes"] / cost["parameters"]
+
+    plain = 3 * 4 * 3  # three checkpoints, four bytes, weights and two moments
+    assert added({"kind": "lwf"}) == (pytest.approx(12 / 18 / 3), [], plain)
+    assert added({"kind": "ewc", "batches": 2}) == (pytest.approx(3 * 2 / 18), [], plain * 4 / 3)
+    assert added({"kind": "lwf", "teacher": Imported(path="x", as_of="outside").model_dump()}) == (0, ["LwF"], plain)
+    assert added(Silent()) == (0, ["Silent"], plain)
+
+
+def test_checkpoints_are_those_of_the_chains_that_train_at_once(toy_study: Studies) -> None:
+    one = priced(toy_study(corpus="synthetic", resources={"chains": 1}))["cost"]
+    two = priced(toy_study(corpus="synthetic", resources={"chains": 2}))["cost"]
+    many = priced(toy_study(corpus="synthetic", resources={"chains": 99}))["cost"]
+    assert 2 * one["checkpoint_bytes"] == two["checkpoint_bytes"] and many["checkpoint_bytes"] > two["checkpoint_bytes"]
+
+
+def test_models_inside_rounds_take_disk_too(toy_study: Studies) -> None:
+    before = priced(toy_study(corpus="synthetic"))
+    inside = priced(toy_study(corpus="synthetic", evaluate={"inside": {"every_steps": 2}}))["cost"]
+    steps = [spec.steps for spec in make(toy_study(), None).tree.rounds.values()]
+    assert inside["inside_models"] == sum(len(range(2, n, 2)) for n in steps)
+    more = 4 * before["parameters"] * inside["inside_models"]
+    assert inside["weights_bytes"] == before["cost"]["weights_bytes"] + more
+    unknown = toy_study(corpus="synthetic", evaluate={"inside": {"every_epochs": 0.5}})
+    assert priced(unknown)["cost"]["inside_models"] is None and "without those inside rounds" in printed(unknown)
+
+
+@pytest.mark.parametrize(
+    ("machine", "error"),
+    [
+        (lambda: Machine("h10"), "--gpu: no peak of 'h10' is known; known are a100, h100"),
+        (lambda: Machine(utilisation=35), "--utilisation must be above 0 and at most 1, got 35"),
+        (lambda: Machine(price=-1), "--price must be at least 0, got -1"),
+    ],
+)
+def test_a_machine_that_cannot_be_is_refused(machine: Callable[[], Machine], error: str) -> None:
+    with pytest.raises(InputError, match=re.escape(error)):
+        machine()
+
+
+def test_hours_and_money_follow_the_machine() -> None:
+    study = load("tic-lm-joint")
+    slow, fast = (priced(study, Machine(gpu, price=2))["cost"] for gpu in ("a100", "b200"))
+    assert slow["gpu_hours"] / fast["gpu_hours"] == pytest.approx(2250 / 312)
+    assert slow["money"] == 2 * slow["gpu_hours"] and slow["days"] == slow["gpu_hours"] / 8 / 24
+    assert quantities.size(slow["weights_bytes"]) in printed(study)
+
+
+def test_a_round_of_json_names_the_runs_that_train_it(toy_study: Studies, toy_root: Path) -> None:
+    tuned = {"kind": "perplexity", "name": "tuned", "prepare": {"steps": 2, "split": "tune"}}
+    methods = [{"base": name, "seeds": [4, 5], **STEP_1} for name in ("cyclic-cosine", "replay-half")]
+    plan = make(toy_study(methods=methods, evaluations=[tuned]), str(toy_root))
+    rows = json.loads(plan_view.as_json(plan))["tree"]
+    first, *later = [row for row in rows if row["tuned_copy"] is None]
+    assert len(first["runs"]) == 4 and {len(row["runs"]) for row in later} == {1}
+    named = {(run["method"], run["seed"], row["period"]): row["id"] for row in rows for run in row["runs"]}
+    assert named == {
+        (run.method.name, run.seed, label): plan.ids[key] for run in plan.tree.runs for label, key in run.rounds.items()
+    }
+    copies = {row["key"]: row["tuned_copy"] for row in rows if row["tuned_copy"]}
+    assert copies == {leaf: {"of": key, "task": task} for (key, task), leaf in plan.tree.leaves.items()} != {}
