@@ -26,7 +26,6 @@ PAGES = {
     "docs/data.md": "data.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
-    "docs/reference.md": "reference.md",
     "docs/results.md": "results.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
