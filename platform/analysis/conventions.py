@@ -1,8 +1,10 @@
 """Conventions: which cells of each task's matrix count, and as what, under the names of the tables that follow them.
 
-Tables that look alike are not always means over the same cells, so a report says whose conventions it follows. `paper`
-is App. B.4 of TiC-LM for every task, with TiC-CC only on the months of the checkpoints. `paper-1b` is what the printed
-numbers of the models of 1B parameters follow (Table 11), which differs from the text.
+Tables that look alike are not always means over the same cells, so a report says whose conventions it follows.
+`standard` is App. B.4 of TiC-LM for every task, with TiC-CC only on the months of the checkpoints; it marks runs as
+better than the Oracle series only on checkpoints that have an Oracle of their own. `paper` differs in these marks,
+which are those of the paper's tables. `paper-1b` is what the printed numbers of the models of 1B parameters follow
+(Table 11), which differs from the text.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from ticlm.platform.core.periods import Label, Period, span
 from ticlm.platform.core.settings import Settings, load
 
 FOLDER = "platform/presets"
+STANDARD = "standard"
+"""The preset of every report that names none."""
 RULES = {
     "nearest_preceding_exclusive": (
         "a checkpoint's nearest preceding evaluation, which only the first checkpoint after it claims"
@@ -43,6 +47,13 @@ class Convention(TransferRule):
     highlight: Literal["beats", "beats_or_within_std"] = "beats_or_within_std"
     """When to mark a continual run against the Oracle series: if it is better (Table 2), or also if it is no more than
     one standard deviation worse (Table 3)."""
+
+    oracle_rows: Literal["own", "carried"] = "own"
+    """Checkpoints on which a run is compared with the Oracle series for its marks.
+
+    - `own`: only those that an Oracle was trained to.
+    - `carried`: all of them. Where there is no such Oracle, the newest older one stands for it, which saw less than the
+      run (so in TiC-LM's Tables 2 and 3, with 7 cutoffs for 12 checkpoints)."""
 
     @field_validator("first_checkpoint", "evaluated_periods")
     @classmethod
@@ -118,7 +129,7 @@ class Preset(Settings):
         return [f"{names}: {text}" if len(lines) > 1 else text for names, text in lines]
 
 
-def named(name: str = "paper") -> Preset:
+def named(name: str = STANDARD) -> Preset:
     """Load the preset that is packaged under this name, or a YAML file by its path or URI."""
     return load(Preset, name, FOLDER)
 
