@@ -66,6 +66,10 @@ class _Numbers:
         what = quantity(self.study.metric(self.task))
         return what.difference if what.difference else what.unit
 
+    def number(self, method: str, column: str) -> float:
+        """Return a number of the summary."""
+        return float(self.rows[column].to_dict()[method])
+
     def ranked(self, mean: str) -> list[str]:
         """Return the continual methods whose mean has no missing cell, best first."""
         known = self.rows[~self.rows["is_oracle"] & self.rows[mean].notna() & (self.rows[f"{mean}_missing"] == 0)]
@@ -186,7 +190,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _price(numbers: _Numbers, best: str, second: str) -> str:
-    own, theirs = (float(numbers.rows.loc[name, "tokens"]) for name in (best, second))
+    own, theirs = (numbers.number(name, "tokens") for name in (best, second))
     if not math.isfinite(own) or not math.isfinite(theirs):
         return "at an unknown cost"
     if abs(own - theirs) <= 0.005 * max(own, theirs):
@@ -208,7 +212,7 @@ def _new_text(numbers: _Numbers, best: str, second: str, mean: str) -> str:
 
 def _forgotten(numbers: _Numbers, best: str, second: str) -> str:
     """Say what the first two forgot against their own best, where there is no reference that tells it."""
-    lost = [float(numbers.rows.loc[name, "forgetting"]) for name in (best, second)]
+    lost = [numbers.number(name, "forgetting") for name in (best, second)]
     if numbers.relative or any(math.isnan(value) for value in lost):
         return ""
     scale = quantity(numbers.study.metric(numbers.task)).scale
@@ -219,7 +223,7 @@ def _forgotten(numbers: _Numbers, best: str, second: str) -> str:
 def _oracle(numbers: _Numbers, best: str, mean: str) -> str:
     """Say what the Oracle series of the study cost beside one run, and how it compares on the same mean."""
     series = numbers.rows[numbers.rows["is_oracle"]]
-    times = float(numbers.rows.loc[best, "oracle_ratio"])
+    times = numbers.number(best, "oracle_ratio")
     if not len(series) or not math.isfinite(times):
         return ""
     name = str(series.index[0])

@@ -22,7 +22,8 @@ def cards(rows: Sequence[Line], name: str, metric: TaskMetric) -> list[dict[str,
     """
     groups: list[dict[str, object]] = []
     for block, competing in _competing(rows):
-        relative, tiles = competing[0].values[0].is_regret, []
+        relative = competing[0].values[0].is_regret
+        tiles: list[dict[str, str]] = []
         up = competing[0].values[0].higher_is_better
         what = "regret" if relative else f"mean {quantity(metric).name}"
         counted = unit(metric, relative)
@@ -47,7 +48,7 @@ def cards(rows: Sequence[Line], name: str, metric: TaskMetric) -> list[dict[str,
     return [group for group in groups if group["tiles"]]
 
 
-def _least_forgetting(competing: Sequence[Line], counted: str) -> list[dict[str, object]]:
+def _least_forgetting(competing: Sequence[Line], counted: str) -> list[dict[str, str]]:
     known = [
         (line.forgetting, line) for line in competing if line.forgetting is not None and line.forgetting.comparable
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,16 +140,16 @@ def legend(summary: pd.DataFrame) -> list[str]:
     )
     if marked.any():
         within = ", or within one standard deviation of it" if (marked & ~beats).any() else ""
-        sentences.append(f"★ better than the Oracle series{_compared(summary[marked.any(axis=1)])}{within}.")
+        sentences.append(f"★ better than the Oracle series{_compared(summary, map(any, marked))}{within}.")
     if summary["missing"].max() > 0:
         sentences.append("† some cells are missing: the mean is over the others, and is not compared.")
     return sentences
 
 
-def _compared(marked: pd.DataFrame) -> str:
+def _compared(summary: pd.DataFrame, marked: Iterable[bool]) -> str:
     """Say on which checkpoints the marked rows were compared, if not on all."""
-    some = marked[marked["compared_checkpoints"] < marked["checkpoints"]]
-    pairs = dict.fromkeys(f"{n} of {whole}" for n, whole in zip(some["compared_checkpoints"], some["checkpoints"]))
+    rows = zip(marked, summary["compared_checkpoints"], summary["checkpoints"])
+    pairs = dict.fromkeys(f"{number} of {whole}" for hit, number, whole in rows if hit and number < whole)
     return f" on the {' and '.join(pairs)} checkpoints that an Oracle was trained to" if pairs else ""
 
 
