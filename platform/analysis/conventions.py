@@ -27,12 +27,14 @@ STANDARD = "standard"
 """The preset of every report that names none."""
 RULES = {
     "nearest_preceding_exclusive": (
-        "a checkpoint's nearest preceding evaluation, which only the first checkpoint after it claims"
+        "the newest evaluated period that has begun when the checkpoint's period ends; if several share it, "
+        "it is ID for the first of them and past for the others"
     ),
-    "nearest_preceding": "a checkpoint's nearest preceding evaluation",
-    "exact": "an evaluation within the checkpoint's period",
-    "contain": "an evaluation whose period holds the checkpoint's last day",
+    "nearest_preceding": "the newest evaluated period that has begun when the checkpoint's period ends",
+    "exact": "an evaluated period that begins within the checkpoint's period",
+    "contain": "an evaluated period that holds the last day of the checkpoint's period",
 }
+"""Which evaluated period is in-distribution, in words; an evaluation counts by its first day (see `describe`)."""
 
 
 class Convention(TransferRule):
@@ -78,15 +80,20 @@ class Convention(TransferRule):
 
     def describe(self) -> str:
         """Return the convention in words, for a page."""
-        parts = [f"in-distribution is {RULES[self.id_rule]}" + ", and counts as backward too" * self.bwd_includes_id]
-        parts.append(f"a period is placed by its {self.period}")
+        parts = [f"ID is {RULES[self.id_rule]}"]
+        if self.bwd_includes_id:
+            parts.append("cells that are ID count in Bwd. too")
+        if self.period == "end":
+            parts.append("an evaluated period counts by its last day, not by its first")
         if self.first_checkpoint is not None:
-            parts.append(f"checkpoints from {self.first_checkpoint}")
+            parts.append(f"checkpoints before {self.first_checkpoint} are left out")
         match self.evaluated_periods:
             case "checkpoints":
-                parts.append("evaluated periods that are a checkpoint's too")
+                parts.append("only evaluated periods that are also a checkpoint's count")
             case tuple(labels):
-                parts.append(f"evaluated periods {', '.join(labels)}")
+                parts.append(f"only the evaluated periods {', '.join(labels)} count")
+        if self.oracle_rows == "carried":
+            parts.append("marks compare all checkpoints, with an older Oracle where there is none of the same cutoff")
         return "; ".join(parts)
 
     def rows(self, trained: Sequence[Period]) -> NDArray[np.intp]:

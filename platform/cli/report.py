@@ -78,14 +78,13 @@ def publish(
     if as_json:
         print(write.as_json(results, preset))
         return
-    summary = summarize(results, preset)
+    summary, apart = summarize(results, preset), paired_bootstrap.differences(results, preset)
     folder = request.folder(results, preset)
     with ExitStack() as stack:
         local = stack.enter_context(tempfile.TemporaryDirectory()) if not store.is_local else store.path(folder)
-        write.write(results, Path(local), preset, request=request)
+        write.write(results, Path(local), preset, request=request, apart=apart)
         if not store.is_local:
             store.upload(Path(local), folder)
-    apart = paired_bootstrap.differences(results, preset)
     for answer in answers(results, summary, apart):
         console().print(f"{answer.sentence} {answer.more}".strip())
     console().print(write.table(summary, results=results))

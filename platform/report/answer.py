@@ -234,14 +234,12 @@ def _oracle(numbers: _Numbers, best: str, mean: str) -> str:
     if gap.is_certain:
         side = "better" if gap.size > 0 else "worse"
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
-        told = f"and is {measure} {side} ({HEADINGS[mean]}) {numbers.interval(gap)}"
+        told = f"and is {measure} {side} on {PLACES[mean]} {numbers.interval(gap)}"
     else:
-        told = f"and cannot be told apart from {best} ({HEADINGS[mean]}) {numbers.interval(gap)}"
-    cutoffs = series["checkpoints"].iloc[0], _own_oracles(numbers, name)
-    old = (
-        f"; {cutoffs[1]} of {cutoffs[0]} checkpoints have an Oracle of their own, beside the others stands an older one"
-    )
-    return f"{cost} {told}{old if cutoffs[1] < cutoffs[0] else ''}."
+        told = f"and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
+    whole, own = int(series["checkpoints"].iloc[0]), _own_oracles(numbers, name)
+    older = f"; {own} of {whole} checkpoints have an Oracle of their own, the others are compared with an older one"
+    return f"{cost} {told}{older if own < whole else ''}."
 
 
 def _own_oracles(numbers: _Numbers, name: str) -> int:

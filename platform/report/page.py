@@ -155,10 +155,19 @@ def _lead(results: Sequence[StudyResult]) -> str:
         axes += f" scored on {_plural(study.evaluated, 'period')}" if len(study.cells) else ""
         span = f"{study.timeline.labels[0]} to {study.timeline.labels[-1]}"
         parts.append(
-            f"{named}{_plural(study.methods, 'method')}, {count(study.parameters)} parameters, "
+            f"{named}{_methods(study)}, {count(study.parameters)} parameters, "
             f"{count(study.target_tokens)} tokens a run, {axes}, {span}."
         )
     return " ".join(parts)
+
+
+def _methods(study: StudyResult) -> str:
+    """Count the continual methods and the Oracle series of a study."""
+    series = sum(method.is_oracle for method in study.methods)
+    runs = len(study.methods) - series
+    named = [f"{runs} method{'' if runs == 1 else 's'}"] * (runs > 0)
+    named += ["an Oracle series" if series == 1 else f"{series} Oracle series"] * (series > 0)
+    return " and ".join(named)
 
 
 def _plural(things: Sequence[object], noun: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
-from ticlm.platform.report.words import measured, metrics_of, reference_name
+from ticlm.platform.report.words import measured, metrics_of, reference_name, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,8 @@ def _direction(summary: pd.DataFrame) -> str:
     upwards = summary[summary["higher_is_better"] & ~summary["relative"]]
     if len(summary) and not len(upwards):
         return "Lower is better."
-    tasks = dict.fromkeys(upwards["task"])
+    every = list(summary["task"])
+    tasks = dict.fromkeys(title(task, every) for task in upwards["task"])
     return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
 
 

@@ -107,14 +107,16 @@ def write(
     preset: Preset | None = None,
     made: str | None = None,
     request: ReportRequest | None = None,
+    apart: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the report to `folder`.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
     figures/*.png and *.svg.
 
-    `made`, such as a date, is shown on the page, and `request` is how the report was asked for. Returns the files
-    written, sorted. The same results give the same bytes.
+    `made`, such as a date, is shown on the page, `request` is how the report was asked for, and `apart` are the
+    differences between methods, if they are known already. Returns the files written, sorted. The same results give the
+    same bytes.
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
@@ -126,7 +128,7 @@ def write(
     summary = summarize(results, preset)
     seen = [views(study) for study in results]
     folder.mkdir(parents=True, exist_ok=True)
-    apart = differences(results, preset)
+    apart = differences(results, preset) if apart is None else apart
     frames = {"summary.csv": summary, "results.csv": tidy(results)} | ({"differences.csv": apart} if len(apart) else {})
     for name, frame in frames.items():
         _to_csv(frame, folder / name)

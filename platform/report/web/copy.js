@@ -2,6 +2,8 @@
 
 const commands = JSON.parse(document.getElementById("commands").textContent);
 
+const ICON = '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z"/></svg>';
+
 /** A word of a command as a shell reads it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 
@@ -41,7 +43,8 @@ function offerCell({ target, type, key }) {
   if (!chosenCell || !target.closest?.(".map") || (type === "keydown" && key !== "Enter")) return;
   const command = cellCommand(...chosenCell);
   if (!command) return;
-  const button = element("button", { type: "button", className: "copy", ariaLabel: "Copy the command that scores this cell again", title: command }, "⧉");
+  const button = element("button", { type: "button", className: "copy", ariaLabel: "Copy the command that scores this cell again", title: command });
+  button.innerHTML = ICON;
   button.dataset.copy = command;
   const line = document.getElementById("cell");
   line.replaceChildren("This cell again: ", element("code", {}, command), " ", button);
