@@ -149,7 +149,10 @@ def compare(root: Path) -> None:
         lost = [d for period in periods for d in period.accounting.deduplication if d.split == "train"]
         gone = sum(d.documents_dropped for d in lost)
         print(f"{variant}: {tokens:,} train tokens; {gone} of {sum(d.documents for d in lost)} documents repeat others")
-    tables = {v: pd.read_csv(root / f"reports/posts-{v}/summary.csv", keep_default_na=False) for v in VARIANTS}
+    newest = {
+        v: max(root.glob(f"reports/posts-{v}-*/summary.csv"), key=lambda file: file.stat().st_mtime) for v in VARIANTS
+    }
+    tables = {v: pd.read_csv(file, keep_default_na=False) for v, file in newest.items()}
     columns = ["backward", "in_distribution", "forward", "final"]
     for task in ("numpy-docs@", "held-out@"):
         print(f"\n{task[:-1]}: mean loss (nats), standard deviation over seeds")

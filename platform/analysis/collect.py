@@ -18,6 +18,7 @@ from ticlm.platform.analysis.results import (
     StudyResult,
     TaskMetric,
 )
+from ticlm.platform.analysis.setup import StudyRequest, setup
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
@@ -30,12 +31,17 @@ from ticlm.platform.tasks.cell import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
+PER = {"rows": "token", "texts": "token", "questions": "answer"}
+"""What a log-loss is counted per, by what a task scores one by one."""
 POINTS = 40
 """Number of points of a round's learning-rate curve in a report."""
 
 
-def study_result(plan: Plan) -> StudyResult:
-    """Return all that a report needs; missing cells are named, never filled. Raises InputError if nothing is done."""
+def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult:
+    """Return all that a report needs; missing cells are named, never filled. Raises InputError if nothing is done.
+
+    With the `request` by which the study was asked for, the result also says what was run.
+    """
     import pandas as pd
 
     if plan.corpus is None or not plan.records:
@@ -65,10 +71,11 @@ def study_result(plan: Plan) -> StudyResult:
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
-        metrics={t.id: TaskMetric(t.metric, t.higher_is_better) for t in tasks},
+        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in tasks},
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
         static=static,
+        setup=None if request is None else setup(plan, request),
     )
 
 

@@ -1,8 +1,10 @@
 """Conventions: which cells of each task's matrix count, and as what, under the names of the tables that follow them.
 
-Tables that look alike are not always means over the same cells, so a report says whose conventions it follows. `paper`
-is App. B.4 of TiC-LM for every task, with TiC-CC only on the months of the checkpoints. `paper-1b` is what the printed
-numbers of the models of 1B parameters follow (Table 11), which differs from the text.
+Tables that look alike are not always means over the same cells, so a report says whose conventions it follows.
+`standard` is App. B.4 of TiC-LM for every task, with TiC-CC only on the months of the checkpoints; it marks runs as
+better than the Oracle series only on checkpoints that have an Oracle of their own. `paper` differs in these marks,
+which are those of the paper's tables. `paper-1b` is what the printed numbers of the models of 1B parameters follow
+(Table 11), which differs from the text.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from ticlm.platform.core.periods import Label, Period, span
 from ticlm.platform.core.settings import Settings, load
 
 FOLDER = "platform/presets"
+STANDARD = "standard"
+"""The preset of every report that names none."""
 RULES = {
     "nearest_preceding_exclusive": (
-        "a checkpoint's nearest preceding evaluation, which only the first checkpoint after it claims"
+        "the newest evaluated period that has begun when the checkpoint's period ends; if several share it, "
+        "it is ID for the first of them and past for the others"
     ),
-    "nearest_preceding": "a checkpoint's nearest preceding evaluation",
-    "exact": "an evaluation within the checkpoint's period",
-    "contain": "an evaluation whose period holds the checkpoint's last day",
+    "nearest_preceding": "the newest evaluated period that has begun when the checkpoint's period ends",
+    "exact": "an evaluated period that begins within the checkpoint's period",
+    "contain": "an evaluated period that holds the last day of the checkpoint's period",
 }
+"""Which evaluated period is in-distribution, in words; an evaluation counts by its first day (see `describe`)."""
 
 
 class Convention(TransferRule):
@@ -43,6 +49,13 @@ class Convention(TransferRule):
     highlight: Literal["beats", "beats_or_within_std"] = "beats_or_within_std"
     """When to mark a continual run against the Oracle series: if it is better (Table 2), or also if it is no more than
     one standard deviation worse (Table 3)."""
+
+    oracle_rows: Literal["own", "carried"] = "own"
+    """Checkpoints on which a run is compared with the Oracle series for its marks.
+
+    - `own`: only those that an Oracle was trained to.
+    - `carried`: all of them. Where there is no such Oracle, the newest older one stands for it, which saw less than the
+      run (so in TiC-LM's Tables 2 and 3, with 7 cutoffs for 12 checkpoints)."""
 
     @field_validator("first_checkpoint", "evaluated_periods")
     @classmethod
@@ -67,15 +80,20 @@ class Convention(TransferRule):
 
     def describe(self) -> str:
         """Return the convention in words, for a page."""
-        parts = [f"in-distribution is {RULES[self.id_rule]}" + ", and counts as backward too" * self.bwd_includes_id]
-        parts.append(f"a period is placed by its {self.period}")
+        parts = [f"ID is {RULES[self.id_rule]}"]
+        if self.bwd_includes_id:
+            parts.append("cells that are ID count in Bwd. too")
+        if self.period == "end":
+            parts.append("an evaluated period counts by its last day, not by its first")
         if self.first_checkpoint is not None:
-            parts.append(f"checkpoints from {self.first_checkpoint}")
+            parts.append(f"checkpoints before {self.first_checkpoint} are left out")
         match self.evaluated_periods:
             case "checkpoints":
-                parts.append("evaluated periods that are a checkpoint's too")
+                parts.append("only evaluated periods that are also a checkpoint's count")
             case tuple(labels):
-                parts.append(f"evaluated periods {', '.join(labels)}")
+                parts.append(f"only the evaluated periods {', '.join(labels)} count")
+        if self.oracle_rows == "carried":
+            parts.append("marks compare all checkpoints, with an older Oracle where there is none of the same cutoff")
         return "; ".join(parts)
 
     def rows(self, trained: Sequence[Period]) -> NDArray[np.intp]:
@@ -119,7 +137,7 @@ class Preset(Settings):
         return [f"{names}: {text}" if len(lines) > 1 else text for names, text in lines]
 
 
-def named(name: str = "paper") -> Preset:
+def named(name: str = STANDARD) -> Preset:
     """Load the preset that is packaged under this name, or a YAML file by its path or URI."""
     return load(Preset, name, FOLDER)
 

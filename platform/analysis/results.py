@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ticlm.platform.analysis.setup import Setup
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.accounting import Overlap
 from ticlm.platform.core.periods import Timeline
@@ -54,6 +55,8 @@ class TaskMetric:
     name: str = "nll"
     """`nll`: a natural-log loss or perplexity."""
     higher_is_better: bool = False
+    per: str = field(default="", compare=False)
+    """What a log-loss is counted per, if that is known: `token`, `answer`."""
 
 
 @dataclass(frozen=True)
@@ -126,16 +129,20 @@ class StudyResult:
     which more is better.
     """
 
+    setup: Setup | None = None
+    """What was run; None for published results."""
+
     def metric(self, task: str) -> TaskMetric:
         """Return the metric by which a task's cells are compared."""
         return self.metrics.get(task, TaskMetric())
 
 
 def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
-    """Return every number about the checkpoints of studies, one per row: COLUMNS, and `step` after `trained`.
+    """Return every number about the checkpoints of studies, one per row: COLUMNS, `step` after `trained`, and `round`.
 
-    `step` is the step of the round after which the model was published, and empty for the end of the round. Tasks
-    without periods have an empty `evaluated` and `key`.
+    `step` is the step of the round after which the model was published, and empty for the end of the round. `round` is
+    the id of the round whose weights were scored, and empty for published results. Tasks without periods have an empty
+    `evaluated` and `key`.
     """
     import pandas as pd
 
@@ -145,4 +152,7 @@ def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
         frames += [study.cells.assign(step=None), static.assign(step=None)]
         frames += [] if study.inside is None else [study.inside]
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:]]]
+    setups = {study.name: study.setup for study in results}
+    who = zip(*(rows[name] for name in ("study", "method", "seed", "trained", "task")))
+    rows["round"] = [made.round_of(*one) if (made := setups.get(study)) else "" for study, *one in who]
+    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:], "round"]]

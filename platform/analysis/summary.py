@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.conventions import Convention, Preset, named
+from ticlm.platform.analysis.forgetting import forgetting
+from ticlm.platform.analysis.matrix import Array, nanmean
 from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.analysis.transfer import Transfer, transfer
+from ticlm.platform.analysis.transfer import Mask, Transfer, transfer
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,9 +30,10 @@ def mark(rows: Sequence[Row]) -> None:
 
     For each of the three means: `*_best` says whether it is within one standard deviation of the best of its block, in
     the task's own direction; the deviation is that of the block's methods with several seeds, pooled.
-    `*_beats_oracle` says whether a continual run is better than the Oracle series of its size. `*_highlight` is the
-    same, or (if the row's convention says so) no more than one deviation worse. `oracle_ratio` is the tokens of that
-    series over those of the run.
+    `*_beats_oracle` says whether a continual run is better than the Oracle series of its size, over the
+    `compared_checkpoints` that the row's convention names (`oracle_rows`). `*_highlight` is the same, or (if the
+    convention says so) no more than one deviation worse. `oracle_ratio` is the tokens of that series over those of the
+    run.
 
     A mean with missing cells is over other cells than those of its rivals, so it is neither marked nor compared. Regret
     is never compared with raw values, nor one metric with another.
@@ -39,11 +42,12 @@ def mark(rows: Sequence[Row]) -> None:
         block = [r for r in rows if r["block"] == row["block"] and _task(r) == _task(row)]
         rivals = [r for r in block if _kind(r) == _kind(row)]
         series = _series(row, rows)
+        compared = _compared(row, series)
+        row["checkpoints"], row["compared_checkpoints"] = len(row["_axes"][0]), len(compared)
         for mean in MEANS:
             margin = _deviation(rivals, f"{mean}_std")
             row[f"{mean}_best"] = _is_best(row, [r for r in rivals if _complete(r, mean)], mean, margin)
-            compared = series is not None and _complete(row, mean) and _complete(series, mean)
-            behind = _cost(row, mean) - _cost(series, mean) if compared and series is not None else np.inf
+            behind = np.inf if series is None else _behind(row, series, mean, compared)
             row[f"{mean}_beats_oracle"] = bool(behind < 0)
             within = margin if row["highlight"] == "beats_or_within_std" else 0.0
             row[f"{mean}_highlight"] = bool(behind < 0 or (behind <= within and within > 0))
@@ -77,6 +81,26 @@ def _series(row: Row, rows: Sequence[Row]) -> Row | None:
     return same[0] if same and not row["is_oracle"] else None
 
 
+def _compared(row: Row, series: Row | None) -> list[str]:
+    """Return the checkpoints on which a run is compared with an Oracle series, by the run's convention."""
+    if series is None:
+        return []
+    every = row["_axes"][0]
+    return list(every) if row["oracle_rows"] == "carried" else [label for label in every if label in series["_labels"]]
+
+
+def _behind(row: Row, series: Row, mean: str, compared: Sequence[str]) -> float:
+    """Return by how much a run is worse than an Oracle series over these checkpoints; infinite if it cannot be said,
+    because there is none of their cells or one of them is missing."""
+    if not _complete(row, mean) or not _complete(series, mean):
+        return np.inf
+    own, theirs = (np.array([one["_sums"][mean][label] for label in compared]).reshape(-1, 2) for one in (row, series))
+    if not own[:, 1].sum() or not theirs[:, 1].sum():
+        return np.inf
+    apart = own[:, 0].sum() / own[:, 1].sum() - theirs[:, 0].sum() / theirs[:, 1].sum()
+    return float(-apart if row["higher_is_better"] and not row["relative"] else apart)
+
+
 def _cost(row: Row, mean: str) -> float:
     """Return a mean as a number of which less is better, as regret always is."""
     upwards = mean == "core" or (row["higher_is_better"] and not row["relative"])
@@ -102,7 +126,8 @@ COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
 
 NO_TASK: Row = {
     **{"metric": "", "higher_is_better": False, "relative": False, "task": "", "source": "", "highlight": "beats"},
-    **{"missing": 0, "final": np.nan, "_axes": ([], [])},
+    **{"oracle_rows": "own", "missing": 0, "final": np.nan, "forgetting": np.nan},
+    **{"_axes": ([], []), "_sums": {mean: {} for mean in MEANS}, "_labels": ()},
 }
 
 
@@ -114,7 +139,11 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     - `backward`, `in_distribution` and `forward` are means over seeds; `*_std` are sample standard deviations (NaN for
       one seed); `*_cells` and `*_missing` count the cells of all seeds that were averaged and that are missing. Which
       cells count is the preset's convention for the task (`paper` if no preset is given).
-    - `*_best`, `*_beats_oracle`, `*_highlight` and `oracle_ratio` are explained at `mark`.
+    - `*_best`, `*_beats_oracle`, `*_highlight`, `compared_checkpoints` (of `checkpoints`) and `oracle_ratio` are
+      explained at `mark`.
+    - `cutoffs` are those of an Oracle series, separated by spaces.
+    - `forgetting` is the mean over the backward cells of how much worse each is than the best that the same run had
+      reached on that period by then (NaN for an Oracle series, whose models are no run).
     - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
       last checkpoint that it was scored on.
     - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
@@ -162,8 +191,10 @@ def _row(view: View, method: MethodView, convention: Convention) -> Row:
     trained, evaluated = view.axes()
     values = view.relative(method.by_seed)
     found = [transfer(matrix, trained, evaluated, convention) for matrix in values]
-    counted = convention.cells(trained, evaluated).counted
+    cells = convention.cells(trained, evaluated)
+    counted = cells.counted
     overall, _ = method.overall
+    lost = forgetting(method.by_seed, view.metric.higher_is_better)[:, cells.backward]
     return _about(view.study, method.method) | {
         "metric": view.metric.name,
         "higher_is_better": view.metric.higher_is_better,
@@ -171,14 +202,25 @@ def _row(view: View, method: MethodView, convention: Convention) -> Row:
         "task": view.task,
         "source": view.source,
         "highlight": convention.highlight,
+        "oracle_rows": convention.oracle_rows,
         **_means(found),
         "missing": int(np.isnan(values[:, counted]).sum()),
         "final": overall[-1] if len(overall) else np.nan,
+        "forgetting": np.nan if method.method.is_oracle else float(nanmean(lost, axis=(0, 1))),
+        "_sums": {mean: _sums(view, values, getattr(cells, mean)) for mean in MEANS},
+        "_labels": method.labels,
         "_axes": (
             [view.study.checkpoints[i] for i in np.flatnonzero(counted.any(axis=1))],
             [view.evaluated[j] for j in np.flatnonzero(counted.any(axis=0))],
         ),
     }
+
+
+def _sums(view: View, values: Array, mask: Mask) -> dict[str, tuple[float, int]]:
+    """Return for each checkpoint the sum of the known cells of a mean, over all seeds, and their number."""
+    held = (~np.isnan(values)) & mask
+    sums, counts = np.where(held, values, 0.0).sum(axis=(0, 2)), held.sum(axis=(0, 2))
+    return {label: (float(one), int(n)) for label, one, n in zip(view.study.checkpoints, sums, counts)}
 
 
 def _about(study: StudyResult, method: MethodResult) -> Row:
@@ -188,10 +230,20 @@ def _about(study: StudyResult, method: MethodResult) -> Row:
         "method": method.name,
         "group": method.group,
         "is_oracle": method.is_oracle,
+        "cutoffs": " ".join(_cutoffs(study, method)),
         "parameters": study.parameters,
         "target_tokens": study.target_tokens,
         "seeds": len(method.seeds),
     }
+
+
+def _cutoffs(study: StudyResult, method: MethodResult) -> list[str]:
+    """Return the cutoffs of the models of an Oracle series, oldest first; none for a continual run."""
+    if not method.is_oracle:
+        return []
+    trained = {*study.costs.loc[study.costs["method"] == method.name, "trained"]}
+    trained |= {*study.cells.loc[study.cells["method"] == method.name, "trained"]}
+    return sorted(trained, key=study.timeline.index)
 
 
 def _core(study: StudyResult, method: str) -> Row:

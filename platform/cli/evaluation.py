@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
 from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ticlm.platform.study.plan import Plan
 
 Modules = Annotated[
     list[str] | None,
@@ -34,8 +37,20 @@ def evaluate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --tasks, print the scores as JSON.")] = False,
     modules: Modules = None,
+    again: Annotated[
+        str | None,
+        typer.Option(
+            "--again", metavar="METHOD@PERIOD", help="Score a checkpoint of the study again, beside what is kept."
+        ),
+    ] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="PERIOD", help="With --again: only on this period.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="TASK", help="With --again: only by this task.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="With --again: the run of this seed.")] = None,
 ) -> None:
-    """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
+    """Score the cells of a study that have no value yet; with --tasks, score a model without a study.
+
+    With --again, score cells that have a value once more, show both, and keep everything as it is.
+    """
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.settings import build_command
@@ -50,8 +65,23 @@ def evaluate(
     made = plan_of(name, root, set_)
     if made.corpus is None:
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: {build_command(made.study.corpus)}")
+    if again is not None:
+        _score_again(made, again, on, task, seed)
+        return
+    if not (on is None and task is None and seed is None):
+        raise InputError("--on, --task and --seed say what to score again: give --again METHOD@PERIOD too")
     with lease(stored(made), f"eval {made.study.name}"), bars() as show:
         driver.evaluate(made, show)
+
+
+def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, seed: int | None) -> None:
+    from ticlm.platform.cli.console import bars, console
+    from ticlm.platform.eval import again
+
+    asked = again.works(made, checkpoint, on, task, seed)
+    with bars() as show:
+        rows = again.score_again(stored(made), asked, show)
+    console().print(again.table(rows))
 
 
 def _import(modules: list[str] | None) -> None:

@@ -55,10 +55,12 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """
     from ticlm.platform.analysis import conventions
     from ticlm.platform.analysis.collect import study_result
+    from ticlm.platform.analysis.setup import StudyRequest
     from ticlm.platform.cli import data, report
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.store import Store
+    from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.run import driver
 
     made = plan_of(study, root, set_)
@@ -77,7 +79,8 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
                 show.say(line)
             driver.train(made, show)
             driver.evaluate(made, show)
-    report.publish([study_result(made)], Store(absolute(root)), conventions.named())
+    result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
+    report.publish([result], Store(absolute(root)), conventions.named(), ReportRequest(root))
 
 
 def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:

@@ -9,7 +9,7 @@
     rounds/ID/inside/STEP/record.json         the weights after STEP steps of the round are published
     rounds/ID/inside/STEP/ATTEMPT/model/      those weights, as at the end of the round
     cells/WEIGHTS/NAME.parquet                what was measured on the checkpoint with these weights
-    reports/STUDY+STUDY/                      the page of one or several studies
+    reports/STUDY+STUDY-HASH/                 the page of one or several studies
     tuning/STUDY-SPACE-HASH/                  a search
     chaos/STUDY-HASH/                         a study that was run again, in peace and under faults; each is a root
     leases/NUMBER.json                        who writes to the root
@@ -26,6 +26,8 @@ import re
 from collections.abc import Sequence
 
 RECORD = "record.json"
+NAMES_LONG = 120
+"""Longest names of studies in the name of a report's folder; file systems end at 255 bytes."""
 CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
 REPORTS, SEARCHES, TENSORBOARD = "reports", "tuning", "tensorboard"
@@ -140,9 +142,12 @@ def cells_file(weights: str, which: str) -> str:
     return f"{cells(weights)}/{which[:32]}.parquet"
 
 
-def report(studies: Sequence[str]) -> str:
-    """Return the folder with the page of these studies."""
-    return f"{REPORTS}/{'+'.join(studies)}"
+def report(studies: Sequence[str], whole: str) -> str:
+    """Return the folder with the page of these studies; `whole` is the hash of all that reaches its numbers."""
+    names = "+".join(studies)
+    if len(names) > NAMES_LONG:
+        names = f"{studies[0][:NAMES_LONG]}+{len(studies) - 1}-more"
+    return f"{REPORTS}/{names}-{whole[:8]}"
 
 
 def search(study: str, space: str, whole: str) -> str:

@@ -11,12 +11,14 @@ from ticlm.platform.analysis.contamination import Contamination, contamination
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import places
 from ticlm.platform.analysis.matrix import View, period
+from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 from ticlm.platform.report import palette
 from ticlm.platform.report.scales import thin
 from ticlm.platform.report.table_rows import lines
 from ticlm.platform.report.view_data import KINDS, rounded, view_payload
+from ticlm.platform.report.words import column_title, tasks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +45,16 @@ def payload(
     `differences` are those between methods (analysis/paired_bootstrap.py); None leaves their chart out.
     """
     labels = {(line.study, line.method): line.label for line in lines(summary)}
+    tasks = tasks_of(results)
     studies = [
-        _study(study, views, labels) | {"views": [view_payload(view, summary, preset, differences) for view in views]}
+        _study(study, views, labels)
+        | {
+            "views": [
+                view_payload(view, summary, preset, differences)
+                | {"task": view.task, "title": column_title(TableColumn(view.task, view.source), tasks)}
+                for view in views
+            ]
+        }
         for study, views in zip(results, seen)
     ]
     return {**CONSTANTS, "studies": studies}

@@ -41,7 +41,12 @@ class PageTable:
 
     @property
     def columns(self) -> int:
-        return 1 + 3 * len(self.scores) + 5 * self.costs + len(self.static)
+        return 1 + 3 * len(self.scores) + (4 + self.ratios) * self.costs + len(self.static)
+
+    @property
+    def ratios(self) -> bool:
+        """Whether any run has an Oracle series to compare its cost with."""
+        return any(math.isfinite(line.oracle_ratio) for block in self.blocks for line in block.lines)
 
 
 @dataclass(frozen=True)
@@ -137,5 +142,5 @@ def _parts(name: str, columns: Sequence[TableColumn]) -> Iterator[tuple[str, tup
 
 
 def _named(line: Line) -> str:
-    what = "from scratch at each cutoff" if line.is_oracle else f"{count(line.nominal)} tokens"
+    what = "Oracles, each from scratch" if line.is_oracle else f"{count(line.nominal)} tokens a run"
     return f"{count(line.parameters)} parameters · {what}"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
-from ticlm.platform.analysis.results import TaskMetric
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
+from ticlm.platform.report.words import measured, metrics_of, reference_name, title
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+CUTOFFS_NAMED = 4
+"""Most models of an Oracle series that its row lists."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,22 @@ class Line:
     oracle_ratio: float
     core: TableValue
     """The mean of CORE in percent, as in the last column of Table 3 of TiC-LM."""
+    cutoffs: tuple[str, ...] = ()
+    """Cutoffs of the models of an Oracle series."""
+    forgetting: TableValue | None = None
+    """The mean loss against the run's own best on each past period, of the first column; None for an Oracle series."""
+
+    @property
+    def about(self) -> str:
+        """Say what the row stands for beside its name: the models of an Oracle series, and the number of seeds."""
+        parts = []
+        if len(self.cutoffs) > CUTOFFS_NAMED:
+            parts.append(f"{len(self.cutoffs)} models, {self.cutoffs[0]} to {self.cutoffs[-1]}")
+        elif self.cutoffs:
+            parts.append(f"model{'s' * (len(self.cutoffs) > 1)} of {', '.join(self.cutoffs)}")
+        if self.seeds > 1:
+            parts.append(f"{self.seeds} seeds")
+        return "; ".join(parts)
 
 
 def scores(summary: pd.DataFrame) -> list[TableColumn]:
@@ -90,16 +111,18 @@ def lines(summary: pd.DataFrame, columns: Sequence[TableColumn] | None = None) -
     return [_line(records, columns, shared) for records in by_line.values() if not records.keys().isdisjoint(columns)]
 
 
-def heading(summary: pd.DataFrame) -> str:
-    """Return a title that names the metrics, and whether values are regret or raw."""
-    summary = dated(summary)
+def heading(summary: pd.DataFrame, results: Sequence[StudyResult] = ()) -> str:
+    """Return a title that says what the values are, in which unit, and relative to what."""
+    summary, known = dated(summary), metrics_of(results)
     if not len(summary):
         return "Tasks without periods, percent"
-    metric = ", ".join(dict.fromkeys(summary["metric"])).replace("nll", "log-perplexity")
-    what = {(True,): "relative to the reference (regret)", (False,): "raw"}
-    mixed = "relative to the reference where a study has one, else raw"
-    kind = what.get(tuple(dict.fromkeys(summary["relative"])), mixed)
-    return f"{metric[0].upper()}{metric[1:]}, {kind}"
+    kinds: dict[str, None] = {}
+    for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
+        kinds[measured(known.get(task, TaskMetric(name, higher)), relative)] = None
+    references = dict.fromkeys(filter(None, map(reference_name, results)))
+    of = f", relative to {' or '.join(references)}" if references and summary["relative"].any() else ""
+    text = " or ".join(kinds)
+    return f"{text[0].upper()}{text[1:]}{of}"
 
 
 def legend(summary: pd.DataFrame) -> list[str]:
@@ -107,18 +130,27 @@ def legend(summary: pd.DataFrame) -> list[str]:
     sentences = [_direction(dated(summary))]
     if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
         spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
-        sentences.append("Bold: within one standard deviation of the best." if spread else "Bold: the best.")
+        sentences.append(
+            "Bold: within one standard deviation of the best." if spread else "Bold: the best of its group."
+        )
     if summary["seeds"].max() > 1:
-        sentences.append("In brackets: standard deviation over seeds.")
+        sentences.append("In brackets: the standard deviation over seeds.")
     marked, beats = (
         summary[[f"{mean}_{what}" for mean in HEADINGS]].to_numpy(bool) for what in ("highlight", "beats_oracle")
     )
     if marked.any():
-        within = " or within one standard deviation of it" if (marked & ~beats).any() else ""
-        sentences.append(f"★ better than the Oracle series{within}.")
+        within = ", or within one standard deviation of it" if (marked & ~beats).any() else ""
+        sentences.append(f"★ better than the Oracle series{_compared(summary, map(any, marked))}{within}.")
     if summary["missing"].max() > 0:
-        sentences.append("† cells are missing: a mean over the others, not compared.")
+        sentences.append("† some cells are missing: the mean is over the others, and is not compared.")
     return sentences
+
+
+def _compared(summary: pd.DataFrame, marked: Iterable[bool]) -> str:
+    """Say on which checkpoints the marked rows were compared, if not on all."""
+    rows = zip(marked, summary["compared_checkpoints"], summary["checkpoints"])
+    pairs = dict.fromkeys(f"{number} of {whole}" for hit, number, whole in rows if hit and number < whole)
+    return f" on the {' and '.join(pairs)} checkpoints that an Oracle was trained to" if pairs else ""
 
 
 def _direction(summary: pd.DataFrame) -> str:
@@ -126,7 +158,8 @@ def _direction(summary: pd.DataFrame) -> str:
     upwards = summary[summary["higher_is_better"] & ~summary["relative"]]
     if len(summary) and not len(upwards):
         return "Lower is better."
-    tasks = dict.fromkeys(upwards["task"])
+    every = list(summary["task"])
+    tasks = dict.fromkeys(title(task, every) for task in upwards["task"])
     return "Higher is better." if len(upwards) == len(summary) else f"Lower is better; higher for {', '.join(tasks)}."
 
 
@@ -144,8 +177,10 @@ def _line(by_column: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[
         parameters=row["parameters"],
         values=tuple(_value(by_column.get(score), mean) for score in columns for mean in HEADINGS),
         costs={name: row[name] for name in ("tokens", "flops", "executed_tokens", "executed_flops")},
-        oracle_ratio=row["oracle_ratio"],
+        oracle_ratio=math.nan if row["is_oracle"] else row["oracle_ratio"],
         core=_core(row),
+        cutoffs=tuple(row["cutoffs"].split()),
+        forgetting=_forgetting(by_column.get(columns[0])) if columns else None,
     )
 
 
@@ -167,6 +202,14 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
         metric=metric,
         is_regret=row["relative"],
     )
+
+
+def _forgetting(row: Mapping[str, Any] | None) -> TableValue | None:
+    if row is None or not math.isfinite(row["forgetting"]):
+        return None
+    missing = row["backward_missing"]
+    text = quantity(TaskMetric(row["metric"])).text(row["forgetting"])
+    return TableValue(row["forgetting"], text, "", "", False, row["backward_cells"], missing)
 
 
 def _core(row: Mapping[str, Any]) -> TableValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ticlm.platform.analysis.numbers import TableColumn
     from ticlm.platform.report.page_tables import StaticColumn
+    from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.report.table_rows import TableValue
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -41,7 +43,7 @@ def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyR
     groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)] or [[]]
     static = () if every else static_columns(results)
     tables = [_table(summary, group, costs=group is groups[-1], static=static) for group in groups]
-    tables[0].title, tables[0].title_justify = heading(summary), "left"
+    tables[0].title, tables[0].title_justify = heading(summary, results), "left"
     tables[-1].caption, tables[-1].caption_justify = " ".join(legend(summary)), "left"
     return Group(*tables)
 
@@ -55,27 +57,31 @@ def _table(
 
     from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
     from ticlm.platform.report.table_rows import lines
+    from ticlm.platform.report.words import column_title
 
-    out = Table(box=HORIZONTALS)
+    out, rows = Table(box=HORIZONTALS), lines(summary, columns or None)
     for name in ("Method", "Tokens", "Params"):
         out.add_column(f"\n{name}", justify="left" if name == "Method" else "right", no_wrap=True)
     for score in columns:
         for place, mean in enumerate(MEANS):
-            out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
+            name = column_title(score, list(summary["task"])) if place == 0 else ""
+            out.add_column(f"{name}\n{HEADINGS[mean]}", justify="right")
     core = costs and not static and bool(summary["core"].notna().any())
     for name in [*["CORE"] * core, *(column.name for column in static)]:
         out.add_column(f"\n{name}", justify="right")
-    for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
+    compared = any(math.isfinite(line.oracle_ratio) for line in rows)
+    paid_columns = ["One run\ntokens", "\nFLOPs", "Trained anew\ntokens", "\nFLOPs", *["Oracles\n÷ run"] * compared]
+    for name in paid_columns if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None
-    for line in lines(summary, columns or None):
+    for line in rows:
         if block not in (None, line.block):
             out.add_section()
         block = line.block
         paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
-        paid.append(ratio(line.oracle_ratio))
+        paid += [ratio(line.oracle_ratio)] * compared
         out.add_row(
-            Text(line.label),
+            Text(f"{line.label}\n  {line.about}" if line.about else line.label),
             count(line.nominal),
             count(line.parameters),
             *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * core)),
@@ -96,15 +102,21 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 
 
 def write(
-    results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
+    results: Sequence[StudyResult],
+    folder: Path,
+    preset: Preset | None = None,
+    made: str | None = None,
+    request: ReportRequest | None = None,
+    apart: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the report to `folder`.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
     figures/*.png and *.svg.
 
-    `made`, such as a date, is shown on the page. Returns the files written, sorted. The same results give the same
-    bytes.
+    `made`, such as a date, is shown on the page, `request` is how the report was asked for, and `apart` are the
+    differences between methods, if they are known already. Returns the files written, sorted. The same results give the
+    same bytes.
     """
     from ticlm.platform.analysis.matrix import views
     from ticlm.platform.analysis.paired_bootstrap import differences
@@ -116,19 +128,19 @@ def write(
     summary = summarize(results, preset)
     seen = [views(study) for study in results]
     folder.mkdir(parents=True, exist_ok=True)
-    page, numbers = folder / "index.html", folder / "summary.csv"
-    apart = differences(results, preset)
-    data = payload(results, seen, summary, preset, apart)
-    page.write_text(render(results, seen, summary, preset, data, made), encoding="utf-8")
-    files = [page, numbers, folder / "results.csv"]
-    _to_csv(summary, numbers)
-    _to_csv(tidy(results), files[-1])
-    if len(apart):
-        files.append(folder / "differences.csv")
-        _to_csv(apart, files[-1])
-    else:  # an older report may have left one
+    apart = differences(results, preset) if apart is None else apart
+    frames = {"summary.csv": summary, "results.csv": tidy(results)} | ({"differences.csv": apart} if len(apart) else {})
+    for name, frame in frames.items():
+        _to_csv(frame, folder / name)
+    if not len(apart):  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
-    return sorted([*files, *draw(data, folder / "figures")])
+    data = payload(results, seen, summary, preset, apart)
+    figures = draw(data, folder / "figures")
+    beside = [*frames, *(str(path.relative_to(folder)) for path in figures)]
+    page = folder / "index.html"
+    text = render(results, seen, summary, preset, data, made, apart, request, beside)
+    page.write_text(text, encoding="utf-8")
+    return sorted([page, *(folder / name for name in frames), *figures])
 
 
 def _to_csv(frame: pd.DataFrame, path: Path) -> None:

@@ -182,5 +182,5 @@ PRESET = Preset()
 def page(*results: StudyResult, preset: Preset = PRESET, apart: bool = False) -> str:
     """The page of these studies, with the differences between methods where `apart` is set."""
     seen, summary = [views(study) for study in results], summarize(results, preset)
-    data = payload(results, seen, summary, preset, differences(results, preset) if apart else None)
-    return render(results, seen, summary, preset, data)
+    found = differences(results, preset) if apart else None
+    return render(results, seen, summary, preset, payload(results, seen, summary, preset, found), apart=found)

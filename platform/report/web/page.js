@@ -42,7 +42,7 @@ function choose() {
     settings.method = 0;
     everything();
   });
-  fill($("view"), study().views.map((one) => one.name), state.view, (i) => ((state.view = i), everything()));
+  fill($("view"), study().views.map((one) => one.title), state.view, (i) => ((state.view = i), everything()));
 }
 
 function drawScale() {
@@ -94,7 +94,7 @@ function drawMap(box, index, width, options = {}) {
 
 function enlarge(index) {
   const dialog = $("large");
-  dialog.querySelector("h3").textContent = `${study().methods[index].label} · ${view().name}`;
+  dialog.querySelector("h3").textContent = `${study().methods[index].label} · ${view().title}`;
   dialog.dataset.index = index;
   dialog.showModal();
   dialog.onclose = () => tip(0, 0, null);
@@ -116,7 +116,7 @@ function drawTime() {
   const byPeriod = settings.lines === "periods";
   const whole = timeAxes(study(), view(), byPeriod)[0].labels.length;
   const few = some(whole).length;
-  switcher("time-all", whole > few ? [[false, `${few} of them`], [true, `all ${whole}`]] : [], settings.all, (all) => ((settings.all = all), drawTime()));
+  switcher("time-all", whole > few ? [[false, `${few} lines`], [true, `all ${whole} lines`]] : [], settings.all, (all) => ((settings.all = all), drawTime()));
   $("time-note").textContent = byPeriod
     ? "A line is an evaluated period; the ring marks the checkpoint that is best on it."
     : "A line is a checkpoint; the ring marks the evaluated period that is nearest to it in time. Left of it lies its past.";

@@ -61,7 +61,10 @@ function light(box, chosen) {
 /** A heat map that the arrow keys walk through. */
 function showHeatmap(box, chart, rows, columns) {
   let at = null;
-  const { svg, select } = show(box, chart, (found) => (at = found));
+  const { svg, select } = show(box, chart, (found) => {
+    at = found;
+    if (found) box.dispatchEvent(new CustomEvent("cell", { bubbles: true, detail: found })); // copy.js offers its command
+  });
   svg.setAttribute("tabindex", 0);
   svg.onblur = () => select(null);
   svg.onkeydown = (event) => {

@@ -130,7 +130,9 @@ def test_an_unknown_preset_names_those_there_are() -> None:
 
 def test_a_convention_is_told_in_words() -> None:
     told = named("paper-1b").of("codedocs-pytorch").describe()
-    assert "holds the checkpoint's last day, and counts as backward too" in told and "from 201701" in told
+    assert "holds the last day of the checkpoint's period; cells that are ID count in Bwd. too" in told
+    assert "checkpoints before 201701 are left out" in told and "an older Oracle where there is none" in told
+    assert "Oracle" not in named().of("codedocs-pytorch").describe()
     told_apart = named("paper-1b").describe(["tic-cc", "codedocs-numpy", "tic-wiki-diff", "codedocs-numpy"])
     assert [line.partition(":")[0] for line in told_apart] == ["tic-cc", "codedocs-numpy, tic-wiki-diff"]
     assert named().describe(["a", "b"]) == [Convention().describe()]

@@ -54,7 +54,7 @@ def command(
     from ticlm.platform.cli import main
     from ticlm.platform.report import write as report
 
-    vars(report)["write"] = lambda *_: None
+    vars(report)["write"] = lambda *_, **__: None
     os.environ.update(environment)
     before()
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
@@ -450,7 +450,16 @@ def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:
     assert not (desk.root / "cells").exists()
     assert desk.ticlm("eval", desk.yaml, *root).code == 0
     shown = desk.ticlm("report", desk.yaml, *root)
-    assert shown.code == 0 and "cyclic-cosine" in shown.out
+    assert shown.code == 0 and "cyclic-cosine" in shown.out and "set: " not in shown.out
+    changed = desk.ticlm("report", desk.yaml, *root, "--set", "reference=raw")
+    assert changed.code == 0 and "set: toy: --set reference=raw" in changed.out
+    pages = {out.splitlines()[-1] for out in (shown.out, changed.out, desk.ticlm("report", desk.yaml, *root).out)}
+    assert len(pages) == 2, "changed settings have a page of their own, and the same ones the same page"
+    asked = ("eval", desk.yaml, *root, "--again", "cyclic-cosine@202302", "--on", "202301")
+    again = desk.ticlm(*asked)
+    assert again.code == 0 and "0.0e+00" in again.out and "202302" not in again.out
+    desk.ticlm(*asked[:-2], "--seed", "7").in_one_line(2, "--seed 7", "seeds of cyclic-cosine")
+    desk.ticlm("eval", desk.yaml, *root, "--on", "202301").in_one_line(2, "give --again METHOD@PERIOD")
     published = str(publishedfiles.write(tmp_path / "published", cutoffs=["202301", "202407"]))
     beside = desk.ticlm("report", desk.yaml, *root, "--import", published, "--as", "perplexity@1=tic-cc", "--json")
     assert beside.code == 0, beside.err

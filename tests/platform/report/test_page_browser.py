@@ -1,6 +1,7 @@
 """The page of a study with TiC-LM's many evaluations, in a browser: nothing complains, overlaps or is wrong."""
 
 import dataclasses
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from calendars import CHECKPOINTS
 from reports import page, tic_lm, with_examples, with_static
 
 from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.setup import Setup, StudyRequest
 
 OVERLAPPING = """(() => {
   const name = (svg) => svg.getAttribute("aria-label");
@@ -171,3 +173,62 @@ def test_a_study_without_a_reference_or_two_studies_are_shown_too(browser: Brows
     choose(browser, "view", 1)
     assert browser.run("document.getElementById('side').textContent") == "Left of zero: better."
     assert browser.run("document.documentElement.scrollWidth") <= 400 and browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_row_and_a_cell_offer_the_command_that_gives_them_again(browser: Browser, tmp_path: Path) -> None:
+    """They name the root and the settings as typed; that of a cell is what `ticlm eval --again` takes."""
+    result = tic_lm(2, ["tic-cc@1", "wiki-qa@1"])
+    request = StudyRequest("my study.yaml", ("batch_rows=8",), "runs")
+    entries = {method.name: {"base": method.name} for method in result.methods}
+    made = Setup(request, "a" * 64, "", (), "3b", "t", (), "", {}, methods=entries)
+    path = tmp_path / "index.html"
+    path.write_text(page(dataclasses.replace(result, setup=made)), encoding="utf-8")
+    browser.open(path, 1280)
+    assert browser.run("document.querySelectorAll('tbody .copy:not([hidden])').length") >= 3
+    copy = "document.querySelector('tbody .copy')"
+    command = browser.run(f"{copy}.dataset.copy")
+    methods = '[{"base": "cyclic-cosine"}, {"base": "oracle"}]'
+    assert shlex.split(command)[:3] == ["ticlm", "run", "my study.yaml"] and f"methods={methods}" in shlex.split(
+        command
+    )
+    assert browser.run(f"{copy}.title") == command and "cyclic-cosine" in browser.run(f"{copy}.ariaLabel")
+    browser.run(f"{copy}.click(); new Promise((done) => setTimeout(done, 100))")
+    assert browser.run("document.getElementById('copied').textContent").endswith(command)  # copied, or to be copied
+    browser.run("document.querySelector('#heatmaps svg').focus()")
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+    words = shlex.split(browser.run("document.querySelector('#cell code').textContent"))
+    expected = [
+        "--again",
+        f"cyclic-cosine@{CHECKPOINTS[1]}",
+        "--on",
+        CHECKPOINTS[2],
+        "--task",
+        "tic-cc@1",
+        "--seed",
+        "1",
+    ]
+    assert words == ["ticlm", "eval", "my study.yaml", "--set", "batch_rows=8", "--root", "runs", *expected]
+    oracle = "document.querySelectorAll('#heatmaps svg')[2]"
+    browser.run(f"{oracle}.focus()")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+    words = shlex.split(browser.run("document.querySelector('#cell code').textContent"))
+    assert words[words.index("--again") + 1] == "oracle@201501", "the Oracle that stands for the checkpoint 201602"
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (400, 800)])
+def test_the_first_screen_holds_the_answer_and_the_top_of_the_first_chart(
+    browser: Browser, tmp_path: Path, width: int, height: int
+) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(page(tic_lm(3, ["tic-cc@1"]), apart=True), encoding="utf-8")
+    browser.open(path, width, height)
+    bottom = browser.run("document.querySelector('.answer').getBoundingClientRect().bottom")
+    chart = browser.run("document.querySelector('#cost-chart svg').getBoundingClientRect().top")
+    assert bottom < 0.5 * height and chart < 0.9 * height

@@ -254,13 +254,43 @@ def test_best_is_within_one_deviation_of_the_best_of_the_block() -> None:
     }
 
 
-def test_a_run_is_marked_where_it_beats_the_oracle_series() -> None:
-    summary = summarize([study()])
+def test_a_run_is_marked_as_in_the_paper_where_its_mean_beats_that_of_the_oracle_series() -> None:
+    summary = summarize([study()], named("paper"))
     oracle = one(summary, "oracle")
     for _, row in summary[~summary["is_oracle"]].iterrows():
         assert row["backward_beats_oracle"] == (row["backward"] < oracle["backward"])
         assert row["in_distribution_beats_oracle"] == (row["in_distribution"] < oracle["in_distribution"])
     assert summary["in_distribution_beats_oracle"].any() and not summary["in_distribution_beats_oracle"].all()
+    assert (summary["compared_checkpoints"][:-1] == 12).all() and "that an Oracle was trained to" not in legend(
+        summary
+    )[-1]
+
+
+def test_by_default_a_run_is_compared_with_the_oracles_of_its_own_checkpoints_alone() -> None:
+    """A run that is better than carried, older Oracles and worse than those of its own cutoffs gets no star."""
+    own = [YEARLY.index(cutoff) for cutoff in CUTOFFS if cutoff in YEARLY]
+    assert len(own) == 6
+    series = nll(CUTOFFS, YEARLY, -0.004, 0.014, 0.0365)
+    gap = {name: np.diag(nll(YEARLY, YEARLY, a, b, c))[own].mean() for name, _, _, a, b, c in METHODS}
+    level = np.mean([series[CUTOFFS.index(YEARLY[i]), i] for i in own])
+    summary, carried = summarize([study()]), summarize([study()], named("paper"))
+    for name, mean in gap.items():
+        row = one(summary, name)
+        assert row["in_distribution_beats_oracle"] == (mean < level)
+        assert (row["compared_checkpoints"], row["checkpoints"]) == (6, 12)
+    assert one(carried, "cyclic-cosine")["in_distribution_beats_oracle"]
+    assert not one(summary, "cyclic-cosine")["in_distribution_beats_oracle"]
+    strong = summarize([study(methods=[("strong", "replay", (1,), -0.02, 0.005, 0.03)])])
+    assert (
+        "better than the Oracle series on the 6 of 12 checkpoints that an Oracle was trained to" in legend(strong)[-1]
+    )
+
+
+def test_a_series_without_an_oracle_of_any_checkpoint_gives_no_star() -> None:
+    late = tuple(label for label in YEARLY if label not in CUTOFFS)
+    summary = summarize([study(checkpoints=late)])
+    assert not summary[[f"{m}_highlight" for m in ("backward", "in_distribution", "forward")]].to_numpy().any()
+    assert (summary["compared_checkpoints"] == 0).all()
 
 
 def test_a_run_is_highlighted_as_the_tasks_convention_has_it() -> None:
@@ -272,7 +302,7 @@ def test_a_run_is_highlighted_as_the_tasks_convention_has_it() -> None:
     result = study(methods=methods)
     data_source = dataclasses.replace(result, cells=result.cells.assign(task="wiki@1"))
     for shown, expected in ((result, False), (data_source, True)):
-        summary = summarize([shown])
+        summary = summarize([shown], named("paper"))
         assert one(summary, "near")["in_distribution_highlight"] == expected
         assert not one(summary, "far")["in_distribution_highlight"]
         assert not one(summary, "near")["in_distribution_beats_oracle"]
@@ -408,16 +438,17 @@ def shown(summary: pd.DataFrame, width: int = 200, sources: bool = False) -> str
 
 
 def test_the_table_reads_like_table_2() -> None:
-    text = shown(summarize([study()]))
+    text = shown(summarize([study()], named("paper")))
     line = next(line for line in text.splitlines() if line.strip().startswith("cyclic-cosine "))
     assert " ".join(line.split()) == "cyclic-cosine 224B 2.80B 0.109 0.033★ 0.161 224B 3.75e21 447B 7.50e21 5.18×"
+    assert "7 models, 201305 to 202407" in text
     assert "(0.000)" in text and "Bwd." in text
     assert text.index("ewc") < text.index("oracle")
 
 
 def test_the_table_has_the_columns_of_sources_where_asked() -> None:
     summary = summarize([study(sources=("wiki", "news"))])
-    assert "news" not in shown(summary) and "tic-cc@1 · news" in shown(summary, 240, sources=True)
+    assert "news" not in shown(summary) and "tic-cc · news" in shown(summary, 240, sources=True)
 
 
 def test_methods_of_two_studies_are_told_apart() -> None:
@@ -491,7 +522,10 @@ def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
 
 def test_the_page_asks_for_nothing_from_outside(folder: Path) -> None:
     html = (folder / "index.html").read_text(encoding="utf-8")
-    assert all(link.startswith("#") or link == "data:," for link in page_of(folder).links)
+    beside = [link for link in page_of(folder).links if not link.startswith("#") and link != "data:,"]
+    assert {"summary.csv", "results.csv", "differences.csv"} <= set(beside)
+    assert all((folder / link).is_file() for link in beside)
+    assert {str(path.relative_to(folder)) for path in folder.glob("figures/*")} <= set(beside)
     assert not re.findall(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|import\(", html)
     assert set(re.findall(r"https?://[^\s\"']+", html)) <= {"http://www.w3.org/2000/svg"}  # a name, not a request
     assert "default-src 'none'" in html
@@ -671,7 +705,7 @@ def test_a_study_of_quarters_without_costs_or_rates_is_reported_too(tmp_path: Pa
     summary = summarize([result]).set_index("task")
     assert summary["in_distribution"].to_dict() == pytest.approx({"tic-cc@1": 2.5, "stack@1": 3.0})
     assert np.isnan(summary["tokens"]).all()
-    assert "–" in shown(summarize([result])) and "Log-perplexity, raw" in shown(summarize([result]))
+    assert "–" in shown(summarize([result])) and "Log-perplexity, nats" in shown(summarize([result]))
 
 
 @pytest.mark.slow

@@ -1,0 +1,59 @@
+"""How a report was asked for: the folder that belongs to it, and the command that makes it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ticlm.platform.analysis.conventions import STANDARD, Preset
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.core import paths
+from ticlm.platform.core.fingerprint import fingerprint
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """What a report was asked for beside its studies, all as it was typed."""
+
+    root: str = "runs"
+    imports: tuple[str, ...] = ()
+    preset: str = STANDARD
+    names: tuple[str, ...] = ()
+    """`TASK=NAME`: tasks that are shown under other names."""
+
+    def command(self, results: Sequence[StudyResult]) -> str:
+        """Return the command that makes this report again from the same root."""
+        asked = [study.setup.request for study in results if study.setup is not None]
+        words = ["ticlm", "report", *(one.named for one in asked)]
+        for option, values in (
+            ("--set", dict.fromkeys(change for one in asked for change in one.sets)),
+            ("--import", self.imports),
+            ("--as", self.names),
+            ("--preset", [self.preset] if self.preset != STANDARD else []),
+            ("--root", [self.root]),
+        ):
+            words += [word for value in values for word in (option, value)]
+        return shlex.join(words)
+
+    def folder(self, results: Sequence[StudyResult], preset: Preset) -> str:
+        """Return the folder of the report, relative to the root.
+
+        Its name ends in a hash of all that reaches the numbers, so no other report is written over it: the settings of
+        the studies without `resources`, what was imported, the conventions, and names of tasks.
+        """
+        identities = tuple(study.setup.identity for study in results if study.setup is not None)
+        rules = (preset.default, tuple(preset.by_task.items()))
+        whole = fingerprint((identities, self.imports, rules, self.names))
+        return paths.report([study.name for study in results], whole)
+
+
+def set_lines(results: Sequence[StudyResult]) -> list[str]:
+    """Return a line for each study about the settings that were changed on the command line."""
+    lines = []
+    for study in results:
+        if study.setup is not None and study.setup.request.sets:
+            typed = " ".join(f"--set {shlex.quote(change)}" for change in study.setup.request.sets)
+            changed = "; ".join(study.setup.changed)
+            lines.append(f"{study.name}: {typed}" + (f" ({changed})" if changed else ""))
+    return lines

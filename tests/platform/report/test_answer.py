@@ -1,0 +1,112 @@
+"""The sentence on top of a report: who wins, by how much, at what cost, and when nobody does."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from calendars import CHECKPOINTS
+from reports import PRESET, page, tic_lm
+
+from ticlm.platform.analysis.paired_bootstrap import differences
+from ticlm.platform.analysis.results import MethodResult, StudyResult
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.report.answer import Answer, answers
+
+
+def answered(*results: StudyResult) -> list[Answer]:
+    return answers(results, summarize(results, PRESET), differences(results, PRESET))
+
+
+def chosen(result: StudyResult, methods: Sequence[str]) -> StudyResult:
+    """The study with these methods alone."""
+    kept = tuple(method for method in result.methods if method.name in methods)
+    cells, costs = (frame[frame["method"].isin(methods)] for frame in (result.cells, result.costs))
+    reference = result.reference if result.reference and result.reference[0] in methods else None
+    return dataclasses.replace(result, methods=kept, cells=cells, costs=costs, reference=reference)
+
+
+def plain(task: str = "tic-cc@1") -> StudyResult:
+    result = tic_lm(11, [task])
+    return dataclasses.replace(result, cells=result.cells[result.cells["source"] == ""])
+
+
+def test_the_winner_is_named_with_its_lead_its_interval_and_its_cost() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    (answer,) = answered(two)
+    means = summarize([two], PRESET).set_index("method")["backward"].to_dict()
+    lead = means["cyclic-cosine+ar"] - means["replay-half"]
+    frame = differences([two], PRESET)
+    row = frame[(frame["mean"] == "backward") & (frame["method_b"] == "replay-half")].iloc[0]
+    assert row["method_a"] == "cyclic-cosine+ar" and row["low"] > 0
+    told = f"replay-half forgets least: on past periods (Bwd.) {lead:.3f} nats below cyclic-cosine+ar"
+    assert answer.sentence.startswith(told)
+    assert f"(95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})" in answer.sentence
+    assert answer.sentence.endswith("for the same 336B tokens of training.")
+    assert "not over seeds: each method was trained once" in answer.more
+    assert "The Oracle series cost" in answer.more and "6 of 12 checkpoints have an Oracle of their own" in answer.more
+
+
+def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
+    two = chosen(plain(), ("replay-half", "oracle"))
+    twin = two.cells[two.cells["method"] == "replay-half"].assign(method="twin")
+    rng = np.random.default_rng(0)
+    by_period = dict(zip(CHECKPOINTS, rng.normal(0, 1e-3, len(CHECKPOINTS))))
+    twin = twin.assign(value=twin["value"] + twin["evaluated"].map(by_period).to_numpy(float))
+    cells = pd.concat([two.cells, twin], ignore_index=True)
+    costs = pd.concat([two.costs, two.costs.assign(method="twin")[two.costs["method"] == "replay-half"]])
+    both = dataclasses.replace(
+        two, cells=cells, costs=costs, methods=(two.methods[0], MethodResult("twin", "replay", (1,)), two.methods[1])
+    )
+    (answer,) = answered(both)
+    assert "replay-half" in answer.sentence and "twin" in answer.sentence
+    assert "cannot be told apart on past periods (Bwd.)" in answer.sentence and "forgets least" not in answer.sentence
+
+
+def test_without_a_reference_it_speaks_of_the_raw_loss_and_of_forgetting_against_ones_own_best() -> None:
+    raw = dataclasses.replace(chosen(plain(), ("cyclic-cosine+ar", "replay-half")), reference=None)
+    (answer,) = answered(raw)
+    assert "has the lowest log-perplexity: on past periods (Bwd.)" in answer.sentence
+    assert "regret" not in answer.sentence + answer.more and "Oracle" not in answer.more
+    lost = summarize([raw], PRESET).set_index("method")["forgetting"]
+    assert f"has lost {lost['replay-half']:.3f} nats, cyclic-cosine+ar {lost['cyclic-cosine+ar']:.3f}." in answer.more
+
+
+def test_of_accuracy_the_lead_is_in_points_and_upwards() -> None:
+    (answer,) = answered(
+        dataclasses.replace(chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half")), reference=None)
+    )
+    means = summarize([chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half"))], PRESET).set_index("method")[
+        "backward"
+    ]
+    assert answer.sentence.startswith(f"{means.idxmax()} has the highest accuracy")
+    assert f"{100 * (means.max() - means.min()):.1f} points above {means.idxmin()}" in answer.sentence
+
+
+def test_several_evaluations_and_studies_are_named() -> None:
+    result = chosen(tic_lm(11, ["wiki-diff@1", "tic-cc@1"]), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    (answer,) = answered(result)
+    assert answer.sentence.startswith("On wiki-diff: replay-half ")
+    first, second = answered(result, dataclasses.replace(plain(), name="other"))
+    assert first.sentence.startswith("tic-lm-3b, on wiki-diff: ") and second.sentence.startswith("other: ")
+
+
+def test_a_single_method_and_a_series_of_oracles_alone_have_no_winner() -> None:
+    (alone,) = answered(chosen(plain(), ("ewc", "oracle")))
+    assert alone.sentence.startswith("ewc has a regret against oracle trained to 202407 of ")
+    assert "no other method" in alone.sentence
+    (series,) = answered(chosen(plain(), ("oracle",)))
+    assert series.sentence.startswith("an Oracle series alone, 7 models from scratch for ")
+
+
+def test_a_method_with_missing_cells_does_not_win() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    gone = (two.cells["method"] == "replay-half") & (two.cells["trained"] == "201901")
+    (answer,) = answered(dataclasses.replace(two, cells=two.cells[~gone]))
+    assert answer.sentence.startswith("No two methods can be compared yet, because cells are missing")
+
+
+def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
+    html = page(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")), apart=True)
+    places = [html.index(part) for part in ('class="answer"', 'id="cost"', 'id="matrices"', 'id="summary"', 'id="run"')]
+    assert places == sorted(places)
