@@ -87,7 +87,7 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
 
     assert plan.corpus is not None
     study, tokenizer = plan.study, plan.corpus.info.tokenizer
-    entries = settings.resolved(request.named, studies.FOLDER, request.sets)[0].get("methods", [])
+    entries = settings.resolved(studies.Study, request.named, studies.FOLDER, request.sets)[0].get("methods", [])
     rounds = {
         (run.method.name, run.seed, label): key
         for run in plan.tree.runs

@@ -122,7 +122,7 @@ def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
     try:
         return _file(name, file, sets)
     except InputError as error:
-        given, _ = settings.resolved(name, file.folder, sets)
+        given, _ = settings.resolved(file.settings, name, file.folder, sets)
         lines = [f"{key}: {flow(value)}" for key, value in given.items()]
         return "\n".join([f"# This {kind} needs more settings, which --set can give: {error}", *lines]) + "\n"
 

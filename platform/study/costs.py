@@ -133,7 +133,7 @@ def vocabulary(study: Study, corpus: Corpus | None) -> tuple[int, str] | None:
     if name not in settings.packaged(RECIPES):
         return None
     # Read as text: the settings of recipes load readers and filters, which takes longer than the rest of a plan.
-    tokenizer = settings.resolved(name, RECIPES)[0].get("tokenizer", {})
+    tokenizer = settings.resolved(settings.Settings, name, RECIPES)[0].get("tokenizer", {})
     size = tokenizer.get("vocab_size")
     return (size, f"recipe {name}") if isinstance(size, int) else None
 

@@ -20,7 +20,7 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.cli.main import app
 from ticlm.platform.core.periods import Calendar
 
-PAGES = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md", "benchmarks/README.md")
+PAGES: tuple[str, ...] = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md", "benchmarks/README.md")
 PAGES += tuple(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))
 ON_OTHER_DATA = {
     # the beginning of a command that wants a cluster, hours or files of the reader's; a test of what it does, on less
@@ -103,12 +103,11 @@ def posts(folder: Path) -> None:
     """Write dated posts of an invented world, a file for each month from January 2016 to June 2017."""
     world = SyntheticWorld(epoch=date(2016, 1, 1), initial_documents=150, documents_per_month=150)
     folder.mkdir()
-    for year, month in [(2016, month) for month in range(1, 13)] + [(2017, month) for month in range(1, 7)]:
-        (period,) = Calendar.model_validate({"initial": f"{year}{month:02d}", "last": f"{year}{month:02d}"}).timeline()
-        with gzip.open(folder / f"{period.label}.jsonl.gz", "wt") as file:
+    for period in Calendar(initial="201601", last="201706").timeline().periods:
+        with gzip.open(folder / f"{period.label}.jsonl.gz", "wb") as file:
             for one in world.documents(period):
                 post = {"url": one.id, "text": one.text, "timestamp": one.timestamp.date().isoformat()}
-                print(json.dumps(post), file=file)
+                file.write(json.dumps(post).encode() + b"\n")
 
 
 @pytest.mark.nightly

@@ -72,7 +72,7 @@ def test_what_is_packaged_is_taken(kind: str, name: str) -> None:
     """Both as it is written (with `extends`) and as a whole."""
     folder = FILES[kind].folder
     needed = {} if kind == "study" else NEEDED.get(name, {})
-    whole, _ = settings.resolved(name, folder)
+    whole, _ = settings.resolved(FILES[kind].settings, name, folder)
     whole = settings.merged(whole, needed)
     written = settings.merged(yaml.safe_load((ROOT / folder / f"{name}.yaml").read_text()), needed)
     for value in (whole, written):
