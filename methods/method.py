@@ -15,7 +15,7 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.optimizers import AdamW, ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Adapter, MethodTimeline, Optimizer, Penalty, Replay, RoundRequest, Schedule
+from ticlm.methods.seams import Adapter, Imported, MethodTimeline, Optimizer, Penalty, Replay, RoundRequest, Schedule
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import METHODS, Own
 from ticlm.platform.core.mixture import Mixture, allot
@@ -131,7 +131,7 @@ class Joint(Continual):
 class OracleSeries(Settings):
     """A training from scratch for each cutoff, on equal tokens of every period up to it, together as many as a
     continual run has seen by then (TiC-LM, section 5, "Oracle-t"). `continual_tokens` sizes them apart from the study's
-    own budget."""
+    own budget. `models` that were trained elsewhere stand for their cutoff, which is their `as_of`, as they are."""
 
     kind: Literal["oracle"] = "oracle"
     name: str = Field("oracle", pattern=r"^[a-z0-9][a-z0-9._+-]*$")
@@ -140,6 +140,8 @@ class OracleSeries(Settings):
     """Group of the method in tables and figures."""
     cutoffs: tuple[Label, ...] = ()
     """Periods at which a model is trained from scratch."""
+    models: tuple[Imported, ...] = ()
+    """Models that were trained elsewhere, in place of trainings; `as_of` is the cutoff of each."""
     continual_tokens: ContinualTokens | None = None
     """The budget of a continual run that sizes these models; by default the study's own."""
     seeds: tuple[int, ...] = (0,)
@@ -148,16 +150,33 @@ class OracleSeries(Settings):
 
     @model_validator(mode="after")
     def _some(self) -> OracleSeries:
-        if not self.cutoffs:
+        labels = self.labels
+        if not labels:
             raise ValueError("an Oracle series needs cutoffs: the periods at which to train from scratch")
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice is not None:
+            raise ValueError(f"an Oracle series needs one model for {twice}, in cutoffs or in models")
         return self
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset() if self.models else frozenset({"models"})
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The cutoffs of all its models, trained or imported."""
+        return (*self.cutoffs, *(model.as_of for model in self.models))
 
     def trains_at(self, label: str) -> bool:
         """Return whether it may have a checkpoint of this period."""
-        return label in self.cutoffs
+        return label in self.labels
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
-        for cutoff in sorted(self.cutoffs, key=timeline.labels.index):
+        ready = {model.as_of: model for model in self.models}
+        for cutoff in sorted(self.labels, key=timeline.labels.index):
+            if cutoff in ready:
+                nothing = Mixture(shares=())
+                yield RoundRequest(period=cutoff, start="scratch", mixture=nothing, initial=True, model=ready[cutoff])
+                continue
             tokens = timeline.initial + timeline.budget_upto(cutoff, self.continual_tokens)
             mixture = Mixture.of(allot(tokens, dict.fromkeys(timeline.seen(cutoff), 1)))
             yield RoundRequest(period=cutoff, start="scratch", mixture=mixture, initial=True)

@@ -223,6 +223,8 @@ class RoundRequest(Settings):
     """The number of the timeline's continual periods before this round."""
     previous: str | None = None
     """The period of the round before, which penalties refer to."""
+    model: Imported | None = None
+    """The imported model that a round without tokens takes as it is, if that is not the study's own."""
 
 
 @dataclass(frozen=True)

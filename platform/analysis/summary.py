@@ -75,7 +75,9 @@ def _series(row: Row, rows: Sequence[Row]) -> Row | None:
     None if there is none. Sets the `oracle_ratio` of the row."""
     oracles = [r for r in rows if r["is_oracle"] and r["parameters"] == row["parameters"]]
     oracles.sort(key=lambda r: r["study"] != row["study"])
-    row["oracle_ratio"] = oracles[0]["tokens"] / row["tokens"] if oracles and row["tokens"] else np.nan
+    row["oracle_ratio"] = (
+        oracles[0]["tokens"] / row["tokens"] if oracles and oracles[0]["tokens"] and row["tokens"] else np.nan
+    )
     same = [r for r in oracles if _task(r) == _task(row) and r["_axes"] == row["_axes"]]
     same = [r for r in same if _kind(r) == _kind(row)]
     return same[0] if same and not row["is_oracle"] else None

@@ -19,8 +19,8 @@ from ticlm.platform.core.settings import build_command
 from ticlm.platform.core.signals import ENDING
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
-from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.identity import imported
 from ticlm.platform.study.plan import Plan, missing_periods, rowless
 from ticlm.platform.study.work import ChainWork, work_of
 
@@ -224,8 +224,7 @@ def _require_data(plan: Plan) -> None:
 
 
 def _require_models(plan: Plan) -> None:
-    penalties = (p for method in plan.study.methods for p in getattr(method, "penalties", ()))
-    if isinstance(plan.study.model, FolderModel) or any(penalty.imported for penalty in penalties):
+    if any(imported(spec.recipe) for spec in plan.tree.rounds.values()):
         from ticlm.platform.study import imported_models
 
         imported_models.check(plan)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
+from ticlm.methods.method import OracleSeries
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import build
@@ -16,15 +17,20 @@ from ticlm.platform.study.plan import Plan
 def check(plan: Plan) -> None:
     """Raise InputError if an imported initial model or teacher does not fit the study. Loads no weights.
 
-    That is: it is no model folder, its weights have other shapes than its own config says, or a teacher has another
-    vocabulary or tokenizer than the model.
+    That is: it is no model folder, its weights have other shapes than its own config says, a teacher has another
+    vocabulary than the model, or a teacher or an imported Oracle has another tokenizer than the corpus.
     """
     assert plan.corpus is not None
-    study, tokenizer = plan.study, plan.corpus.info.tokenizer
-    tokens = tokenizer.vocab_size
+    study, tokens = plan.study, plan.corpus.info.tokenizer.vocab_size
     student = build.config(study.model, tokens)
     if isinstance(study.model, FolderModel):
         _check_shapes(plan, study.model)
+    for series in (method for method in study.methods if isinstance(method, OracleSeries)):
+        for model in series.models:
+            folder = FolderModel(**model.model_dump())
+            build.config(folder, tokens)
+            _check_tokenizer(plan, series.name, folder)
+            _check_shapes(plan, folder)
     penalties = dict.fromkeys(p for method in study.methods for p in getattr(method, "penalties", ()))
     for penalty in penalties:
         for name, imported in penalty.imported.items():
@@ -35,13 +41,17 @@ def check(plan: Plan) -> None:
                     f"{name} {imported.path} has a vocabulary of {made.vocab_size}, the model one of "
                     f"{student.vocab_size}: their predictions cannot be compared"
                 )
-            store = Store(imported.path)
-            if store.exists("tokenizer.json") and store.sha256("tokenizer.json") != tokenizer.sha256:
-                raise InputError(
-                    f"{name} {imported.path} has another tokenizer than corpus {plan.corpus.info.id}: "
-                    "their predictions cannot be compared"
-                )
+            _check_tokenizer(plan, name, folder)
             _check_shapes(plan, folder)
+
+
+def _check_tokenizer(plan: Plan, name: str, folder: FolderModel) -> None:
+    assert plan.corpus is not None
+    info, store = plan.corpus.info, Store(folder.path)
+    if store.exists("tokenizer.json") and store.sha256("tokenizer.json") != info.tokenizer.sha256:
+        raise InputError(
+            f"{name} {folder.path} has another tokenizer than corpus {info.id}: their predictions cannot be compared"
+        )
 
 
 def _check_shapes(plan: Plan, folder: FolderModel) -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ticlm.methods.method import OracleSeries
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
@@ -255,6 +256,8 @@ class Plan:
             lines += list(dict.fromkeys(told))
         if isinstance(self.study.model, FolderModel):
             lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
+        for series in (m for m in self.study.methods if isinstance(m, OracleSeries)):
+            lines += [f"{series.name} {model.path}, as of {model.as_of}" for model in series.models]
         copies = ((task, task.prepare) for task in self.study.evaluations if task.prepare is not None)
         lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
         penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)

@@ -180,7 +180,8 @@ class Study(Settings):
             )
         labels = self.timeline.labels
         wanted: list[tuple[str, Sequence[str]]]
-        wanted = [(f"methods.{m.name}.cutoffs", m.cutoffs) for m in self.methods if isinstance(m, OracleSeries)]
+        series = [m for m in self.methods if isinstance(m, OracleSeries)]
+        wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]
         continual = [m for m in self.methods if isinstance(m, Continual)]
         wanted += [(f"methods.{m.name}.replay.expired", m.replay.expired) for m in continual]
         wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]

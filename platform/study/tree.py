@@ -118,7 +118,7 @@ def _run(
 
 def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:
     common = {
-        "model": study.model,
+        "model": study.model if request.model is None else FolderModel(**request.model.model_dump()),
         "objective": study.objective,
         "loss": study.loss,
         "precision": study.precision,

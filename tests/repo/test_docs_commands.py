@@ -20,7 +20,8 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.cli.main import app
 from ticlm.platform.core.periods import Calendar
 
-PAGES: tuple[str, ...] = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md", "benchmarks/README.md")
+PAGES: tuple[str, ...] = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md")
+PAGES += ("benchmarks/README.md",)
 PAGES += tuple(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))
 ON_OTHER_DATA = {
     # the beginning of a command that wants a cluster, hours or files of the reader's; a test of what it does, on less

@@ -13,6 +13,8 @@ from torch import nn
 
 from ticlm.methods.schedules import AutoregressiveCosine
 from ticlm.methods.seams import Adapter
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
@@ -42,13 +44,13 @@ class Shift(Adapter):
         module.add_module(f"adapter_{depth}", holder)
 
 
-def save_model(folder: Path, kind: str = "gpt2", vocab_size: int = 64) -> dict[str, torch.Tensor]:
+def save_model(folder: Path, kind: str = "gpt2", vocab_size: int = 64, seed: int = 0) -> dict[str, torch.Tensor]:
     """A Hugging Face folder as anybody might bring it; returns its weights."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     ends = {"bos_token_id": 63, "eos_token_id": 63}
     made = AutoConfig.for_model(kind, vocab_size=vocab_size, **SIZES[kind], **ends)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     module = AutoModelForCausalLM.from_config(made)
     module.save_pretrained(folder)
     return {name: value.clone() for name, value in module.state_dict().items()}
@@ -185,6 +187,72 @@ def test_a_teacher_can_be_imported(tmp_path: Path, toy_root: Path, toy_study: Ma
     config = tmp_path / "moved/config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"initializer_range": 0.5}))
     assert plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "moved")]), str(toy_root)).pending()
+
+
+def with_oracles(*models: tuple[Path, str], **changes: Any) -> dict[str, Any]:
+    entries = [{"path": str(path), "as_of": cutoff} for path, cutoff in models]
+    return {"base": "oracle", "cutoffs": [], "models": entries} | changes
+
+
+def test_models_of_others_stand_for_an_oracle_series(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    """They are scored on every period as they came, nothing is trained for them, and regret is relative to the last."""
+    for number, cutoff in enumerate(("202301", "202303")):
+        save_model(tmp_path / cutoff, seed=number)
+    series = with_oracles((tmp_path / "202303", "202303"), (tmp_path / "202301", "202301"))
+    own = {"base": "cyclic-cosine", "schedule": FAST}
+    study = toy_study(methods=[own, series], **imported(tmp_path / "202301", "202301"))
+    made = plan.make(study, str(toy_root))
+    driver.train(made)
+    driver.evaluate(made)
+    run = made.tree.runs[1]
+    assert list(run.rounds) == ["202301", "202303"]
+    assert run.rounds["202301"] == made.tree.runs[0].rounds["202301"], "it is the initial checkpoint, too"
+    assert [made.records[key].about["steps"] for key in run.rounds.values()] == [0, 0]
+    found = folders.load(toy_root / published(Store(toy_root), made.ids[run.rounds["202303"]])).state_dict()
+    theirs = folders.load(tmp_path / "202303").state_dict()
+    assert all(torch.equal(found[name], weight) for name, weight in theirs.items())
+    result = study_result(made)
+    mine = result.cells[result.cells["method"] == "oracle"]
+    pairs = sorted(zip(mine["trained"], mine["evaluated"]))
+    assert pairs == [(t, e) for t in ("202301", "202303") for e in ("202301", "202302", "202303", "202304")]
+    assert result.reference == ("oracle", 0, "202303")
+    ratios = summarize([result]).set_index("method")["oracle_ratio"]
+    assert ratios.isna().all(), "what others spent is not known"
+    assert f"oracle {tmp_path}/202303, as of 202303" in made.external_inputs()
+
+
+def test_an_oracle_series_may_be_imported_in_part(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    save_model(tmp_path / "model")
+    initial = {"budget": {"steps": 2}, "schedule": FAST}
+    series = with_oracles((tmp_path / "model", "202301"), cutoffs=["202302"])
+    made = plan.make(toy_study(methods=[series], initial=initial), str(toy_root))
+    assert {spec.period: spec.steps for spec in made.tree.rounds.values()} == {"202301": 0, "202302": 6}
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "months", "said"),
+    [
+        (["202302"], ["202302"], "an Oracle series needs one model for 202302, in cutoffs or in models"),
+        ([], ["202302", "202302"], "an Oracle series needs one model for 202302"),
+        ([], ["202401"], "methods.oracle.cutoffs: 202401 is not in the timeline"),
+        ([], [], "an Oracle series needs cutoffs"),
+    ],
+)
+def test_an_oracle_series_has_one_model_for_each_of_its_cutoffs(
+    tmp_path: Path, toy_study: MakeStudy, cutoffs: list[str], months: list[str], said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        toy_study(methods=[with_oracles(*((tmp_path, month) for month in months), cutoffs=cutoffs)])
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_an_oracle_with_another_tokenizer_is_refused(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
+    save_model(tmp_path / "oracle")
+    (tmp_path / "oracle/tokenizer.json").write_text("{}")
+    message = refused(toy_study(methods=[with_oracles((tmp_path / "oracle", "202303"))]), toy_root)
+    assert message == (
+        f"oracle {tmp_path}/oracle has another tokenizer than corpus toy@1: their predictions cannot be compared"
+    )
 
 
 def refused(study: Study, root: Path) -> str:
