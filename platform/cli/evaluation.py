@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,7 @@ def evaluate(
 ) -> None:
     """Score the cells of a study that have no value yet; with --tasks, score a model without a study."""
     from ticlm.platform.cli.console import bars
+    from ticlm.platform.cli.study import connect, has_cells_to_score
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.settings import build_command
     from ticlm.platform.run import driver
@@ -50,8 +52,11 @@ def evaluate(
     made = plan_of(name, root, set_)
     if made.corpus is None:
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: {build_command(made.study.corpus)}")
-    with lease(stored(made), f"eval {made.study.name}"), bars() as show:
-        driver.evaluate(made, show)
+    with ExitStack() as stack:
+        stack.enter_context(lease(stored(made), f"eval {made.study.name}"))
+        if has_cells_to_score(made):
+            connect(stack, made)
+        driver.evaluate(made, stack.enter_context(bars()))
 
 
 def _import(modules: list[str] | None) -> None:
