@@ -27,6 +27,7 @@ from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.progress import count
 from ticlm.platform.core.store import Attempt, Store, read_record
 
 BESIDE_FILTER = 512 << 20
@@ -68,6 +69,7 @@ class PeriodsBuild:
             for label, tokens in self._built(new, record, scans, history):
                 done += 1
                 self.progress(f"{label}: {tokens:,} tokens to train on ({done} of {len(todo)})")
+                count(self.progress, "periods", done, len(todo))
             built += labels
             if not history.lost:  # of a window that is built again, the next periods need the filter
                 self._forget(built)
@@ -201,4 +203,4 @@ class PeriodsBuild:
 
     def _watched(self, done: str, items: Sequence[Any], outcomes: Iterator[R]) -> Iterator[R]:
         """Yield the outcomes of work on these items, and report from time to time how far it is."""
-        return reported(outcomes, f"{len(items):,} pieces", self.progress, done)
+        return reported(outcomes, f"{len(items):,} pieces", self.progress, done, len(items))

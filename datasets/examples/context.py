@@ -62,7 +62,9 @@ class BuildContext:
         self, done: str, function: Callable[[T], R], items: Sequence[T], size: int = 0, at_once: int | None = None
     ) -> Iterator[R]:
         """Yield the results of `Executor.each`, and report progress every few seconds as "<done> 12 of 40"."""
-        return reported(self.executor.each(function, items, size, at_once), f"{len(items):,}", self.progress, done)
+        return reported(
+            self.executor.each(function, items, size, at_once), f"{len(items):,}", self.progress, done, len(items)
+        )
 
 
 class ExampleSetBuilder(Protocol):

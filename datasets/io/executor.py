@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor, running_ray
+from ticlm.platform.core.progress import count
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,10 +71,14 @@ class Executor(Protocol):
         """Return workers, each made once by `kind(*settings)`; at most `most` of them."""
 
 
-def reported(outcomes: Iterable[R], total: str, progress: Callable[[str], None], done: str) -> Iterator[R]:
-    """Yield the outcomes, and report every few seconds how many there were, as "<done> 12 of 40"."""
+def reported(
+    outcomes: Iterable[R], total: str, progress: Callable[[str], None], done: str, number_of: int | None = None
+) -> Iterator[R]:
+    """Yield the outcomes, and report every few seconds how many there were, as "<done> 12 of 40". `number_of` is how
+    many there will be, if that is known."""
     last = time.monotonic()
     for number, outcome in enumerate(outcomes, 1):
+        count(progress, done, number, number_of)
         if time.monotonic() - last > REPORT_S:
             last = time.monotonic()
             progress(f"{done} {number:,} of {total}")

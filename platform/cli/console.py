@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
+    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TaskID,
@@ -112,6 +113,39 @@ def waiting(what: str) -> Iterator[None]:
     with Progress(*columns, console=console(), transient=True) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+class BuildBars:
+    """Prints the lines of a build, and shows a bar for the work that it is at. Anything but a terminal gets the lines
+    alone."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, line: str) -> None:
+        say(line)
+
+    def count(self, work: str, done: int, total: int | None) -> None:
+        for other, task in self._tasks.items():
+            self.progress.update(task, visible=other == work)
+        if work not in self._tasks:
+            self._tasks[work] = self.progress.add_task(work, total=total)
+        self.progress.update(self._tasks[work], completed=done, total=total)
+
+
+@contextmanager
+def build_bars() -> Iterator[BuildBars]:
+    """Show the progress of a build for the time of the block."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(), transient=True, disable=not console().is_terminal) as progress:
+        yield BuildBars(progress)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,10 +82,11 @@ def build(recipe: str, root: str, sets: list[str] | None = None, quiet: bool = F
     from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
     from ticlm.datasets.evalsets import recipe as example_sets
     from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-    from ticlm.platform.cli.console import say
+    from ticlm.platform.cli.console import build_bars
     from ticlm.platform.core import settings
 
-    tell = (lambda line: None) if quiet else say
-    if settings.names(recipe, FOLDER, "examples"):
-        return example_sets.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)
-    return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)
+    with build_bars() as shown:
+        tell: Callable[[str], None] = (lambda line: None) if quiet else shown
+        if settings.names(recipe, FOLDER, "examples"):
+            return example_sets.build(settings.load(ExampleSetRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)
+        return build.build(settings.load(CorpusRecipe, recipe, FOLDER, sets or ()), absolute(root), tell)

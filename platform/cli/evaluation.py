@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,7 @@ def evaluate(
     With --again, score cells that have a value once more, show both, and keep everything as it is.
     """
     from ticlm.platform.cli.console import bars
+    from ticlm.platform.cli.study import connect, has_cells_to_score
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.settings import build_command
     from ticlm.platform.run import driver
@@ -70,8 +72,11 @@ def evaluate(
         return
     if not (on is None and task is None and seed is None):
         raise InputError("--on, --task and --seed say what to score again: give --again METHOD@PERIOD too")
-    with lease(stored(made), f"eval {made.study.name}"), bars() as show:
-        driver.evaluate(made, show)
+    with ExitStack() as stack:
+        stack.enter_context(lease(stored(made), f"eval {made.study.name}"))
+        if has_cells_to_score(made):
+            connect(stack, made)
+        driver.evaluate(made, stack.enter_context(bars()))
 
 
 def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, seed: int | None) -> None:

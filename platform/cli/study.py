@@ -47,7 +47,14 @@ def plan(
         console().print(plan_view.view(made, machine))
 
 
-def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
+def run(
+    study: Name,
+    root: Root = "runs",
+    set_: Sets = None,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Start Ray with its dashboard, and print the link.")
+    ] = False,
+) -> None:
     """Do everything for a study: train, evaluate and report.
 
     If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
@@ -63,18 +70,21 @@ def run(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.run import driver
 
-    made = plan_of(study, root, set_)
+    made, link = plan_of(study, root, set_), ""
     with ExitStack() as stack:
         recipe = missing_recipe(made)
         if recipe is not None:
-            connect(stack, made)
+            link = connect(stack, made, dashboard)
             data.build(recipe, root)
             made = plan_of(study, root, set_)
         # Cells come first: a period that cannot be scored is an error before training, not after it.
-        if _has_cells_to_score(made) or made.pending():
+        if has_cells_to_score(made) or made.pending():
+            driver.require(made)
             stack.enter_context(lease(stored(made), f"run {made.study.name}"))
-            connect(stack, made)
+            link = connect(stack, made, dashboard) or link
             show = stack.enter_context(bars())
+            if link:
+                show.say(f"dashboard: {link}")
             for line in curves(made):
                 show.say(line)
             driver.train(made, show)
@@ -91,6 +101,7 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
 
     made = plan_of(study, root, set_)
     with ExitStack() as stack:
+        driver.require(made)
         stack.enter_context(lease(stored(made), f"train {made.study.name}"))
         if made.pending():
             connect(stack, made)
@@ -100,17 +111,21 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
         driver.train(made, show)
 
 
-def connect(stack: ExitStack, made: Plan) -> None:
-    """Connect to Ray until the stack ends, if the study needs it, and show meanwhile what is waited for."""
+def connect(stack: ExitStack, made: Plan, dashboard: bool = False) -> str:
+    """Connect to Ray until the stack ends, if the study needs it, and show meanwhile what is waited for.
+
+    Returns the address of Ray's dashboard, or an empty text if it has none. A Ray that is started here has one only if
+    `dashboard` is true.
+    """
     from ticlm.platform.cli.console import waiting
     from ticlm.platform.run import driver
 
     ray = sys.modules.get("ray")
-    if not driver.needs_ray(made) or (ray is not None and ray.is_initialized()):
-        return
+    if not (driver.needs_ray(made) or dashboard) or (ray is not None and ray.is_initialized()):
+        return ""
     address = os.environ.get("RAY_ADDRESS")
     with waiting(f"joining Ray at {address}" if address else "starting Ray"):
-        stack.enter_context(driver.connected(made))
+        return stack.enter_context(driver.connected(made, dashboard))
 
 
 def curves(made: Plan) -> Iterator[str]:
@@ -130,7 +145,8 @@ def missing_recipe(made: Plan) -> str | None:
     return name if plan.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
 
 
-def _has_cells_to_score(made: Plan) -> bool:
+def has_cells_to_score(made: Plan) -> bool:
+    """Return whether any cell of the study has no value yet."""
     from ticlm.platform.eval import cells
 
     return made.corpus is not None and bool(cells.units(made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,20 +68,19 @@ def tune(
 
 def _search(tuning: Tuning, root: str, as_json: bool) -> None:
     from ticlm.platform.cli.console import bars
+    from ticlm.platform.cli.study import connect
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.progress import SILENT
     from ticlm.platform.core.store import Store
-    from ticlm.platform.run import driver
     from ticlm.platform.study import plan as plans
     from ticlm.platform.tuning import outcome
 
     store = Store(root)
     made = plans.make(tuning.seen(()), store)
-    with (
-        lease(store, f"tune {tuning.study.name}"),
-        bars() as show,
-        driver.connected(made, dashboard=True) as dashboard,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(lease(store, f"tune {tuning.study.name}"))
+        dashboard = connect(stack, made, dashboard=True)
+        show = stack.enter_context(bars())
         found = outcome.make(tuning, store, SILENT if as_json else show, dashboard)
     print(outcome.as_json(found)) if as_json else _print(found)
 

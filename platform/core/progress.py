@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 
 class Show(Protocol):
@@ -34,3 +35,19 @@ class Silent:
 
 
 SILENT = Silent()
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """Takes the lines of a build, and shows how far its work is."""
+
+    def __call__(self, line: str) -> None: ...
+
+    def count(self, work: str, done: int, total: int | None) -> None:
+        """Show that `done` pieces of the work are done, of `total` if that is known."""
+
+
+def count(tell: Callable[[str], None], work: str, done: int, total: int | None) -> None:
+    """Pass on how far some work is, if the receiver of lines shows it."""
+    if isinstance(tell, Counting):
+        tell.count(work, done, total)

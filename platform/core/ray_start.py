@@ -40,13 +40,18 @@ def arguments() -> dict[str, Any]:
 def make_token() -> None:
     """Write a token for the local Ray, which only this user may read, unless there is one or Ray shall use none.
 
+    Where the home cannot be written, the token is in the environment of this process instead.
+
     Ray would write it itself, for everybody to read; whoever has it can run code as this user.
     """
     named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
     if named or os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
         return
     path = Path.home() / ".ray" / "auth_token"
-    path.parent.mkdir(parents=True, exist_ok=True)
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with suppress(FileExistsError), os.fdopen(os.open(path, new, 0o600), "w") as file:
-        file.write(secrets.token_hex(32))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), os.fdopen(os.open(path, new, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    except OSError:  # a home that cannot be written, as in many containers: the token lives as long as this process
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)

@@ -194,7 +194,7 @@ def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[
         *(f"{metric}: {UNITS[metric]}" for metric in metrics if metric in UNITS),
         *(f"{name}: {which} is better" for name, which in better.items()),
         "n: tokens, documents or questions that were scored; stderr: standard error of the value",
-        f"kept in {store.uri(paths.cells(asked.weights))}; the same command reads them from there",
+        f"kept in {store.uri(paths.cells(asked.weights))}, from where they are read next time",
     ]
 
 

@@ -39,8 +39,7 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
     left = plan.pending()
     if not left:
         return
-    _require_data(plan)
-    _require_models(plan)
+    require(plan)
     with connected(plan):
         fit = _fit(plan)
         running: dict[Future[None], Chain] = {}
@@ -198,6 +197,13 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 
     fit(work, plan.share(chain), report, stop)
     show.end(name)
+
+
+def require(plan: Plan) -> None:
+    """Raise InputError if anything that the rounds which are left need is not there. Needs no Ray."""
+    if plan.pending():
+        _require_data(plan)
+        _require_models(plan)
 
 
 def _require_data(plan: Plan) -> None:

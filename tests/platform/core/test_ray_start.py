@@ -108,3 +108,16 @@ with connect.connected(1):
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout.split()[-1] == environment[variable]
+
+
+def test_a_home_that_cannot_be_written_leaves_the_token_in_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").write_text("a file")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "")  # so that it is put back afterwards
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    ray_start.make_token()
+    assert len(os.environ["RAY_AUTH_TOKEN"]) == 64
