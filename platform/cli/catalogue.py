@@ -70,12 +70,12 @@ def schema(
 
 def text(name: str, as_: str | None, sets: Sequence[str]) -> str:
     """Return what `ticlm show` prints. Raises InputError if nothing has this name, or several things have it."""
+    from ticlm.platform.cli.reference import names, parts
     from ticlm.platform.cli.reference.files import FILES
-    from ticlm.platform.cli.reference.names import LISTS
 
     if "://" in name or Path(name).is_file():
         return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets)
-    owners = {OWNERS[listed]: listed for listed in LISTS if name in LISTS[listed]()}
+    owners = {OWNERS[kind]: found for kind, listed in names.LISTS.items() if name in (found := listed())}
     if not owners:
         kinds = ", ".join(OWNERS.values())
         raise InputError(f"show: no file {name}, and no {kinds} of this name; ticlm list has the names")
@@ -84,11 +84,14 @@ def text(name: str, as_: str | None, sets: Sequence[str]) -> str:
             f"show: {name} is the name of a {' and of a '.join(owners)}; say --as {' or --as '.join(owners)}"
         )
     kind = next(iter(owners)) if as_ is None else _one_of(as_, list(owners))
+    listed = owners[kind]
     if kind in FILES:
         return _packaged(name, "recipe" if kind == "examples" else kind, FILES[kind], sets)
     if sets:
         raise InputError(f"show: --set changes studies and recipes; {name} is a {kind}")
-    return _part(name, kind)
+    if kind == "task" and name not in names.task_kinds():
+        return _packaged(name, "list of tasks", FILES["tasks"], ())
+    return parts.text(name, kind, listed[name])
 
 
 OWNERS = {
@@ -122,40 +125,21 @@ def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
     try:
         return _file(name, file, sets)
     except InputError as error:
+        if _is_whole(name, file):
+            raise
         given, _ = settings.resolved(file.settings, name, file.folder, sets)
         lines = [f"{key}: {flow(value)}" for key, value in given.items()]
         return "\n".join([f"# This {kind} needs more settings, which --set can give: {error}", *lines]) + "\n"
 
 
-def _part(name: str, kind: str) -> str:
-    """Return a method, a task, a space or the shape of a model."""
-    from ticlm.methods.catalog import CATALOG
-    from ticlm.platform.cli.reference import names
-    from ticlm.platform.cli.reference.files import FILES
-    from ticlm.platform.cli.reference.meanings import whole
-    from ticlm.platform.cli.reference.resolved import as_yaml, flow, skeleton
-    from ticlm.platform.models.presets import SHAPES
-    from ticlm.tune_spaces import space
+def _is_whole(name: str, file: FileKind) -> bool:
+    from ticlm.platform.core import settings
 
-    line = names.LISTS[next(listed for listed, one in OWNERS.items() if one == kind)]()[name]
-    match kind:
-        case "method":
-            return as_yaml(CATALOG[name], f"Method {name}: {line}")
-        case "task" if name in names.task_kinds():
-            task = names.task_kinds()[name]
-            return skeleton(task, " ".join(whole(task).split()))
-        case "task":
-            return _packaged(name, "list of tasks", FILES["tasks"], ())
-        case "space":
-            found = space.load(name)
-            points = [f"- {flow(dict(point))}" for point in found.points] or [
-                f"# {path}: drawn from {domain}" for path, domain in found.domains.items()
-            ]
-            return "\n".join([f"# Space {name}: {line}", f"# It changes {found.method}.", *points]) + "\n"
-        case _:
-            return (
-                "\n".join([f"# Model {name}: {line}", *(f"{key}: {flow(v)}" for key, v in SHAPES[name].items())]) + "\n"
-            )
+    try:
+        settings.load(file.settings, name, file.folder)
+    except InputError:
+        return False
+    return True
 
 
 def _kind_of_file(name: str) -> str:

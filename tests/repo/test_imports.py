@@ -47,6 +47,7 @@ NO_RAY = ("ticlm.methods", "ticlm.platform.models", "ticlm.platform.study", "tic
 
 READ_METHODS = (
     "ticlm.platform.analysis.collect",
+    "ticlm.platform.cli.reference",
     "ticlm.platform.study",
     "ticlm.platform.tasks",
     "ticlm.platform.models",

@@ -129,7 +129,7 @@ def _parts(method: Settings) -> str:
         return _sentence(summary(type(method)))
     parts = [getattr(method, name) for name in ("schedule", "replay", "optimizer")]
     penalties: tuple[Penalty, ...] = getattr(method, "penalties", ())
-    return ", ".join(_part(part) for part in (*parts, *penalties) if part.kind not in ("none", "adamw"))  # type: ignore[attr-defined]
+    return ", ".join(_part(part) for part in (*parts, *penalties) if part.kind not in ("none", "adamw"))
 
 
 def _part(part: Any) -> str:

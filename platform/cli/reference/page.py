@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 import annotated_types
-from pydantic import BeforeValidator, InstanceOf
+from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -40,7 +40,7 @@ TITLES = {
     "preset": "Preset of a report",
 }
 PLAIN = {str: "text", bool: "true or false", datetime.date: "date", Any: "anything", types.NoneType: "null"}
-LABEL, CONFIG = (kind.__metadata__[0] for kind in (Label, ConfigText))
+LABEL, CONFIG = (get_args(kind)[1] for kind in (Label, ConfigText))
 LONGEST_DEFAULT = 60
 
 
@@ -112,9 +112,7 @@ def _type(annotation: Any, metadata: Any = ()) -> str:
     taken = next((one.json_schema_input_type for one in metadata if isinstance(one, BeforeValidator)), None)
     if taken is not None and taken is not PydanticUndefined:
         return _type(taken)
-    if any(isinstance(one, InstanceOf) for one in metadata):
-        return own.removeprefix(" or ")
-    return f"{_named(annotation, metadata)}{own}"
+    return f"{_named(annotation, metadata)}{own}".removeprefix(" or ")
 
 
 def _named(annotation: Any, metadata: tuple[Any, ...]) -> str:

@@ -11,7 +11,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonRef
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaWarningKind
 from pydantic_core import PydanticOmit, core_schema
 
 from ticlm.methods.catalog import CATALOG
@@ -60,12 +61,13 @@ _EXTENDS = {
 class _Generator(GenerateJsonSchema):
     """Describes fields by their docstrings, takes numbers that YAML reads as text, and tells kinds apart."""
 
-    ignored_warning_kinds = frozenset({"skipped-choice", "non-serializable-default"})
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchema:
         made = super().model_schema(schema)
-        said = meanings(schema["cls"])
-        made["description"] = whole(schema["cls"])
+        kind: type[BaseModel] = schema["cls"]
+        said = meanings(kind)
+        made["description"] = whole(kind)
         for name, of_field in made.get("properties", {}).items():
             of_field.pop("title", None)
             if name in said:

@@ -18,7 +18,7 @@ from ticlm.platform.cli.reference.schema import schema
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 
-NEEDED = {
+NEEDED: dict[str, dict[str, Any]] = {
     "monthly": {"documents": {"paths": ["x"]}},
     "web": {"documents": {"paths": "x"}},
     "tic-cc": {"documents": {"lists": ["x"]}},
@@ -222,11 +222,11 @@ def changed(value: dict[str, Any], where: str, new: Any) -> dict[str, Any]:
     *above, last = where.split(".")
     for key in above:
         node = node[int(key)] if isinstance(node, list) else node.setdefault(key, {})
-    key: Any = int(last) if isinstance(node, list) else last
+    place: Any = int(last) if isinstance(node, list) else last
     if new is MISSING:
-        del node[key]
+        del node[place]
     else:
-        node[key] = new
+        node[place] = new
     return out
 
 
