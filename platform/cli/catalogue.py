@@ -40,7 +40,11 @@ def list_(
         _print(found)
 
 
-def show(name: Annotated[str, typer.Argument(metavar="NAME")], as_: Kind = None, set_: Sets = None) -> None:
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A YAML file, or a name that ticlm list lists.")],
+    as_: Kind = None,
+    set_: Sets = None,
+) -> None:
     """Show a study or a recipe with everything filled in, as YAML that explains each key.
 
     NAME is a YAML file, or the name of anything that `ticlm list` lists: a study, a recipe, a method, a task, a model.

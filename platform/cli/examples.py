@@ -4,12 +4,27 @@ from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
     # command: the file of docs/ that tells more, and commands that work as they stand
+    "list": ("first-hour.md", ("ticlm list", "ticlm list methods", "ticlm list --root runs --json")),
+    "show": (
+        "reference.md",
+        ("ticlm show demo", "ticlm show replay-half", "ticlm show monthly --as recipe --set length=256"),
+    ),
+    "schema": ("reference.md", ("ticlm schema study --out study.json",)),
+    "convert": (
+        "evaluations.md",
+        ("ticlm convert oracle_1b_8x_cutoff201501/epoch_21.pt models/oracle-201501 --tokenizer gpt-neox-20b",),
+    ),
     "plan": (
-        "results.md",
-        ("ticlm plan demo", "ticlm plan my-study.yaml --set batch_rows=16", "ticlm plan demo --json"),
+        "first-hour.md",
+        (
+            "ticlm plan tic-lm-3b-440b --price 2.5",
+            "ticlm plan demo",
+            "ticlm plan my-study.yaml --set batch_rows=16",
+            "ticlm plan demo --json",
+        ),
     ),
     "run": (
-        "results.md",
+        "first-hour.md",
         (
             "ticlm run demo",
             "ticlm run demo --set resources.workers=1",
@@ -26,7 +41,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm eval path/to/a/model --tasks core --json",
         ),
     ),
-    "report": ("results.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
+    "report": ("report.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
     "tune": (
         "evaluations.md",
         (
@@ -59,7 +74,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "data show": ("data.md", ("ticlm data show synthetic", "ticlm data show synthetic --period 202301 --json")),
     "data": ("data.md", ("ticlm data build synthetic", "ticlm data show synthetic")),
-    "": ("README.md", ("ticlm plan demo", "ticlm run demo", "ticlm report demo")),
+    "": ("README.md", ("ticlm list", "ticlm plan demo", "ticlm run demo", "ticlm report demo")),
 }
 
 

@@ -64,9 +64,9 @@ def _fail_with(error: Exception) -> NoReturn:
     root = ", ".join(ROOTS[-1:]) or "the root"
     if isinstance(error, OSError) and error.errno in CLOSED:
         _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
-    from ticlm.platform.core import extensions  # it loads pydantic, which help needs not
+    from ticlm.platform.core.reading import own_faults  # it loads pydantic, which help needs not
 
-    line = extensions.fault_of(error)
+    line = own_faults.fault_of(error)
     if line is not None:
         _fail(line, 1)
     storage = of_storage(error, root)

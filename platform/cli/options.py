@@ -36,11 +36,11 @@ ROOTS: list[str] = []
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     """Return the plan of a study, by its name and changes of settings, against a root."""
-    from ticlm.platform.core import extensions
+    from ticlm.platform.core.reading import own_faults
     from ticlm.platform.study import plan
     from ticlm.platform.study import settings as studies
 
-    with extensions.faults_as(InputError):
+    with own_faults.faults_as(InputError):
         return plan.make(studies.load(study, sets or ()), absolute(root))
 
 

@@ -15,7 +15,8 @@ from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.costs import Machine
-from ticlm.platform.study.plan import Plan, missing_periods, rowless
+from ticlm.platform.study.needs import missing_periods
+from ticlm.platform.study.plan import Plan, rowless
 
 DEFAULT = Machine()
 

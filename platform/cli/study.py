@@ -139,10 +139,10 @@ def curves(made: Plan) -> Iterator[str]:
 def missing_recipe(made: Plan) -> str | None:
     """Return the packaged recipe that builds what the study's corpus lacks, or None."""
     from ticlm.platform.core import settings
-    from ticlm.platform.study import plan
+    from ticlm.platform.study import needs
 
     name = made.study.corpus.partition("@")[0]
-    return name if plan.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
+    return name if needs.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
 
 
 def has_cells_to_score(made: Plan) -> bool:

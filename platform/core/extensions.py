@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from traceback import walk_tb
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import PydanticCustomError, PydanticOmit, core_schema
 
-from ticlm.platform.core.errors import InputError, TiclmError
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.settings_errors import first_error, one_line
+from ticlm.platform.core.settings_errors import first_error
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -37,13 +36,8 @@ IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 PACKAGE = "ticlm"
 _USED = set[str]()
 """Current folders in which this process has found a module of the user's own."""
-_MODULES = set[str]()
+MODULES = set[str]()
 """Top-level names of the modules of the user's own that this process has imported."""
-PROGRAMMING = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError, TypeError),
-    ValueError,
-)
-"""Errors that come again if the same code runs again; others may be those of a machine or of another process."""
 S = TypeVar("S")
 
 
@@ -119,7 +113,7 @@ def class_at(path: str, base: type[Settings]) -> type[Settings]:
     for other in subclasses(Settings):
         if other.identity_name == found.identity_name and other is not found and _is_built_in(other):
             raise InputError(
-                f"{path} has no name of its own: ids know {found.identity_name} as {_path(other)}; "
+                f"{path} has no name of its own: ids know {found.identity_name} as {import_path(other)}; "
                 f"rename it, or say class {found.__name__}(…, identity=…)"
             )
     return found
@@ -129,11 +123,11 @@ def check_names(value: Settings) -> None:
     """Raise ValueError if two classes among some settings' values have one name in ids, which would take them for
     one."""
     known: dict[str, type[Settings]] = {}
-    for kind in sorted({type(one) for one in _values(value)}, key=_path):
+    for kind in sorted({type(one) for one in _values(value)}, key=import_path):
         other = known.setdefault(kind.identity_name, kind)
         if other is not kind:
             raise ValueError(
-                f"{_path(kind)} and {_path(other)} are both {kind.identity_name} in ids; "
+                f"{import_path(kind)} and {import_path(other)} are both {kind.identity_name} in ids; "
                 f"rename one, or say class {kind.__name__}(…, identity=…)"
             )
 
@@ -166,7 +160,7 @@ def own_modules(value: Settings) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for kind in own_classes(value):
-        top = _top(kind.__module__)
+        top = top_level(kind.__module__)
         file = getattr(sys.modules.get(top), "__file__", None)
         folders = list(getattr(sys.modules.get(top), "__path__", ()))
         path = Path(folders[0]) if folders else Path(file) if file else None
@@ -177,7 +171,7 @@ def own_modules(value: Settings) -> dict[str, Path]:
 
 def own_classes(value: Settings) -> tuple[type[Settings], ...]:
     """Return the classes of the user's own among some settings' values, in the order of their import paths."""
-    return tuple(sorted({type(one) for one in _values(value) if not _is_built_in(type(one))}, key=_path))
+    return tuple(sorted({type(one) for one in _values(value) if not _is_built_in(type(one))}, key=import_path))
 
 
 def load_entry_points(group: str) -> None:
@@ -189,60 +183,11 @@ def load_entry_points(group: str) -> None:
             entry.load()
 
 
-@contextmanager
-def faults_as(kind: type[TiclmError], errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
-    """Raise an error that comes from code of the user's own as a `kind`, in one line, if it is one of `errors`."""
-    try:
-        yield
-    except TiclmError:
-        raise
-    except errors as error:
-        line = fault_of(error)
-        if line is None:
-            raise
-        raise kind(line) from error
-
-
-def fault_of(error: BaseException) -> str | None:
-    """Return one line for an error that comes from code of the user's own: which class, which error, and where.
-
-    Returns None if there is no such code among what was running, or if the error was raised by another process.
-    """
-    frames = list(walk_tb(error.__traceback__))
-    own = [(frame, line) for frame, line in frames if _top(frame.f_globals.get("__name__", "")) in _MODULES]
-    holders = [type(held) for frame, _ in frames if _is_own(held := frame.f_locals.get("self"))]
-    if not own and not holders:
-        return None
-    what = one_line(error, Settings) if isinstance(error, ValidationError) else " ".join(str(error).split())
-    raised = f"{type(error).__name__}{f': {what}' if what else ''}"
-    if own:
-        frame, line = own[-1]
-        return f"{_code_at(frame, holders)} raised {raised} ({_shown(frame.f_code.co_filename)}:{line})"
-    file = getattr(sys.modules.get(holders[-1].__module__), "__file__", None)
-    return f"{_path(holders[-1])}: {raised}{f' ({_shown(file)})' if file else ''}"
-
-
-def _code_at(frame: FrameType, holders: Sequence[type]) -> str:
-    """Return the name of the user's code that runs in a frame: its class's, if it is a method of one."""
-    name = frame.f_code.co_qualname
-    holder = frame.f_locals.get("self")
-    if _is_own(holder):
-        return f"{_path(type(holder))}.{frame.f_code.co_name}"
-    module = frame.f_globals.get("__name__", "")
-    return f"{module}:{name}" + (f" of {_path(holders[-1])}" if holders else "")
-
-
-def _shown(file: str) -> str:
-    """Return a file's path, from the current folder if it is in there."""
-    here = f"{os.getcwd()}{os.sep}"
-    return file.removeprefix(here)
-
-
-def _is_own(value: Any) -> bool:
+def is_own(value: Any) -> bool:
     return isinstance(value, Settings) and not _is_built_in(type(value))
 
 
-def _top(module: str) -> str:
+def top_level(module: str) -> str:
     return module.partition(".")[0]
 
 
@@ -254,15 +199,15 @@ def own_folders() -> tuple[str, ...]:
 def _dump(value: Any, built_in: core_schema.SerializerFunctionWrapHandler, info: core_schema.SerializationInfo) -> Any:
     if not isinstance(value, Settings) or _is_built_in(type(value)):
         return built_in(value)
-    return {**value.model_dump(mode=info.mode), "kind": _path(type(value))}
+    return {**value.model_dump(mode=info.mode), "kind": import_path(type(value))}
 
 
-def _path(kind: type) -> str:
+def import_path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _is_built_in(kind: type) -> bool:
-    return _top(kind.__module__) == PACKAGE
+    return top_level(kind.__module__) == PACKAGE
 
 
 @cache
@@ -285,8 +230,8 @@ def _module(name: str, path: str) -> ModuleType:
         sys.path.append(here)  # last, so that no folder here hides what is installed
     try:
         module = import_module(name)
-        if _top(name) != PACKAGE:
-            _MODULES.add(_top(name))
+        if top_level(name) != PACKAGE:
+            MODULES.add(top_level(name))
         if (module.__file__ or "").startswith(f"{here}{os.sep}"):
             _USED.add(here)
         return module

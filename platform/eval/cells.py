@@ -15,6 +15,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core import extensions, paths
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval.cell_store import read_cells, write_cells
@@ -234,7 +235,7 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     check_model(place)
     with Store(place).local("") as folder:
         answerer = load_checkpoint(Path(folder), unit.objective, device(unit.device))
-        with extensions.faults_as(RunError, extensions.PROGRAMMING):
+        with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
             for job in jobs:
                 yield from _progress(answerer, store, unit, job)
 

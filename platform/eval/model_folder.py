@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import extensions, paths
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.settings import packaged
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import address
@@ -65,7 +66,7 @@ def _is_study(name: str) -> bool:
 
 def _addressed(store: Store, named: Address) -> str:
     """Return the folder, below `rounds/`, of the finished round that an address names in a root."""
-    with extensions.faults_as(InputError):
+    with own_faults.faults_as(InputError):
         made = plan.make(studies.load(named.study), store)
     runs, planned = list[FinishedRun](), dict[str, list[str]]()
     for run in made.tree.runs:

@@ -8,7 +8,8 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.study.identity import weights_of
-from ticlm.platform.study.plan import Plan, missing_periods, users
+from ticlm.platform.study.needs import missing_periods, users
+from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import leftovers
 
 

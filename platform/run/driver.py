@@ -21,7 +21,8 @@ from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported
-from ticlm.platform.study.plan import Plan, missing_periods, rowless
+from ticlm.platform.study.needs import missing_periods
+from ticlm.platform.study.plan import Plan, rowless
 from ticlm.platform.study.work import ChainWork, work_of
 
 COPIES_POLL_S = 1.0

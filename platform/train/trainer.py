@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from ticlm.platform.core import extensions, paths
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Diverged, InputError, RunError
+from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.store import Attempt, Store, read_record
 from ticlm.platform.models import build, folders, sharding
 from ticlm.platform.models.sharding import Workers
@@ -53,7 +54,7 @@ def run_chain(
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
         try:
-            with extensions.faults_as(RunError, extensions.PROGRAMMING):
+            with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
                 _Chain(work, workers, report, urgent, store, writer, log).run(first, resume)
         finally:
             writer.close()

@@ -16,7 +16,7 @@ from ticlm.platform.core import progress
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
-from ticlm.platform.study import plan
+from ticlm.platform.study import needs, plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning import ray_tune, selection, table
 from ticlm.platform.tuning.search import Tuning
@@ -79,7 +79,7 @@ def _on_all(found: SearchOutcome, points: Mapping[str, Any], store: Store, show:
     which = wanted.search.all_periods
     ends = [selection.choose(found.trials), selection.worst(found.trials)]
     made = plan.make(_whole(wanted, {"chosen": ends[:1], "ends": ends, "every": through}[which], points), store)
-    if missing := plan.missing_periods(made):
+    if missing := needs.missing_periods(made):
         raise InputError(
             f"the choice is kept in {found.folder}, but corpus {wanted.study.corpus} has no period {missing[0]} yet, "
             "to try it on all periods: append it, or say --all-periods none"

@@ -611,4 +611,4 @@ def test_a_run_says_where_its_curves_are(desk: Desk) -> None:
     assert f"curves: tensorboard --logdir {desk.root}/tensorboard" in ended.out and ended.code == 0
     (folder,) = (desk.root / "tensorboard").iterdir()
     assert folder.name.startswith("cyclic-cosine-202301-202302-")
-    assert "tensorboard" not in desk.run("resources.tensorboard=true").out, "nothing is left to train"
+    assert "curves:" not in desk.run("resources.tensorboard=true").out, "nothing is left to train"

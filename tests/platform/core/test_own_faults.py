@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.reading import own_faults
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
 
@@ -105,7 +105,7 @@ def test_a_replay_that_goes_wrong_is_named_with_its_error_and_line(
 ) -> None:
     said, line = REPLAYS[name]
     study = toy_study(methods=[{"base": "cyclic-cosine", "replay": {"kind": f"{faults}:{name}"}}])
-    with pytest.raises(InputError) as refused, extensions.faults_as(InputError):
+    with pytest.raises(InputError) as refused, own_faults.faults_as(InputError):
         make(study, None)
     message = str(refused.value)
     assert message.startswith(f"{faults}:{name}{said.replace(': raised', ' raised')}"), message
@@ -118,7 +118,7 @@ def test_a_schedule_and_a_method_are_named_too(faults: str, toy_study: Callable[
         {"kind": f"{faults}:Lays", "name": "lays"},
     ]
     for part, said in zip(parts, (f"{faults}:helper of {faults}:Checks raised KeyError", f"{faults}:Lays.round_requ")):
-        with pytest.raises(RunError, match=said), extensions.faults_as(RunError):
+        with pytest.raises(RunError, match=said), own_faults.faults_as(RunError):
             make(toy_study(methods=[part]), None)
 
 
@@ -132,12 +132,12 @@ def test_a_class_without_a_method_of_its_base_is_refused_before_it_is_used(
 def test_only_the_errors_asked_for_are_told_in_a_line(faults: str, toy_study: Callable[..., Study]) -> None:
     """One of a machine may go away by itself, so that what failed is tried again."""
     study = toy_study(methods=[{"kind": f"{faults}:Lays", "name": "lays"}])
-    with pytest.raises(OSError), extensions.faults_as(RunError, extensions.PROGRAMMING):
+    with pytest.raises(OSError), own_faults.faults_as(RunError, own_faults.PROGRAMMING):
         make(study, None)
 
 
 def test_an_error_of_ours_stays_one_of_ours() -> None:
-    with pytest.raises(ZeroDivisionError), extensions.faults_as(RunError):
+    with pytest.raises(ZeroDivisionError), own_faults.faults_as(RunError):
         _ = 1 // 0
-    with pytest.raises(InputError, match="mine"), extensions.faults_as(RunError):
+    with pytest.raises(InputError, match="mine"), own_faults.faults_as(RunError):
         raise InputError("mine")

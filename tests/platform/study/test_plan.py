@@ -23,8 +23,8 @@ from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.core.token_rows import Column, ShardFile
 from ticlm.platform.eval import cells
-from ticlm.platform.study import plan as module
 from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study, load
 
@@ -182,7 +182,7 @@ def test_rounds_whose_rows_are_not_there_yet_have_no_id(toy_study: Studies, toy_
     longer = {"initial": "202301", "step": "month", "last": "202306"}
     plan = make(toy_study(methods=[PLAIN], periods=longer), str(toy_root))
     assert [label for label, round_id in ids_of(plan)[0].items() if round_id is None] == ["202305", "202306"]
-    assert module.missing_periods(plan) == ["202305", "202306"]
+    assert missing_periods(plan) == ["202305", "202306"]
     assert "corpus has no period 202305, 202306" in plan_view.describe(plan)["notes"]
 
 
@@ -474,7 +474,7 @@ def test_a_study_that_does_not_fit_its_corpus_is_refused_in_one_line(
 ) -> None:
     study = toy_study(**changes, methods=[PLAIN])
     if said is None:
-        assert module.missing_periods(make(study, str(toy_root))) == ["202301-202302"]
+        assert missing_periods(make(study, str(toy_root))) == ["202301-202302"]
         return
     with pytest.raises(InputError) as caught:
         make(study, str(toy_root))

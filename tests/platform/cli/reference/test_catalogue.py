@@ -57,7 +57,8 @@ def test_a_study_of_ones_own_classes_loads_back_too(
     (tmp_path / "shown_recent.py").write_text(
         "from ticlm.methods.seams import Replay\n\n\n"
         'class ShownRecent(Replay):\n    """Replay the newest."""\n\n'
-        '    window: int = 3\n    """Periods to replay."""\n'
+        '    window: int = 3\n    """Periods to replay."""\n\n'
+        "    def mixture(self, seen, budget):\n        raise NotImplementedError\n"
     )
     method = {"kind": "continual", "name": "own", "replay": {"kind": "shown_recent:ShownRecent", "window": 2}}
     study = toy_study(methods=[method], model={"kind": "preset", "name": "tiny", "changes": {"hidden_size": 32}})
@@ -123,7 +124,7 @@ def test_a_recipe_that_needs_paths_is_shown_as_far_as_it_goes() -> None:
         (("monthly", None, []), "monthly is the name of a study and of a recipe; say --as study or --as recipe"),
         (("monthly", "method", []), "--as: must be study or recipe, got 'method'"),
         (("lwf", "method", ["seeds=[1]"]), "--set changes studies and recipes; lwf is a method"),
-        (("demo", None, ["batch_rows=0"]), "demo .packaged.: batch_rows: Input should be greater than 0"),
+        (("demo", None, ["batch_rows=0"]), "demo .packaged.: batch_rows: must be greater than 0, got 0"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(arguments: tuple[str, str | None, list[str]], error: str) -> None:
@@ -150,7 +151,7 @@ def test_the_names_are_listed_as_text_and_as_json(capsys: pytest.CaptureFixture[
     assert "tic-lm-table-5" in text and "replay-half" not in text
     catalogue.list_(as_json=True)
     found = json.loads(capsys.readouterr().out)
-    assert list(found) == list(names.LISTS) and found["presets"].keys() == {"paper", "paper-1b"}
+    assert list(found) == list(names.LISTS) and found["presets"].keys() == {"paper", "paper-1b", "standard"}
     with pytest.raises(InputError, match="list: no kind 'corpora'; kinds are studies, recipes"):
         catalogue.list_("corpora")
 

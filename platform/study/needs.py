@@ -1,0 +1,18 @@
+"""What plans need of a root: periods that are not built yet, and rounds that must stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticlm.platform.study.plan import Plan
+
+
+def missing_periods(plan: Plan) -> list[str]:
+    """Return the periods of the study that its corpus does not have yet."""
+    have = plan.corpus.periods if plan.corpus else {}
+    return [label for label in plan.study.timeline.labels if label not in have]
+
+
+def users(plans: Sequence[Plan]) -> set[str]:
+    """Return the ids of all rounds that any of the plans uses."""
+    return {round_id for plan in plans for round_id in plan.ids.values()}
