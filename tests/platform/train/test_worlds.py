@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -220,17 +220,21 @@ def test_workers_change_no_bit_in_bfloat16(replay: Worlds, alone: Trained) -> No
 
 
 @pytest.mark.slow
-def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(replay: Worlds, tmp_path: Path) -> None:
-    """It is a mixture with one expert, whose matrices have a first axis of one row."""
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(
+    replay: Worlds, tmp_path: Path, kind: Literal["float32", "bfloat16"]
+) -> None:
+    """It is a mixture with one expert. Two workers cut its matrices along their second axis, three some of them."""
     import openlm as toy
 
     from ticlm.platform.models.convert import convert
-    from ticlm.platform.models.settings import FolderModel
+    from ticlm.platform.models.settings import FolderModel, Precision
 
     path = toy.save(tmp_path / "epoch_1.pt", toy.weights(qk_norm=True))
     convert(path, tmp_path / "model", toy.HEADS)
     model = FolderModel(path=str(tmp_path / "model"), as_of="outside")
-    converted = replace(replay, study=replay.study.model_copy(update={"model": model}))
-    one = converted.whole("converted-1", 1)
-    assert_same_bits(converted.whole("converted-2", 2), one)
-    assert_same_bits(converted.whole("converted-3", 3), one)
+    changes = {"model": model, "precision": Precision(compute=kind, reduce=kind)}
+    converted = replace(replay, study=replay.study.model_copy(update=changes))
+    one = converted.whole(f"converted-{kind}-1", 1)
+    for world in (2, 3):
+        assert_same_bits(converted.whole(f"converted-{kind}-{world}", world), one)
