@@ -197,8 +197,9 @@ def fault_of(error: BaseException) -> str | None:
     Returns None if there is no such code among what was running, or if the error was raised by another process.
     """
     frames = list(walk_tb(error.__traceback__))
-    own = [(frame, line) for frame, line in frames if _top(frame.f_globals.get("__name__", "")) in _MODULES]
     holders = [type(held) for frame, _ in frames if _is_own(held := frame.f_locals.get("self"))]
+    known = _MODULES | {_top(kind.__module__) for kind in holders}  # a worker has them from a pickle
+    own = [(frame, line) for frame, line in frames if _top(frame.f_globals.get("__name__", "")) in known]
     if not own and not holders:
         return None
     what = one_line(error, Settings) if isinstance(error, ValidationError) else " ".join(str(error).split())
