@@ -22,7 +22,7 @@ from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported
 from ticlm.platform.study.needs import missing_periods
-from ticlm.platform.study.plan import Plan, rowless
+from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.work import ChainWork, work_of
 
 COPIES_POLL_S = 1.0
@@ -187,7 +187,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
     workers = plan.share(chain)[1]
     if plan.study.resources.trainer == "ray":
-        show.update(name, 0, f"starting {workers} worker{'s' if workers > 1 else ''}, which import torch first")
+        show.update(name, 0, f"starting {workers} worker{'s' if workers > 1 else ''}: importing torch")
 
     def report(event: Mapping[str, Any]) -> None:
         if "moment" in event:
@@ -224,10 +224,12 @@ def _require_data(plan: Plan) -> None:
             f"corpus {plan.corpus.info.id} has no period {missing[0]}{more}, which the study trains on; "
             f"append it with {build_command(plan.study.corpus)}, or shorten periods"
         )
-    for source in rowless(plan):
-        raise InputError(
-            f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
-        )
+    for spec in plan.tree.rounds.values():
+        for source in spec.sources:
+            if plan.corpora[source.corpus].split(source.period, source.split).rows == 0:
+                raise InputError(
+                    f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"
+                )
 
 
 def _require_models(plan: Plan) -> None:

@@ -43,12 +43,10 @@ def fault_of(error: BaseException) -> str | None:
     Returns None if there is no such code among what was running, or if the error was raised by another process.
     """
     frames = list(walk_tb(error.__traceback__))
-    own = [
-        (frame, line)
-        for frame, line in frames
-        if extensions.top_level(frame.f_globals.get("__name__", "")) in extensions.MODULES
-    ]
     holders = [type(held) for frame, _ in frames if extensions.is_own(held := frame.f_locals.get("self"))]
+    # A worker has its classes from a pickle, and has imported no module by name.
+    known = extensions.MODULES | {extensions.top_level(kind.__module__) for kind in holders}
+    own = [(frame, line) for frame, line in frames if _module(frame) in known]
     if not own and not holders:
         return None
     what = one_line(error, Settings) if isinstance(error, ValidationError) else " ".join(str(error).split())
@@ -60,8 +58,8 @@ def fault_of(error: BaseException) -> str | None:
     return f"{extensions.import_path(holders[-1])}: {raised}{f' ({_shown(file)})' if file else ''}"
 
 
-def _is_own_code(frame: FrameType) -> bool:
-    return extensions.top_level(frame.f_globals.get("__name__", "")) in extensions.MODULES
+def _module(frame: FrameType) -> str:
+    return extensions.top_level(frame.f_globals.get("__name__", ""))
 
 
 def _code_at(frame: FrameType, holders: Sequence[type]) -> str:

@@ -129,6 +129,16 @@ def test_a_class_without_a_method_of_its_base_is_refused_before_it_is_used(
         toy_study(methods=[{"base": "cyclic-cosine", "replay": {"kind": f"{faults}:Bare"}}])
 
 
+def test_a_class_that_came_by_pickle_is_known_without_having_been_looked_up(
+    faults: str, toy_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are those of a worker."""
+    study = toy_study(methods=[{"base": "cyclic-cosine", "replay": {"kind": f"{faults}:Divides"}}])
+    monkeypatch.setattr(extensions, "_MODULES", set())
+    with pytest.raises(RunError, match=rf"Divides.mixture raised .* \({faults}.py:9\)"), extensions.faults_as(RunError):
+        make(study, None)
+
+
 def test_only_the_errors_asked_for_are_told_in_a_line(faults: str, toy_study: Callable[..., Study]) -> None:
     """One of a machine may go away by itself, so that what failed is tried again."""
     study = toy_study(methods=[{"kind": f"{faults}:Lays", "name": "lays"}])
