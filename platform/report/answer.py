@@ -152,7 +152,7 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
         side = "above" if numbers.sign < 0 else "below"
         sentence = f"{best} {does}: on {where} {measure} {side} {second} {numbers.interval(gap)}"
-        sentence += f", {_price(numbers, best, second)}."
+        sentence += f"{_price(numbers, best, second)}."
     else:
         second = tied[0]
         gap = gaps[second]
@@ -192,10 +192,10 @@ def _listed(names: Sequence[str]) -> str:
 def _price(numbers: _Numbers, best: str, second: str) -> str:
     own, theirs = (numbers.number(name, "tokens") for name in (best, second))
     if not math.isfinite(own) or not math.isfinite(theirs):
-        return "at an unknown cost"
+        return ""
     if abs(own - theirs) <= 0.005 * max(own, theirs):
-        return f"for the same {count(own)} tokens of training"
-    return f"for {count(own)} tokens of training against {count(theirs)}"
+        return f", for the same {count(own)} tokens of training"
+    return f", for {count(own)} tokens of training against {count(theirs)}"
 
 
 def _new_text(numbers: _Numbers, best: str, second: str, mean: str) -> str:

@@ -46,6 +46,7 @@ def study_runs(results: Sequence[StudyResult]) -> list[StudyRun]:
             ("Model", f"{made.model}, {study.parameters:,} parameters"),
             ("Tokenizer", made.tokenizer),
             *(("Corpus" if one.kind == "corpus" else "Examples", _data(one)) for one in made.data),
+            ("Evaluations", ", ".join(f"{task} (split {split})" for task, split in study.splits.items())),
             ("Reference", reference_name(study) or "none: values are raw"),
             (
                 "Seeds",

@@ -50,7 +50,7 @@ def tasks_of(results: Sequence[StudyResult]) -> list[str]:
 def unit(metric: TaskMetric, relative: bool) -> str:
     """Return the unit of a value, or with `relative` of a difference: `nats per token`, `%`, `points`."""
     what = quantity(metric)
-    name = what.difference if relative or not what.unit else what.unit
+    name = what.difference if relative or what.is_log else what.unit
     return f"{name} per {metric.per}" if what.is_log and metric.per else name
 
 

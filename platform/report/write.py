@@ -158,7 +158,8 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
-    """Return the summary, the differences between methods, the tasks without periods and what is missing, as JSON.
+    """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
+    as JSON.
 
     A value that is no number is null.
     """
@@ -166,13 +167,16 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
 
     from ticlm.platform.analysis.missing import missing
     from ticlm.platform.analysis.paired_bootstrap import differences
+    from ticlm.platform.report.answer import answers
 
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
+    found = answers(results, frames["summary"], frames["differences"])
+    told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in found]}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
     lists = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
     whole = {name: _records(frame) for name, frame in frames.items()}
-    return json.dumps({**whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
+    return json.dumps({**told, **whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def _records(frame: pd.DataFrame) -> list[Row]:

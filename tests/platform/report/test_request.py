@@ -4,19 +4,22 @@ import dataclasses
 import itertools
 import json
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.results import StudyResult, tidy
 from ticlm.platform.analysis.setup import StudyRequest, differences
 from ticlm.platform.core import settings
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Record
 from ticlm.platform.report.commands import row_command, run_command
-from ticlm.platform.report.provenance import study_runs
+from ticlm.platform.report.provenance import code_lines, git_revision, study_runs
 from ticlm.platform.report.request import ReportRequest, set_lines
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -99,6 +102,7 @@ def test_the_page_says_what_was_run(reported: Path) -> None:
     assert facts["Changed with --set"] == "reference: null → raw" and facts["Reference"].startswith("none")
     assert facts["Model"].startswith("tiny, ") and facts["Tokenizer"].startswith("toy, 64 tokens")
     assert facts["Corpus"].startswith("toy@1: 2 periods (202301 to 202302), ")
+    assert facts["Evaluations"] == "perplexity@1 (split eval)"
     assert facts["Newest round"] == max(r.created for r in made_records(reported))
     ids = dict(run.rounds)
     assert ids.keys() == {
@@ -142,3 +146,17 @@ def test_the_command_of_a_report_asks_for_the_same_studies(reported: Path) -> No
     options = "--set reference=raw --import published/ --as a=b --preset paper-1b --root runs"
     assert told == f"ticlm report {name} {options}"
     assert settings.packaged("platform/presets") == ["paper", "paper-1b", "standard"]
+
+
+@pytest.mark.parametrize("name", settings.packaged(studies.FOLDER))
+def test_every_packaged_study_has_a_hash_for_its_reports(name: str) -> None:
+    assert len(fingerprint(studies.load(name))) == 64
+
+
+def test_the_revision_of_the_code_is_that_of_the_checkout() -> None:
+    told = code_lines()
+    assert told[0].startswith("ticlm ") and "torch " in told[1] and "ray " in told[1]
+    if (ROOT / ".git").exists():
+        head = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        revision, _, changed = git_revision().partition(" ")
+        assert head.stdout.startswith(revision) and len(revision) >= 12 and changed in ("", "with local changes")
