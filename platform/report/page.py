@@ -84,7 +84,7 @@ def render(
             for one in study["contamination"]
         ],
         external_inputs=_outside(results),
-        missing=missing(results, seen),
+        missing=missing(results, preset, seen),
         provenance=_provenance(results, made),
     )
 

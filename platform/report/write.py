@@ -64,7 +64,7 @@ def _table(
             out.add_column(f"{score.name if place == 0 else ''}\n{HEADINGS[mean]}", justify="right")
     core = costs and not static and bool(summary["core"].notna().any())
     for name in [*["CORE"] * core, *(column.name for column in static)]:
-        out.add_column(f"\n{name}", justify="right")
+        out.add_column(f"\n{name}", justify="right", no_wrap=True)
     for name in ("Cost\ntokens", "\nFLOPs", "As executed\ntokens", "\nFLOPs", "Oracle\n÷ run") if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None
@@ -96,12 +96,16 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
 
 
 def write(
-    results: Sequence[StudyResult], folder: Path, preset: Preset | None = None, made: str | None = None
+    results: Sequence[StudyResult],
+    folder: Path,
+    preset: Preset | None = None,
+    made: str | None = None,
+    paper: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the report to `folder`.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
-    figures/*.png and *.svg.
+    figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv.
 
     `made`, such as a date, is shown on the page. Returns the files written, sorted. The same results give the same
     bytes.
@@ -128,6 +132,9 @@ def write(
         _to_csv(apart, files[-1])
     else:  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
+    if paper is not None:
+        files.append(folder / "paper.csv")
+        _to_csv(paper, files[-1])
     return sorted([*files, *draw(data, folder / "figures")])
 
 
@@ -145,8 +152,9 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
     safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
-def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
-    """Return the summary, the differences between methods, the tasks without periods and what is missing, as JSON.
+def as_json(results: Sequence[StudyResult], preset: Preset | None = None, paper: pd.DataFrame | None = None) -> str:
+    """Return the summary, the differences between methods, the tasks without periods and what is missing, as JSON; with
+    a comparison with the paper's numbers, also that.
 
     A value that is no number is null.
     """
@@ -157,8 +165,12 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
 
     preset = preset or named()
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
+    frames |= {} if paper is None else {"paper": paper}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    lists = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
+    lists = {
+        "missing": missing(results, preset),
+        "outside": [line for study in results for line in study.external_inputs],
+    }
     whole = {name: _records(frame) for name, frame in frames.items()}
     return json.dumps({**whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 
