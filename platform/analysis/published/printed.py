@@ -63,6 +63,8 @@ class Printed(Settings):
 
     sizes: Mapping[str, int]
     names: Mapping[str, tuple[str, ...]]
+    variants: Mapping[str, str]
+    """Method of the catalogue -> the method under whose name the paper prints it."""
     tables: tuple[PrintedTable, ...]
 
     def task(self, name: str) -> str:
@@ -140,7 +142,7 @@ def _lines(row: Row, comparable: bool) -> Iterator[tuple[object, ...]]:
 
 def _line(row: Row, tables: Sequence[PrintedTable], task: str, mean: str, ours: float) -> Iterator[tuple[object, ...]]:
     """Yield one line, if any of the tables prints the number and there is one of ours."""
-    method = "oracle" if row["is_oracle"] else row["method"]
+    method = "oracle" if row["is_oracle"] else printed().variants.get(row["method"], row["method"])
     known = {one.table: paper for one in tables if (paper := one.value(method, task, mean)) is not None}
     if known and math.isfinite(ours):
         table, paper = next(iter(known.items()))
