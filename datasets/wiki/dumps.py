@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
@@ -82,6 +82,9 @@ class WikiDumps(Settings):
     namespaces: tuple[int, ...] = (0,)
     lists: bool = True
     """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
+    moved: Literal["changed", "unchanged"] = "changed"
+    """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
+    identity_without: ClassVar[Mapping[str, object]] = {"moved": "changed"}
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

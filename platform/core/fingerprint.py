@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -36,10 +36,12 @@ def _canonical(value: object) -> str:
         return plain(value)
     match value:
         case Settings():
-            begin, fields = _layout(type(value))
+            begin, fields, later = _layout(type(value))
             held, written = value.__dict__, []
             for name, key in fields:
                 item = held[name]
+                if name in later and item == later[name]:
+                    continue
                 plain = _PLAIN.get(type(item))
                 written.append(key + (_canonical(item) if plain is None else plain(item)))
             return begin + ",".join(written) + "}]"
@@ -71,6 +73,8 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
 
 
 @cache
-def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]]]:
-    """Return how the canonical form of a class's values begins, and for each field its name and its written form."""
-    return f"[{_quoted(kind.identity_name)},{{", [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
+def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]], Mapping[str, object]]:
+    """Return how the canonical form of a class's values begins, for each field its name and its written form, and the
+    values with which fields that came later are left out."""
+    fields = [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
+    return f"[{_quoted(kind.identity_name)},{{", fields, kind.identity_without

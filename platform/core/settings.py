@@ -25,6 +25,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     identity_name: ClassVar[str] = "Settings"
+    identity_without: ClassVar[Mapping[str, object]] = {}
+    """Fields that came later, with the value under which everything is as it was before them. A field with that value
+    is no part of an identity, so that earlier work keeps its own."""
 
     def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
         super().__init_subclass__(**config)

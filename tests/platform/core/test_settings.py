@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import Field, ValidationError, model_validator
@@ -407,3 +407,21 @@ def test_the_same_value_has_this_fingerprint_for_ever() -> None:
         ),
     }
     assert [fingerprint(value) for value in golden.values()] == list(golden)
+
+
+class Grown(Settings, identity="Bare"):
+    """`Bare` after a field was added to it."""
+
+    alpha: float = 0.5
+    later: str = "as before"
+    identity_without: ClassVar[Mapping[str, object]] = {"later": "as before"}
+
+
+class Bare(Settings):
+    alpha: float = 0.5
+
+
+def test_a_field_that_came_later_counts_only_with_another_value_than_before() -> None:
+    assert fingerprint(Grown()) == fingerprint(Bare())
+    assert fingerprint(Grown(alpha=0.25)) == fingerprint(Bare(alpha=0.25)) != fingerprint(Bare())
+    assert fingerprint(Grown(later="otherwise")) != fingerprint(Bare())
