@@ -62,6 +62,11 @@ class DocPages(Settings):
     tests: bool = False
     identity_without: ClassVar[Mapping[str, object]] = {"private": True, "tests": True}
 
+    @property
+    def identity(self) -> DocPages:
+        """The rules reduced to what determines the pages: HTML has no modules."""
+        return self.model_copy(update={"private": True, "tests": True}) if self.form == "html" else self
+
     def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[DocPage]]:
         """Read a release; return what was read and left out of its files and pages, and the pages kept, sorted by file.
 

@@ -194,7 +194,7 @@ HIDDEN = {
 def test_private_modules_and_tests_are_no_documentation(
     tmp_path: Path, settings: dict[str, bool], titles: set[str], reasons: dict[str, int]
 ) -> None:
-    rules = DocPages(exclude=(), **settings)  # type: ignore[arg-type]
+    rules = DocPages(exclude=(), **settings)
     (files, _), found = rules.of(str(grown(tmp_path, HIDDEN)), "1.2.0")
     assert {page.title for page in found} == titles | {"Notes"}
     assert files.dropped == reasons
@@ -205,6 +205,10 @@ def test_a_set_that_reads_private_modules_and_tests_is_known_as_before_there_was
     before = "018f30b036cde4e45d2f5da2a54ece07ec9bc5c8000dce6717eacbc786d09050"
     assert fingerprint(DocPages(private=True, tests=True)) == before
     assert len({fingerprint(DocPages(private=a, tests=b)) for a in (False, True) for b in (False, True)}) == 4
+    built = [
+        docs(path="{version}", releases=[{"version": "1"}], pages={"form": "html", "tests": t}) for t in (True, False)
+    ]
+    assert len({fingerprint(one.identity) for one in built}) == 1, "HTML has no modules"
 
 
 @pytest.mark.parametrize("name", ["tic-codedocs-numpy", "tic-codedocs-pytorch"])
