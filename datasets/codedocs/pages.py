@@ -21,6 +21,7 @@ from ticlm.platform.core.settings import Settings
 
 SUFFIXES = {"html": (".html", ".htm"), "source": (".rst", ".txt", ".py")}
 CYTHON = (".pyx", ".pxd", ".pxi")
+TEST = re.compile(r"test_.*|conftest")
 
 
 class DocPages(Settings):
@@ -30,6 +31,10 @@ class DocPages(Settings):
     files. A file is read if it matches one of `include` and none of `exclude`; these are globs that may begin at any
     folder, in which `*` crosses folders. A page shorter than `shortest_chars`, not counting newlines and double spaces,
     is left out.
+
+    Docstrings of private modules (the name of the module or of a folder begins with `_`) and of tests (`tests/`,
+    `test_….py`, `conftest.py`) are no documentation; `private` and `tests` read them all the same. A project
+    that defines in private modules what it shows in public ones needs `private: true`.
     """
 
     form: Literal["html", "source"] = "source"
@@ -57,6 +62,19 @@ class DocPages(Settings):
     """Globs of files to leave out of those that `include` matches."""
     shortest_chars: int = Field(25, ge=1)
     """Leave out pages of fewer characters, not counting newlines and double spaces."""
+    private: bool = False
+    """Read private modules and folders too, whose names begin with an underscore."""
+    tests: bool = False
+    """Read tests too: folders `tests` and `testing`, files `test_*.py` and `conftest.py`."""
+
+    def without_meaning(self) -> frozenset[str]:
+        # sets were built with both before these settings came
+        return frozenset(name for name in ("private", "tests") if getattr(self, name))
+
+    @property
+    def identity(self) -> DocPages:
+        """The rules reduced to what determines the pages: HTML has no modules."""
+        return self.model_copy(update={"private": True, "tests": True}) if self.form == "html" else self
 
     def of(self, tree: str, version: str, sha256: str = "") -> tuple[tuple[Step, ...], list[DocPage]]:
         """Read a release; return what was read and left out of its files and pages, and the pages kept, sorted by file.
@@ -94,7 +112,18 @@ def _refused(rules: DocPages, path: str) -> str:
     whole = f"/{path}"
     if not any(fnmatchcase(whole, f"*/{glob}") for glob in rules.include):
         return "not in include"
-    return "in exclude" if any(fnmatchcase(whole, f"*/{glob}") for glob in rules.exclude) else ""
+    if any(fnmatchcase(whole, f"*/{glob}") for glob in rules.exclude):
+        return "in exclude"
+    return _undocumented(rules, path) if path.endswith(".py") else ""
+
+
+def _undocumented(rules: DocPages, path: str) -> str:
+    """Return the reason why the docstrings of a Python file are no documentation, or ""."""
+    *folders, module = path.removesuffix(".py").split("/")
+    if not rules.tests and ("tests" in folders or TEST.fullmatch(module)):
+        return "a test"
+    private = any(name.startswith("_") for name in folders) or (module.startswith("_") and module != "__init__")
+    return "a private module" if private and not rules.private else ""
 
 
 def _pages(path: str, data: bytes, version: str) -> list[DocPage] | str:

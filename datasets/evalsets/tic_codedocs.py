@@ -62,7 +62,8 @@ class CodeDocs(Settings):
     @property
     def identity(self) -> Settings:
         # releases are inputs: another release does not change the examples of earlier ones
-        return self.model_copy(update={"releases": (Release(version="any"),), "path": "", "index": ""})
+        pages = self.pages.identity
+        return self.model_copy(update={"releases": (Release(version="any"),), "path": "", "index": "", "pages": pages})
 
     def inputs(self) -> list[Input]:
         """Return one input per release, in the order of the recipe; its stamp begins with the day of the release."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.wiki.diffs import DELETED, Comparison, Diff, comparisons
+from ticlm.datasets.wiki.diffs import DELETED, MOVES, Comparison, Diff, comparisons, moves
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
@@ -55,7 +55,7 @@ class TicWiki(WikiDumps):
             context.store.remove(samples.folder)
 
     def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
-        counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", *SUBSETS)}
+        counts: dict[str, Counter[str]] = {name: Counter() for name in ("pages", "left", MOVES, *SUBSETS)}
         for writer in writers:
             for name, counted in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
                 counts[name].update(counted)
@@ -69,6 +69,7 @@ class TicWiki(WikiDumps):
             statistics={
                 "pages": {**{name: pages[name] for name in ("new", "changed", "unchanged")}, DELETED: left[DELETED]},
                 "passages": {name: counts[name]["found"] for name in SUBSETS},
+                MOVES: dict(counts[MOVES]),
             },
             inputs=tuple(entry.path for snapshot in (comparison.old, comparison.new) for entry in snapshot.inputs),
         )
@@ -114,10 +115,11 @@ def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int,
     name = f"{number:05d}"
     if samples.is_written(f"{name}-{SUBSETS[-1]}"):
         return name
-    counts = {part: Counter[str]() for part in ("pages", "left", *SUBSETS)}
+    counts = {part: Counter[str]() for part in ("pages", "left", MOVES, *SUBSETS)}
     smallest = {subset: Smallest(wiki.passages) for subset in SUBSETS}
     for diff in comparison.diffs(number, counts["left"]):
         counts["pages"][diff.state] += 1
+        counts[MOVES].update(moves(diff.passages))
         for subset, id, text in _candidates(diff, wiki.unit):
             if not any(character.isalpha() for character in text):
                 counts[subset][LETTERLESS] += 1

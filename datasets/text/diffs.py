@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -25,10 +25,12 @@ Block = tuple[Tag, int, int, int, int]
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A paragraph or a sentence of the newer version. If it is not `changed`, its text is that of the older version,
-    which may differ in case, punctuation and spacing."""
+    which may differ in case, punctuation and spacing. It `moved` if the older version has it at another place, where
+    the newer one does not have it any more; the paper counts it as changed all the same."""
 
     text: str
     changed: bool
+    moved: bool = False
 
 
 class TooRepetitive(ValueError):
@@ -51,23 +53,41 @@ def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
     Raises TooRepetitive if both versions have too many equal lines.
     """
     found: list[Passage] = []
+    removed: list[str] = []
     for tag, i, j, k, m in _blocks(old, new):
         if tag == "equal":
             found += [Passage(text, False) for text in old[i:j]]
         elif tag == "insert":
             found += [Passage(text, True) for text in new[k:m]]
-        elif tag == "replace":
-            found += _replaced(_sentences(old[i:j]), _sentences(new[k:m]))
-    return found
+        elif tag == "delete":
+            removed += _sentences(old[i:j])
+        else:
+            found += _replaced(_sentences(old[i:j]), _sentences(new[k:m]), removed)
+    return _with_moves(found, removed)
 
 
-def _replaced(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
+def _replaced(old: Sequence[str], new: Sequence[str], removed: list[str]) -> list[Passage]:
+    """Return the passages of the newer sentences; add older ones that are not among them to `removed`."""
     found: list[Passage] = []
     for tag, i, j, k, m in _blocks(old, new):
         if tag == "equal":
             found += [Passage(text, False) for text in old[i:j]]
         else:
             found += [Passage(text, True) for text in new[k:m]]
+            removed += old[i:j]
+    return found
+
+
+def _with_moves(found: list[Passage], removed: Sequence[str]) -> list[Passage]:
+    """Mark the changed passages of which every sentence was removed at another place. Each removed sentence is taken
+    once, by the first passage that has it."""
+    left = Counter(map(key, removed))
+    for place, passage in enumerate(found):
+        if passage.changed and left:
+            wanted = Counter(filter(None, map(key, sentences(passage.text))))
+            if wanted and wanted <= left:
+                left -= wanted
+                found[place] = replace(passage, moved=True)
     return found
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -29,6 +29,8 @@ LOST_NOW = "perhaps in the lost part of the newer dump"
 REPETITIVE = "too many equal lines to compare"
 DELETED = "deleted"
 PROSELESS = "without prose"
+MOVES = "passages that are new or moved"
+MOVED, NEW = "moved within the article", "new in the article"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Comparison:
     stage: WikiStage
     infos: tuple[SnapshotInfo, SnapshotInfo]
     """Facts about the older and the newer snapshot."""
+    moved_is_change: bool = True
+    """Whether passages that only moved within their article are changed."""
 
     @property
     def period(self) -> Period:
@@ -85,7 +89,7 @@ class Comparison:
             reason = self._incomparable(old, article)
             if not reason:
                 try:
-                    compared = _passages(old, article)
+                    compared = _passages(old, article, self.moved_is_change)
                 except TooRepetitive:
                     reason = REPETITIVE
                 else:
@@ -116,10 +120,22 @@ class Comparison:
         )
 
 
-def _passages(old: Article | None, new: Article) -> tuple[Passage, ...]:
+def _passages(old: Article | None, new: Article, moved_is_change: bool) -> tuple[Passage, ...]:
     if old is not None and old.digest == new.digest:
         return tuple(Passage(line, False) for line in new.paragraphs)
-    return tuple(passages(() if old is None else old.paragraphs, new.paragraphs))
+    found = passages(() if old is None else old.paragraphs, new.paragraphs)
+    if moved_is_change:
+        return tuple(found)
+    return tuple(replace(passage, changed=False) if passage.moved else passage for passage in found)
+
+
+def moves(passages: Iterable[Passage]) -> Counter[str]:
+    """Count the passages with a letter that moved within their article, and those that are new in it."""
+    found = Counter({MOVED: 0, NEW: 0})
+    for passage in passages:
+        if (passage.moved or passage.changed) and any(map(str.isalpha, passage.text)):
+            found[MOVED if passage.moved else NEW] += 1
+    return found
 
 
 def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
@@ -142,7 +158,7 @@ def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input])
         unread = stage.unread([old, new, *ahead])
         for _ in context.each("dump files read", stage.read, unread):
             pass
-        yield Comparison(old, new, stage, (stage.describe(old), stage.describe(new)))
+        yield Comparison(old, new, stage, (stage.describe(old), stage.describe(new)), wiki.moved == "changed")
         stage.remove(old)
         stage.remove_raw(new)
 
@@ -184,14 +200,16 @@ def diffed(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> I
         writers = sorted(context.each(done, partial(_stage_diffs, comparison, buckets), numbers))
         pages: Counter[str] = Counter()
         counts: Counter[str] = Counter()
+        moved: Counter[str] = Counter()
         left: Counter[str] = Counter()
         for writer in writers:
             about = buckets.about(writer)
             pages.update(about["pages"])
             counts.update(about["passages"])
+            moved.update(about.get(MOVES, {}))  # a build that an older program began has none
             left.update(about["left"])
         steps = comparison.steps(pages.total(), left)
-        statistics = {"pages": {**pages, DELETED: left[DELETED]}, "passages": dict(counts)}
+        statistics = {"pages": {**pages, DELETED: left[DELETED]}, "passages": dict(counts), MOVES: dict(moved)}
         yield WikiStep(comparison.old, comparison.new, buckets, tuple(writers), steps, statistics)
         context.store.remove(buckets.folder)
 
@@ -203,6 +221,7 @@ def _stage_diffs(comparison: Comparison, buckets: Buckets, number: int) -> str:
         return name
     pages = Counter({"new": 0, "changed": 0, "unchanged": 0})
     counts = Counter({"changed": 0, "unchanged": 0})
+    moved: Counter[str] = Counter()
     left: Counter[str] = Counter()
     with buckets.writing(name) as into:
         for diff in comparison.diffs(number, left):
@@ -210,8 +229,14 @@ def _stage_diffs(comparison: Comparison, buckets: Buckets, number: int) -> str:
             for passage in diff.passages:
                 texts[passage.changed].append(passage.text)
             pages[diff.state] += 1
+            moved.update(moves(diff.passages))
             counts.update({"changed": len(texts[True]), "unchanged": len(texts[False])})
             about = {"id": str(diff.id), "title": diff.title, "new": diff.new}
             into.add(diff.title, about | {"text_changed": texts[True], "text_unchanged": texts[False]})
-        into.about = {"pages": pages, "passages": counts, "left": {why: n for why, n in sorted(left.items()) if n}}
+        into.about = {
+            "pages": pages,
+            "passages": counts,
+            MOVES: moved,
+            "left": {why: n for why, n in sorted(left.items()) if n},
+        }
     return name

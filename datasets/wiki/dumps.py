@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
@@ -90,6 +90,12 @@ class WikiDumps(Settings):
     """Numbers of the namespaces whose pages are read; 0 holds the articles."""
     lists: bool = True
     """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
+    moved: Literal["changed", "unchanged"] = "changed"
+    """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
+
+    def without_meaning(self) -> frozenset[str]:
+        # sets were built so before there was a choice
+        return frozenset({"moved"} if self.moved == "changed" else ())
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

@@ -6,28 +6,37 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.results import StudyResult
 
 
-def missing(results: Sequence[StudyResult], seen: Sequence[Sequence[View]] | None = None) -> list[str]:
+def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequence[View]] | None = None) -> list[str]:
     """Return lines about what is missing: first what each study itself reports, then how many cells each method lacks.
 
-    `seen` are the views of each study, if they were made already.
+    Counted are the cells that the preset's convention averages, as in the summary (`summary.summarize`); what lies
+    outside of them is named beside. `seen` are the views of each study, if they were made already.
     """
     several = len(results) > 1
     lines = [f"{study.name}: {line}" if several else line for study in results for line in study.missing]
     for study, of in zip(results, [views(study) for study in results] if seen is None else seen):
         if not of and not len(study.static):
             lines.append(f"{study.name}: no cells at all, so it is not shown")
-        lines += [line for view in of for line in _cells(view)]
+        lines += [line for view in of for line in _cells(view, preset)]
     return lines
 
 
-def _cells(view: View) -> Iterator[str]:
+def _cells(view: View, preset: Preset) -> Iterator[str]:
     where = f"{view.study.name}, {view.name}"
     if view.reference is not None and (gone := int(np.isnan(view.reference).sum())):
         yield f"{where}, reference: {gone} of {len(view.reference)} periods are missing"
+    counted = view.cells(preset).counted
     for method in view.methods:
-        if gone := int(np.isnan(view.relative(method.by_seed)).sum()):
-            yield f"{where}, {method.method.name}: {gone} of {method.by_seed.size} cells are missing"
+        lost = np.isnan(view.relative(method.by_seed))
+        gone, beyond = int(lost[:, counted].sum()), int(lost[:, ~counted].sum())
+        here = f"{where}, {method.method.name}"
+        if gone:
+            more = f" ({beyond} more that no mean counts)" if beyond else ""
+            yield f"{here}: {gone} of {len(lost) * int(counted.sum())} cells are missing{more}"
+        elif beyond:
+            yield f"{here}: {beyond} cells that no mean counts are missing"

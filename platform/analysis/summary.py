@@ -53,7 +53,8 @@ def mark(rows: Sequence[Row]) -> None:
             row[f"{mean}_highlight"] = bool(behind < 0 or (behind <= within and within > 0))
         runs = {(r["study"], r["method"]): r for r in rows if r["block"] == row["block"]}
         runs[row["study"], row["method"]] = row
-        row["core_best"] = _is_best(row, list(runs.values()), "core", _deviation(list(runs.values()), "core_std"))
+        alike = [r for r in runs.values() if r["core_trained"] == row["core_trained"]]
+        row["core_best"] = _is_best(row, alike, "core", _deviation(alike, "core_std"))
 
 
 def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
@@ -147,7 +148,7 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     - `forgetting` is the mean over the backward cells of how much worse each is than the best that the same run had
       reached on that period by then (NaN for an Oracle series, whose models are no run).
     - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
-      last checkpoint that it was scored on.
+      last checkpoint that it was scored on, which is `core_trained`; `core_is_last`: whether that is the study's last.
     - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
       with earlier methods.
 
@@ -249,14 +250,17 @@ def _cutoffs(study: StudyResult, method: MethodResult) -> list[str]:
 
 
 def _core(study: StudyResult, method: str) -> Row:
-    """Return the mean of CORE over seeds, and its deviation, at the last checkpoint that it was scored on."""
+    """Return the mean of CORE over seeds, its deviation, and the checkpoint that they are of: the last one that CORE
+    was scored on."""
     rows = study.static
     core = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
     if not len(core):
-        return {"core": np.nan, "core_std": np.nan}
+        return {"core": np.nan, "core_std": np.nan, "core_trained": "", "core_is_last": True}
     last = max(core["trained"], key=study.timeline.index)
     values = core.loc[core["trained"] == last, "value"].to_numpy(float)
-    return {"core": float(values.mean()), "core_std": float(values.std(ddof=1)) if len(values) > 1 else np.nan}
+    std = float(values.std(ddof=1)) if len(values) > 1 else np.nan
+    where = {"core_trained": last, "core_is_last": last == study.checkpoints[-1]}
+    return {"core": float(values.mean()), "core_std": std} | where
 
 
 def _means(found: Sequence[Transfer]) -> Row:

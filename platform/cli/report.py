@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticlm.platform.cli.options import Json, Root, Sets, absolute, plan_of
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, TiclmWarning
 
 if TYPE_CHECKING:
     from ticlm.platform.analysis.conventions import Preset
@@ -37,12 +37,19 @@ def report(
         list[str] | None,
         typer.Option("--as", metavar="TASK=NAME", help="Show a task, or TASK:SOURCE, in the column NAME."),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="CUTOFF", help="Take the Oracle of this cutoff as the reference of regret; raw: none."),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Also show the numbers that TiC-LM prints, beside ours.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print the table of studies, published evaluations, or both side by side, and write their page."""
-    from ticlm.platform.analysis import conventions, published, published_oracles
-    from ticlm.platform.analysis.borrowed_reference import beside, renamed
+    from ticlm.platform.analysis import conventions
     from ticlm.platform.analysis.collect import study_result
+    from ticlm.platform.analysis.published.borrowed_reference import beside, relative_to, renamed
     from ticlm.platform.analysis.setup import StudyRequest
     from ticlm.platform.core.store import Store
     from ticlm.platform.report.request import ReportRequest
@@ -50,14 +57,28 @@ def report(
     if not studies and not imports:
         raise InputError("report: name a STUDY, or published evaluations with --import PATH")
     chosen = conventions.named(preset)
-    others = published_oracles.studies(published.read(imports)) if imports else ()
-    read = [
+    others = imported(imports) if imports else ()
+    own = [
         study_result(plan_of(name, root, set_), StudyRequest(name, (*(set_ or ()),), root)) for name in studies or ()
     ]
-    own = renamed(read, names or (), others)
-    results = [*(beside(study, others) for study in own), *others]
-    request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),))
+    if reference is not None:
+        own = [relative_to(one, reference) for one in own]
+        others = tuple(relative_to(one, reference) for one in others)
+    results = [*(beside(study, others) for study in renamed(own, names or (), others)), *others]
+    request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper)
     publish(results, Store(absolute(root)), chosen, request, as_json)
+
+
+def imported(paths: Sequence[str]) -> tuple[StudyResult, ...]:
+    """Return published evaluations as studies. Warns if half of what lies there, or more, was not understood."""
+    import warnings
+
+    from ticlm.platform.analysis.published import files, oracles
+
+    found = files.read(paths)
+    for line in found.warnings:
+        warnings.warn(line, TiclmWarning, stacklevel=2)
+    return oracles.studies(found)
 
 
 def publish(
@@ -65,35 +86,42 @@ def publish(
 ) -> None:
     """Print the table of results with notes on it, and write the page to a folder of its own in `reports/` of the root.
 
-    With `as_json`, only print the numbers.
+    With `as_json`, only print the numbers. With `paper`, those that TiC-LM prints stand beside ours, also in
+    `paper.csv` of the page's folder.
     """
     from ticlm.platform.analysis import paired_bootstrap
     from ticlm.platform.analysis.missing import missing
+    from ticlm.platform.analysis.published import printed
     from ticlm.platform.analysis.summary import summarize
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
     from ticlm.platform.report.answer import answers
+    from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
 
-    if as_json:
-        print(write.as_json(results, preset))
-        return
     summary, apart = summarize(results, preset), paired_bootstrap.differences(results, preset)
+    compared = printed.compared(summary, results) if request.paper else None
+    if as_json:
+        print(write.as_json(results, preset, compared))
+        return
     folder = request.folder(results, preset)
     with ExitStack() as stack:
         local = stack.enter_context(tempfile.TemporaryDirectory()) if not store.is_local else store.path(folder)
-        write.write(results, Path(local), preset, request=request, apart=apart)
+        write.write(results, Path(local), preset, request=request, apart=apart, paper=compared)
         if not store.is_local:
             store.upload(Path(local), folder)
     for answer in answers(results, summary, apart):
         console().print(f"{answer.sentence} {answer.more}".strip())
     console().print(write.table(summary, results=results))
+    if compared is not None and len(compared):
+        console().print(table(compared))
     notes = {
+        "paper": [] if compared is None else printed.describe(compared),
         "means": preset.describe(summary["task"]),
         "difference": paired_bootstrap.describe(apart),
         "contamination": write.contamination_lines(results),
         "from outside": [line for result in results for line in result.external_inputs],
-        "missing": missing(results),
+        "missing": missing(results, preset),
         "set": set_lines(results),
     }
     for name, lines in notes.items():

@@ -65,7 +65,7 @@ def render(
         answers=[] if apart is None else answers(results, summary, apart),
         explained=words.explained(results, summary),
         explanations=words.explanations(results, summary),
-        missing=missing(results, seen),
+        missing=missing(results, preset, seen),
         external_inputs=_outside(results),
         color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
         ratio=ratio,

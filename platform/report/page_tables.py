@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.numbers import TableColumn, count, percent
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.report.table_rows import Line, lines
+from ticlm.platform.report.table_rows import Line, lines, under
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class StaticColumn:
     task: str
     name: str
     values: Mapping[tuple[str, str], tuple[str, str]]
-    """(study, method) -> the mean over seeds in percent, and its standard deviation (empty for one seed)."""
+    """(study, method) -> the mean over seeds in percent, and what stands in brackets below it (`under`)."""
 
     def of(self, line: Line) -> tuple[str, str]:
         """Return the mean and the deviation of a line, as they are shown."""
@@ -113,7 +113,8 @@ def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple
             found = mine.loc[mine["trained"] == last, "value"].astype(float)
             deviation = percent(float(found.std(ddof=1))) if len(found) > 1 else ""
             place = (str(task), str(source), str(metric))
-            values.setdefault(place, {})[study.name, str(method)] = (percent(float(found.mean())), deviation)
+            beside = under(deviation, "" if last == study.checkpoints[-1] else str(last))
+            values.setdefault(place, {})[study.name, str(method)] = (percent(float(found.mean())), beside)
     return tuple(
         StaticColumn(task, source or CORE.get(metric, metric), found)
         for (task, source, metric), found in values.items()

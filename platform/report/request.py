@@ -21,6 +21,10 @@ class ReportRequest:
     preset: str = STANDARD
     names: tuple[str, ...] = ()
     """`TASK=NAME`: tasks that are shown under other names."""
+    reference: str = ""
+    """The cutoff of the Oracle that regret is relative to, if it was chosen."""
+    paper: bool = False
+    """Whether the numbers that TiC-LM prints stand beside ours."""
 
     def command(self, results: Sequence[StudyResult]) -> str:
         """Return the command that makes this report again from the same root."""
@@ -31,9 +35,11 @@ class ReportRequest:
             ("--import", self.imports),
             ("--as", self.names),
             ("--preset", [self.preset] if self.preset != STANDARD else []),
+            ("--reference", [self.reference] if self.reference else []),
             ("--root", [self.root]),
         ):
             words += [word for value in values for word in (option, value)]
+        words += ["--paper"] if self.paper else []
         return shlex.join(words)
 
     def folder(self, results: Sequence[StudyResult], preset: Preset) -> str:
@@ -44,7 +50,7 @@ class ReportRequest:
         """
         identities = tuple(study.setup.identity for study in results if study.setup is not None)
         rules = (preset.default, tuple(preset.by_task.items()))
-        whole = fingerprint((identities, self.imports, rules, self.names))
+        whole = fingerprint((identities, self.imports, rules, self.names, self.reference))
         return paths.report([study.name for study in results], whole)
 
 

@@ -214,5 +214,11 @@ def _forgetting(row: Mapping[str, Any] | None) -> TableValue | None:
 
 def _core(row: Mapping[str, Any]) -> TableValue:
     value, std = row["core"], row["core_std"]
-    deviation = percent(std) if math.isfinite(std) else ""
-    return TableValue(100 * value, percent(value), deviation, "", row["core_best"], int(math.isfinite(value)), 0)
+    beside = under(percent(std) if math.isfinite(std) else "", "" if row["core_is_last"] else row["core_trained"])
+    return TableValue(100 * value, percent(value), beside, "", row["core_best"], int(math.isfinite(value)), 0)
+
+
+def under(deviation: str, checkpoint: str) -> str:
+    """Return what stands in brackets below a value without periods: its deviation, and the checkpoint that it belongs
+    to where that is not the study's last."""
+    return ", ".join(filter(None, (deviation, f"at {checkpoint}" if checkpoint else "")))

@@ -68,7 +68,7 @@ def _table(
             out.add_column(f"{name}\n{HEADINGS[mean]}", justify="right")
     core = costs and not static and bool(summary["core"].notna().any())
     for name in [*["CORE"] * core, *(column.name for column in static)]:
-        out.add_column(f"\n{name}", justify="right")
+        out.add_column(f"\n{name}", justify="right", no_wrap=True)
     compared = any(math.isfinite(line.oracle_ratio) for line in rows)
     paid_columns = ["One run\ntokens", "\nFLOPs", "Trained anew\ntokens", "\nFLOPs", *["Oracles\n÷ run"] * compared]
     for name in paid_columns if costs else ():
@@ -108,11 +108,12 @@ def write(
     made: str | None = None,
     request: ReportRequest | None = None,
     apart: pd.DataFrame | None = None,
+    paper: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the report to `folder`.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
-    figures/*.png and *.svg.
+    figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv.
 
     `made`, such as a date, is shown on the page, `request` is how the report was asked for, and `apart` are the
     differences between methods, if they are known already. Returns the files written, sorted. The same results give the
@@ -134,6 +135,9 @@ def write(
         _to_csv(frame, folder / name)
     if not len(apart):  # an older report may have left one
         (folder / "differences.csv").unlink(missing_ok=True)
+    if paper is not None:
+        frames["paper.csv"] = paper
+        _to_csv(paper, folder / "paper.csv")
     data = payload(results, seen, summary, preset, apart)
     figures = draw(data, folder / "figures")
     beside = [*frames, *(str(path.relative_to(folder)) for path in figures)]
@@ -157,9 +161,9 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
     safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
-def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str:
+def as_json(results: Sequence[StudyResult], preset: Preset | None = None, paper: pd.DataFrame | None = None) -> str:
     """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
-    as JSON.
+    as JSON; with a comparison with the paper's numbers, also that.
 
     A value that is no number is null.
     """
@@ -173,8 +177,12 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None) -> str
     frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
     found = answers(results, frames["summary"], frames["differences"])
     told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in found]}
+    frames |= {} if paper is None else {"paper": paper}
     static = {study.name: _records(study.static) for study in results if len(study.static)}
-    lists = {"missing": missing(results), "outside": [line for study in results for line in study.external_inputs]}
+    lists = {
+        "missing": missing(results, preset),
+        "outside": [line for study in results for line in study.external_inputs],
+    }
     whole = {name: _records(frame) for name, frame in frames.items()}
     return json.dumps({**told, **whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""Evaluation files in the format published with TiC-LM, made from a formula."""
+"""Evaluation files in the format published with TiC-LM, made from a formula, in folders named as in the release."""
 
 import json
 import math
@@ -79,7 +79,7 @@ def lines(cutoff: str) -> list[dict[str, Any]]:
     return found
 
 
-def downstream(cutoff: str) -> dict[str, dict[str, float]]:
+def downstream(cutoff: str, core: str) -> dict[str, dict[str, float]]:
     """Labels and values of each file: perplexities, and accuracies beside StackOverflow's."""
     wiki = {
         f"wiki_{kind}_{new}_{old}": math.exp(loss(f"tic-wiki-{kind}", cutoff, (new[:6], new[:6])))
@@ -98,17 +98,24 @@ def downstream(cutoff: str) -> dict[str, dict[str, float]]:
             else:
                 sites[f"{label}_ppl"] = value
     found = {"stackexchange": sites, "tic_wiki": wiki, "codedocs": docs}
-    return found | ({"core": {f"task_{i}": 0.25 + i / 100 for i in range(22)}} if cutoff == "202407" else {})
+    return found | ({"core": {f"task_{i}": 0.25 + i / 100 for i in range(22)}} if cutoff == core else {})
 
 
-def write(root: Path, size: str = "1b", cutoffs: Sequence[str] = CUTOFFS) -> Path:
+def run(root: Path, cutoff: str, size: str = "1b") -> Path:
+    """The folder of a run, as it was released: each size names it in its own way."""
+    name = f"oracle_{size}_8x_cutoff{cutoff}" if size == "1b" else f"{size}_oracle_cutoff_{cutoff}"
+    return root / f"oracles_{size}_220b" / name
+
+
+def write(root: Path, size: str = "1b", cutoffs: Sequence[str] = CUTOFFS, core: str = "202407") -> Path:
+    """Files of runs with these cutoffs; the run `core` has accuracies of CORE too."""
     for cutoff in cutoffs:
-        folder = root / f"{size}_8x_cutoff{cutoff}"
+        folder = run(root, cutoff, size)
         for part in ("ppl_evals", "downstream_evals"):
             (folder / part).mkdir(parents=True)
         text = "".join(json.dumps(line) + "\n" for line in lines(cutoff))
         (folder / "ppl_evals/aggregated_ppl_evals.jsonl").write_text(text)
-        for name, values in downstream(cutoff).items():
+        for name, values in downstream(cutoff, core).items():
             whole = {"name": name, "model": "m", "creation_date": "2024_11_06-10_00_00"}
             data = whole | {"eval_metrics": {"icl": values}}
             (folder / f"downstream_evals/{name}.json").write_text(json.dumps(data))

@@ -17,7 +17,7 @@ import pytest
 import web
 from paths import SHARED
 
-from ticlm.datasets.codedocs.pages import DocPages
+from ticlm.datasets.codedocs.pages import DocPages, _refused
 from ticlm.datasets.codedocs.releases import with_login
 from ticlm.datasets.corpus.recipe import FOLDER
 from ticlm.datasets.evalsets import recipe
@@ -27,6 +27,7 @@ from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import load, parse
 
 REAL = SHARED / "codedocs_numpy"
@@ -159,6 +160,66 @@ def test_what_cannot_be_written_down_is_counted(tmp_path: Path) -> None:
     (_, kept), found = DocPages().of(str(tmp_path), "1.2.0")
     assert [page.title for page in found] == ["toy.whole"]
     assert kept.dropped == {"unreadable text": 1}
+
+
+HIDDEN = {
+    "toy/__init__.py": MODULE,
+    "toy/_core/__init__.py": '"""Where the sums are really made."""\n',
+    "toy/_core/sums.py": '"""Sums, as they are made inside."""\n',
+    "toy/_private.py": '"""A module that nobody should import."""\n',
+    "toy/_pyinstaller/test_pyinstaller.py": '"""A test that toy can be frozen."""\n',
+    "toy/test_sums.py": '"""A test of what can be found in toy."""\n',
+    "toy/conftest.py": '"""Fixtures that all tests of toy share."""\n',
+    "toy/latest.py": '"""A public module with a harmless name."""\n',
+    "_static/notes.rst": "Notes\n=====\n\nNo module, so its folder does not matter.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "titles", "reasons"),
+    [
+        ({}, {"toy", "toy.add", "toy.latest"}, {"a private module": 3, "a test": 3}),
+        (
+            {"private": True},
+            {"toy", "toy.add", "toy.latest", "toy._core", "toy._core.sums", "toy._private"},
+            {"a test": 3},
+        ),
+        (
+            {"tests": True},
+            {"toy", "toy.add", "toy.latest", "toy.test_sums", "toy.conftest"},
+            {"a private module": 4},
+        ),
+    ],
+)
+def test_private_modules_and_tests_are_no_documentation(
+    tmp_path: Path, settings: dict[str, bool], titles: set[str], reasons: dict[str, int]
+) -> None:
+    rules = DocPages(exclude=(), **settings)
+    (files, _), found = rules.of(str(grown(tmp_path, HIDDEN)), "1.2.0")
+    assert {page.title for page in found} == titles | {"Notes"}
+    assert files.dropped == reasons
+
+
+def test_a_set_that_reads_private_modules_and_tests_is_known_as_before_there_was_a_choice() -> None:
+    """Its identity is that of version 0.1, whose sets a newer program can go on with."""
+    before = "018f30b036cde4e45d2f5da2a54ece07ec9bc5c8000dce6717eacbc786d09050"
+    assert fingerprint(DocPages(private=True, tests=True)) == before
+    assert len({fingerprint(DocPages(private=a, tests=b)) for a in (False, True) for b in (False, True)}) == 4
+    built = [
+        docs(path="{version}", releases=[{"version": "1"}], pages={"form": "html", "tests": t}) for t in (True, False)
+    ]
+    assert len({fingerprint(one.identity) for one in built}) == 1, "HTML has no modules"
+
+
+@pytest.mark.parametrize("name", ["tic-codedocs-numpy", "tic-codedocs-pytorch"])
+def test_the_papers_projects_define_in_private_modules_what_they_show(name: str) -> None:
+    found = load(ExampleSetRecipe, name, FOLDER).examples
+    assert isinstance(found, CodeDocs) and found.pages.private and not found.pages.tests
+    source = found.pages.model_copy(update={"form": "source"})
+    kept = ["numpy/_core/fromnumeric.py", "numpy/core/_add_newdocs.py", "torch/_tensor_docs.py"]
+    assert [path for path in kept if path.startswith(found.project) and _refused(source, path)] == []
+    lost = ["numpy/_pyinstaller/test_pyinstaller.py", "numpy/core/tests/test_api.py", "torch/testing/_comparison.py"]
+    assert all(_refused(source, path) for path in lost if path.startswith(found.project))
 
 
 @pytest.mark.usefixtures("loop")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,9 +12,12 @@ from typing import Any, BinaryIO
 import pytest
 from builds import Backwards
 from paths import SHARED
+from rich.console import Console
 from wikisite import JULY, JUNE, MAY, Edit, page, write
 
+from ticlm.datasets.evalsets import show
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
+from ticlm.datasets.evalsets.tic_wiki import TicWiki
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.wiki import staging
@@ -20,6 +25,7 @@ from ticlm.datasets.wiki.diffs import Comparison
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Examples
+from ticlm.platform.core.fingerprint import fingerprint
 
 MEDIAWIKI = SHARED / "mediawiki"
 
@@ -89,11 +95,37 @@ def test_every_page_and_passage_is_used_or_counted(dumps: Path, tmp_path: Path, 
     assert june.statistics == {
         "pages": {"new": 1, "changed": 1, "unchanged": 2, "deleted": 1},
         "passages": {"changed": 4, "unchanged": 5},
+        "passages that are new or moved": {"moved within the article": 0, "new in the article": 4},
     }
     assert [path.rsplit("-", 1)[-1] for path in june.lineage.inputs] == ["p1p3.bz2", "p4p7.bz2", "articles.xml"]
     (dumps_read,) = builds(examples.store)[-1].steps
     assert (dumps_read.read, dumps_read.dropped) == (4, {"another of its month": 1})
     assert not examples.store.exists("staging")
+
+
+def test_passages_that_only_moved_are_counted_and_changed_unless_the_setting_says_otherwise(
+    tmp_path: Path, loop: None
+) -> None:
+    lines = ["Alpha is one.", "Beta is two.", "Gamma is three.", "Delta is four."]
+    for stamp, text in (("20160501", lines), ("20160601", [*lines[1:], lines[0], "Epsilon is new."])):
+        write(tmp_path, f"wwiki-{stamp}-pages-articles.xml", [page(1, "Letters", "\n\n".join(text))])
+    for moved, changed in (("changed", {"Alpha is one.", "Epsilon is new."}), ("unchanged", {"Epsilon is new."})):
+        examples = build(recipe(tmp_path, moved=moved), str(tmp_path / moved))
+        assert {text for _, text in texts(examples, "201606", "changed")} == changed
+        june = examples.periods["201606"].statistics
+        assert june["passages that are new or moved"] == {"moved within the article": 1, "new in the article": 1}
+        assert june["passages"] == {"changed": len(changed), "unchanged": 5 - len(changed)}
+        shown = Console(file=io.StringIO(), width=100)
+        shown.print(show.overview(examples))
+        assert isinstance(shown.file, io.StringIO)
+        assert re.search(r"moved within the article +1 +50.0%", shown.file.getvalue())
+
+
+def test_a_set_in_which_moved_passages_are_changed_is_known_as_before_there_was_a_choice() -> None:
+    """Its identity is that of version 0.1, whose sets a newer program can go on with."""
+    before = "a87a192fdafc3333645de9122843580acdfca117b62e79245cc6cf672f342f5e"
+    assert fingerprint(TicWiki(dumps=("x",)).identity) == before
+    assert fingerprint(TicWiki(dumps=("x",), moved="unchanged").identity) != before
 
 
 def test_a_sample_is_the_same_whatever_the_buckets_and_another_with_another_seed(

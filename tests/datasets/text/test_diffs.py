@@ -41,7 +41,7 @@ def test_case_punctuation_and_spacing_are_no_change() -> None:
 
 def test_a_changed_paragraph_of_the_same_sentences_in_another_order_keeps_the_longest_run() -> None:
     assert passages(["A one. B two. C three."], ["C three. A one. B two."]) == [
-        Passage("C three.", True),
+        Passage("C three.", True, moved=True),
         Passage("A one.", False),
         Passage("B two.", False),
     ]
@@ -94,3 +94,25 @@ def test_what_is_unchanged_stands_in_the_older_text_as_it_was_written(old: list[
 def test_no_sentence_is_taken_from_the_older_text_twice(old: list[str], new: list[str]) -> None:
     kept = len(key(" ".join(unchanged(old, new))).replace(" ", ""))
     assert kept <= min(len(key(" ".join(text)).replace(" ", "")) for text in (old, new))
+
+
+def moved(old: list[str], new: list[str]) -> list[str]:
+    found = passages(old, new)
+    assert all(one.changed for one in found if one.moved), "the paper's algorithm calls them changed"
+    return [one.text for one in found if one.moved]
+
+
+def test_a_paragraph_at_another_place_only_moved() -> None:
+    old = ["A lead. It is long.", "One.", "Two.", "Three.", "Four."]
+    assert moved(old, [*old[1:], old[0]]) == [old[0]]
+    assert moved(old, [*old[1:], "A lead. It is new."]) == []
+    assert moved(old, [*old, old[0]]) == [], "a copy: the older one is still there"
+    assert moved(old, [*old[1:], "a LEAD; it is: long", "A lead. It is long."]) == ["A lead. It is long."]
+
+
+def test_sentences_move_between_paragraphs_and_each_is_taken_once() -> None:
+    old = ["A one. B two. C three.", "D four. E five. F six."]
+    assert moved(old, ["A one. C three.", "D four. B two. E five. F six."]) == ["B two."]
+    assert moved(old, ["A one. C three.", "D four. B two. E five. B two. F six."]) == ["B two."]
+    assert moved(["A one. B two.", "X."], ["X.", "A one.", "B two."]) == ["A one.", "B two."]
+    assert moved([], ["A one."]) == moved(["A one."], []) == []

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from publishedfiles import ACCURACY, write
+from publishedfiles import ACCURACY, run, write
 
-from ticlm.platform.analysis.published import Published, read
-from ticlm.platform.analysis.published_oracles import studies
+from ticlm.platform.analysis.published.files import Published, read
+from ticlm.platform.analysis.published.oracles import studies
 from ticlm.platform.core.errors import InputError
 
 
@@ -26,7 +26,7 @@ def everything(tree: Path) -> Published:
 def changed(tmp_path: Path, **icl: Any) -> Published:
     """One run whose codedocs.json has only these labels."""
     write(tmp_path, cutoffs=["201501"])
-    file = tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json"
+    file = run(tmp_path, "201501") / "downstream_evals/codedocs.json"
     file.write_text(json.dumps({"creation_date": "2024", "eval_metrics": {"icl": icl}}))
     return read([str(tmp_path)])
 
@@ -61,7 +61,7 @@ def test_labels_that_cannot_be_understood_are_counted_under_a_reason(tmp_path: P
 @pytest.mark.parametrize(("second", "reason"), [(3.0, "an older copy"), (4.0, "copies that contradict each other")])
 def test_a_label_that_stands_twice_in_a_file_is_counted(tmp_path: Path, second: float, reason: str) -> None:
     write(tmp_path, cutoffs=["201501"])
-    file = tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json"
+    file = run(tmp_path, "201501") / "downstream_evals/codedocs.json"
     icl = f'{{"numpy_201706": 3.0, "numpy_201801": 2.0, "numpy_201706": {second}}}'
     file.write_text(f'{{"eval_metrics": {{"icl": {icl}}}}}')
     found = read([str(tmp_path)])
@@ -74,7 +74,7 @@ def test_a_label_that_stands_twice_in_a_file_is_counted(tmp_path: Path, second: 
 def test_runs_of_two_budgets_do_not_pass_for_one_series(tmp_path: Path) -> None:
     write(tmp_path, cutoffs=["201501"])
     write(tmp_path, "3b", cutoffs=["201501"])  # another size is another series
-    (tmp_path / "3b_8x_cutoff201501").rename(tmp_path / "3b_2x_cutoff201501")
+    run(tmp_path, "201501", "3b").rename(tmp_path / "3b_2x_cutoff201501")
     assert len(studies(read([str(tmp_path)]))) == 2
     (tmp_path / "3b_2x_cutoff201501").rename(tmp_path / "1b_2x_cutoff201501")
     with pytest.raises(InputError, match=r"a run 1b_8x, beside runs 1b_2x; give the folders of one budget"):
@@ -82,7 +82,7 @@ def test_runs_of_two_budgets_do_not_pass_for_one_series(tmp_path: Path) -> None:
 
 
 def test_files_of_which_nothing_can_be_used_are_one_line_with_the_reasons(tmp_path: Path) -> None:
-    folder = tmp_path / "1b_8x_cutoff201501/downstream_evals"
+    folder = run(tmp_path, "201501") / "downstream_evals"
     folder.mkdir(parents=True)
     (folder / "codedocs.json").write_text('{"eval_metrics": {"icl": {"numpy_201706": null, "numpy": 2.0}}}')
     (folder.parent / "notes.txt").write_text("…")
@@ -93,7 +93,7 @@ def test_files_of_which_nothing_can_be_used_are_one_line_with_the_reasons(tmp_pa
 def appended(tmp_path: Path, *more: str) -> Published:
     """One run whose lines are followed by these."""
     write(tmp_path, cutoffs=["201501"])
-    with (tmp_path / "1b_8x_cutoff201501/ppl_evals/aggregated_ppl_evals.jsonl").open("a") as file:
+    with (run(tmp_path, "201501") / "ppl_evals/aggregated_ppl_evals.jsonl").open("a") as file:
         file.write("".join(more))
     return read([str(tmp_path)])
 
@@ -139,7 +139,7 @@ def test_lines_that_are_no_held_out_set_are_counted(tmp_path: Path) -> None:
 def test_files_of_something_else_are_counted_and_an_unknown_cutoff_is_no_run(tmp_path: Path) -> None:
     write(tmp_path, cutoffs=["201501", "201306"])
     (tmp_path / "README.md").write_text("…")
-    (tmp_path / "1b_8x_cutoff201501/params.txt").write_text("…")
+    (run(tmp_path, "201501") / "params.txt").write_text("…")
     found = read([str(tmp_path)])
     reasons = {"a cutoff that is no month of TiC-CC": 4, "not an evaluation file": 2}
     assert found.steps[0].dropped == reasons
@@ -157,7 +157,7 @@ def test_files_of_something_else_are_counted_and_an_unknown_cutoff_is_no_run(tmp
 )
 def test_a_downstream_file_that_is_cut_off_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     write(tmp_path, cutoffs=["201501"])
-    (tmp_path / "1b_8x_cutoff201501/downstream_evals/codedocs.json").write_text(text)
+    (run(tmp_path, "201501") / "downstream_evals/codedocs.json").write_text(text)
     with pytest.raises(InputError, match=message) as error:
         read([str(tmp_path)])
     assert "codedocs.json" in str(error.value) and "\n" not in str(error.value)
@@ -182,3 +182,47 @@ def test_accuracies_are_kept_beside_the_perplexities_they_come_with(everything: 
     accuracies = [v for v in dated if v.task == "stackexchange-stackoverflow-accuracy"]
     assert len(accuracies) == 7 * 22 and {(v.metric, v.value) for v in accuracies} == {("accuracy", 0.7)}
     assert all(v.metric == "nll" for v in dated if v not in accuracies)
+
+
+# names of folders, and what is not understood
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "oracles_1b_220b/oracle_1b_8x_cutoff201501",  # as released, of both sizes
+        "oracles_3b_220b/3b_oracle_cutoff_201501",
+        "1b_8x_cutoff201501",
+        "3b_cutoff_201501",
+    ],
+)
+def test_a_run_is_known_by_the_name_of_its_folder(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "a", cutoffs=["201501"])
+    (tmp_path / "b" / name).parent.mkdir(parents=True)
+    run(tmp_path / "a", "201501").rename(tmp_path / "b" / name)
+    found = read([str(tmp_path / "b")])
+    assert {(v.size, v.cutoff) for v in found.values} == {("3b" if "3b" in name else "1b", "201501")}
+    assert [step.dropped for step in found.steps] == [{}] * 3 and found.warnings == ()
+
+
+def test_a_folder_of_which_half_is_not_understood_is_warned_about(tmp_path: Path) -> None:
+    write(tmp_path, cutoffs=["201501", "201701"])
+    kept = read([str(tmp_path)])
+    odd = run(tmp_path, "201701").parent / "oracle_until_201701"
+    run(tmp_path, "201701").rename(odd)
+    found = read([str(tmp_path)])
+    assert kept.warnings == () and len(found.values) < len(kept.values)
+    (line,) = found.warnings
+    assert line.startswith(f"--import {tmp_path}: 4 of 8 files were not understood, for example {odd}/downstream_evals")
+    (study,) = studies(found)
+    assert study.missing[0] == line, "it stands on top of what is missing, on the page and in the JSON"
+
+
+def test_lines_and_labels_of_which_half_is_not_understood_are_warned_about(tmp_path: Path) -> None:
+    write(tmp_path, cutoffs=["201501"])
+    for name in ("stackexchange", "tic_wiki", "codedocs"):
+        icl = {"numpy_201706": 3.0, f"{name} 2017": 3.0}
+        file = run(tmp_path, "201501") / f"downstream_evals/{name}.json"
+        file.write_text(json.dumps({"eval_metrics": {"icl": icl}}))
+    (line,) = read([str(tmp_path)]).warnings
+    assert "3 of 6 labels of downstream_evals were not understood, for example codedocs 2017 of " in line

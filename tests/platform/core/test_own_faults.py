@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.reading import own_faults
 from ticlm.platform.study.plan import make
@@ -134,8 +135,8 @@ def test_a_class_that_came_by_pickle_is_known_without_having_been_looked_up(
 ) -> None:
     """So are those of a worker."""
     study = toy_study(methods=[{"base": "cyclic-cosine", "replay": {"kind": f"{faults}:Divides"}}])
-    monkeypatch.setattr(extensions, "_MODULES", set())
-    with pytest.raises(RunError, match=rf"Divides.mixture raised .* \({faults}.py:9\)"), extensions.faults_as(RunError):
+    monkeypatch.setattr(extensions, "MODULES", set())
+    with pytest.raises(RunError, match=rf"Divides.mixture raised .* \({faults}.py:9\)"), own_faults.faults_as(RunError):
         make(study, None)
 
 

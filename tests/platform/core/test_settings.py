@@ -471,3 +471,23 @@ def test_the_same_value_has_this_fingerprint_for_ever() -> None:
         ),
     }
     assert [fingerprint(value) for value in golden.values()] == list(golden)
+
+
+class Grown(Settings, identity="Bare"):
+    """`Bare` after a field was added to it."""
+
+    alpha: float = 0.5
+    later: str = "as before"
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"later"} if self.later == "as before" else ())
+
+
+class Bare(Settings):
+    alpha: float = 0.5
+
+
+def test_a_field_that_came_later_counts_only_with_another_value_than_before() -> None:
+    assert fingerprint(Grown()) == fingerprint(Bare())
+    assert fingerprint(Grown(alpha=0.25)) == fingerprint(Bare(alpha=0.25)) != fingerprint(Bare())
+    assert fingerprint(Grown(later="otherwise")) != fingerprint(Bare())

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.published import STATIC, Published, PublishedValue
+from ticlm.platform.analysis.published.files import Published
+from ticlm.platform.analysis.published.labels import STATIC, PublishedValue
 from ticlm.platform.analysis.results import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -27,6 +28,7 @@ INITIAL_TOKENS = CONTINUAL_TOKENS = 111_837_286_400
 are sized."""
 CORE_TASKS = 22
 ORACLE, SEED = "oracle", 0
+NO_LAST = f"the Oracle {LAST}"
 ACCURACY = TaskMetric("accuracy", higher_is_better=True)
 ORDER = ("tic-cc", "tic-cc-wiki", "tic-cc-news", "tic-wiki-diff", "tic-wiki-unchanged", "stackexchange", "codedocs")
 
@@ -35,9 +37,9 @@ def studies(published: Published) -> tuple[StudyResult, ...]:
     """Return a study `published-1b` (and so on) for each size, with one Oracle series and the twelve checkpoints of
     TiC-LM.
 
-    Regret is relative to the last Oracle of the same size; if that was not published, values stay raw. An Oracle of the
-    series that has no values is missing, and no older one takes its place. Raises InputError if none of the values that
-    were read can be used.
+    Regret is relative to the last Oracle of the same size; if that was not published, values stay raw (see
+    `borrowed_reference.relative_to`). An Oracle of the series that has no values is missing, and no older one takes its
+    place. Raises InputError if none of the values that were read can be used.
     """
     if not published.values:
         lost = "; ".join(_left_out(published.steps)) or "no label and no line in its files"
@@ -46,14 +48,16 @@ def studies(published: Published) -> tuple[StudyResult, ...]:
         _study(size, [value for value in published.values if value.size == size])
         for size in sorted({value.size for value in published.values})
     ]
-    return _with_counts(found[0], published.steps), *found[1:]
+    return _with_counts(found[0], published), *found[1:]
 
 
-def _with_counts(study: StudyResult, steps: Sequence[Step]) -> StudyResult:
-    """Return the study with a line about what was read, and a line for each reason why something was left out."""
-    kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in steps)
+def _with_counts(study: StudyResult, published: Published) -> StudyResult:
+    """Return the study with a line about what was read, and lines about what was left out: warnings first, then one for
+    each reason."""
+    kept = "; ".join(f"{step.name}: {step.kept:,} of {step.read:,}" for step in published.steps)
     external_inputs = (*study.external_inputs, f"imported: {kept}")
-    return dataclasses.replace(study, external_inputs=external_inputs, missing=(*_left_out(steps), *study.missing))
+    missing = (*published.warnings, *_left_out(published.steps), *study.missing)
+    return dataclasses.replace(study, external_inputs=external_inputs, missing=missing)
 
 
 def _left_out(steps: Sequence[Step]) -> list[str]:
@@ -73,7 +77,10 @@ def _study(size: str, values: Sequence[PublishedValue]) -> StudyResult:
     dated = sorted((one for one in values if one.task != STATIC), key=_order)
     has_last = any(one.cutoff == LAST for one in dated)
     if dated and not has_last:
-        missing.append(f"the Oracle {LAST} of {size} is not there: values are raw, not relative to it")
+        newest = max(one.cutoff for one in dated)
+        missing.append(
+            f"{NO_LAST} of {size} is not there: values are raw; --reference {newest} takes the newest that is"
+        )
     static, without_mean = _static(values)
     own = {
         task: tuple(sorted({one.evaluated for one in dated if one.task == task}, key=span))

@@ -1,4 +1,4 @@
-"""Comparing a user's own studies with the published Oracles: names of tasks, and the reference model of regret."""
+"""The reference model of regret, where a report chooses it; and names of tasks, so that studies share columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ticlm.platform.analysis.published_oracles import LAST, ORACLE, SEED
+from ticlm.platform.analysis.published.oracles import LAST, NO_LAST, ORACLE, SEED
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.core.errors import InputError
 
@@ -43,9 +43,46 @@ def renamed(
     return tuple(results)
 
 
+def relative_to(study: StudyResult, cutoff: str) -> StudyResult:
+    """Return the study with its Oracle of this cutoff as the reference; `raw`: with none. A line in `external_inputs`
+    says so.
+
+    A study without Oracles is returned as it is. Raises InputError, with the cutoffs that there are, if no Oracle of
+    this cutoff was scored.
+    """
+    oracles = [method for method in study.methods if method.is_oracle]
+    if not oracles:
+        return study
+    if cutoff == "raw":
+        return _noting(study, None, "values are raw (--reference raw)")
+    cells = study.cells[study.cells["value"].notna()]
+    for oracle in oracles:
+        mine = cells[(cells["method"] == oracle.name) & (cells["trained"] == cutoff)]
+        if len(mine):
+            reference = (oracle.name, int(min(mine["seed"])), cutoff)
+            usual = study.reference[2] if study.reference else LAST if study.name.startswith("published-") else ""
+            instead = f", not to {usual}" if usual not in ("", cutoff) else ""
+            return _noting(study, reference, f"regret is relative to the Oracle {cutoff} (--reference){instead}")
+    scored = cells[cells["method"].isin([oracle.name for oracle in oracles])]
+    known = sorted(set(scored["trained"]), key=study.timeline.index)
+    raise InputError(
+        f"--reference {cutoff}: {study.name} has no Oracle of this cutoff; give raw or one of {', '.join(known) or '–'}"
+    )
+
+
+def _noting(study: StudyResult, reference: tuple[str, int, str] | None, text: str) -> StudyResult:
+    return dataclasses.replace(
+        study,
+        reference=reference,
+        is_raw=reference is None,
+        missing=tuple(line for line in study.missing if not line.startswith(NO_LAST)),
+        external_inputs=(*study.external_inputs, f"{study.name}: {text}"),
+    )
+
+
 def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
-    """Return the study with the last published Oracle of its size as its reference, if it has none of its own and does
-    not ask for raw values.
+    """Return the study with the reference of the published Oracles of its size as its own, if it has none and does not
+    ask for raw values.
 
     Only tasks that both have, with one metric and with periods in common, become relative. Tasks that were scored on
     other texts, or tokenized with another tokenizer, should not share a name. A line in `external_inputs` says which
@@ -61,26 +98,28 @@ def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
         return _saying(study, f"its {study.parameters:,} parameters are those of no published Oracle ({sizes})")
     theirs = sized[0]
     if theirs.reference is None:
-        return _saying(study, f"{theirs.name} has no Oracle {LAST}")
-    shared = _shared(study, theirs)
+        why = "is shown raw" if theirs.is_raw else f"has no Oracle {LAST}"
+        return _saying(study, f"{theirs.name} {why}")
+    cutoff = theirs.reference[2]
+    shared = _shared(study, theirs, cutoff)
     if not shared:
         return _saying(study, f"it shares no task with {theirs.name} that has the same metric and any period in common")
     name = f"{ORACLE} of {theirs.name}"
-    borrowed = theirs.cells[(theirs.cells["trained"] == LAST) & theirs.cells["task"].isin(shared)]
-    text = f"regret is relative to the {name} ({LAST}), which saw what its own timeline holds, in {', '.join(shared)}"
+    borrowed = theirs.cells[(theirs.cells["trained"] == cutoff) & theirs.cells["task"].isin(shared)]
+    text = f"regret is relative to the {name} ({cutoff}), which saw what its own timeline holds, in {', '.join(shared)}"
     return dataclasses.replace(
         study,
         cells=pd.concat([study.cells, borrowed.assign(method=name)], ignore_index=True),
-        reference=(name, SEED, LAST),
+        reference=(name, SEED, cutoff),
         external_inputs=(*study.external_inputs, f"{study.name}: {text}"),
     )
 
 
-def _shared(study: StudyResult, theirs: StudyResult) -> list[str]:
-    """Return the tasks on which the last published Oracle and the study were both scored, by one metric, in at least
-    one common period."""
+def _shared(study: StudyResult, theirs: StudyResult, cutoff: str) -> list[str]:
+    """Return the tasks on which the published Oracle of this cutoff and the study were both scored, by one metric, in
+    at least one common period."""
     of: list[dict[str, set[str]]] = []
-    for cells in (study.cells, theirs.cells[theirs.cells["trained"] == LAST]):
+    for cells in (study.cells, theirs.cells[theirs.cells["trained"] == cutoff]):
         whole = cells[cells["source"] == ""]
         whole = whole[[not math.isnan(value) for value in whole["value"]]]
         of.append({str(task): set(labels) for task, labels in whole.groupby("task", sort=False)["evaluated"]})
