@@ -238,3 +238,7 @@ def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(
     one = converted.whole(f"converted-{kind}-1", 1)
     for world in (2, 3):
         assert_same_bits(converted.whole(f"converted-{kind}-{world}", world), one)
+    converted.train(f"handed-{kind}", 2, saves=1)
+    converted.train(f"handed-{kind}", 3, saves=1)
+    converted.train(f"handed-{kind}", 1)
+    assert_same_bits(converted.outcome(f"handed-{kind}"), one)
