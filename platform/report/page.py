@@ -20,7 +20,7 @@ from ticlm.platform.analysis.missing import missing
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, power, ratio
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.report import palette
-from ticlm.platform.report.figures import CHARTS, asset
+from ticlm.platform.report.figures import CHARTS, asset, pictures
 from ticlm.platform.report.page_tables import Block, blocks, parts_table, tables
 from ticlm.platform.report.table_rows import Line, dated, heading, legend, lines, scores
 
@@ -61,6 +61,7 @@ def render(
         script="\n".join(_read(name) for name in SCRIPTS),
         data=_json({**data, "studies": shown}),
         has_views=bool(drawn),
+        pictures=pictures({**data, "studies": shown}),
         relative=bool(rows["relative"].all()),
         headings=HEADINGS,
         tables=tables(results, summary, main),
@@ -68,7 +69,7 @@ def render(
         parts=parts_table(results, summary),
         directions=_directions(rows),
         standouts=[group for score in main[:1] for group in _standouts(lines(summary, [score]), score)],
-        color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
+        color=_colors(results),
         ratio=ratio,
         count=count,
         power=power,
@@ -87,6 +88,12 @@ def render(
         missing=missing(results, seen),
         provenance=_provenance(results, made),
     )
+
+
+def _colors(results: Sequence[StudyResult]) -> dict[tuple[str, str], str]:
+    """Return the colour of each method of each study."""
+    styles = palette.styles([study.methods for study in results])
+    return {(s.name, m.name): style.color for s, own in zip(results, styles) for m, style in zip(s.methods, own)}
 
 
 def _read(name: str) -> str:

@@ -98,9 +98,7 @@ def _rates(method: str, labels: Sequence[str], steps: int, warm: int) -> pd.Data
     at = np.arange(len(labels) * steps)
     rise = np.minimum(1.0, (at % steps + 1) / warm)
     rate: NDArray[np.float64] = 1e-3 * rise * (0.1 + 0.45 * (1 + np.cos(np.pi * (at % steps) / steps)))
-    return pd.DataFrame(
-        {"method": method, "seed": 1, "period": np.repeat(labels, steps), "step": at, "rate": rate}
-    )
+    return pd.DataFrame({"method": method, "seed": 1, "period": np.repeat(labels, steps), "step": at, "rate": rate})
 
 
 def renamed(result: StudyResult, name: str) -> StudyResult:
