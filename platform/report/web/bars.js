@@ -36,11 +36,15 @@ function barChart({ labels, series: all, name, log = false, hidden }, width) {
   return { width, height, name, body: body.join("") + label(withYear(name, labels), { x: 2, y: 10 }), at };
 }
 
-/** Round numbers that span [low, high], three or more, of which about `most`. */
-function threeOrMore(low, high, most) {
-  let found = rounds(low, high, most);
-  for (let more = most + 1; found.length < 3 && more < 40; more++) found = rounds(low, high, more);
-  return found;
+/** Round numbers on an axis of differences, three or more, whose labels have room: [numbers, decimals]. */
+function differenceTicks(x, ends, long) {
+  const fits = (values) => values.length > 2 && (values[1] - values[0]) * (long / (x.high - x.low)) > widthOf(plus(values.at(-1), digitsOf(values)), 11) + 4;
+  const found = Array.from({ length: 9 }, (_, i) => rounds(x.low, x.high, 9 - i)).find(fits);
+  if (found) return [found, digitsOf(found)];
+  const far = ends.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0) || 1;
+  const unit = 10 ** Math.floor(Math.log10(Math.abs(far) / 2));
+  const half = Math.sign(far) * Math.floor(Math.abs(far) / 2 / unit) * unit;
+  return [[0, half, 2 * half], Math.max(0, -Math.round(Math.log10(unit)))];
 }
 
 /** Differences from the method `base` with their intervals: `rows` are [method, difference, low, high]. */
@@ -54,10 +58,10 @@ function whiskers({ study, view, rows, base, title }, width) {
   const frame = { left: 12 + Math.max(...names.map((name) => widthOf(name, 10.5)), 40), right: width - 20, top: 22, bottom: height - 36 };
   const ends = shown.flatMap(([, ...values]) => values).filter(Number.isFinite);
   const x = axis([0, ...ends].map((value) => ({ x: value })), "x", frame.left, frame.right, { margin: 0.06 });
-  const values = threeOrMore(x.low, x.high, (frame.right - frame.left) / 64);
+  const [values, digits] = differenceTicks(x, ends, frame.right - frame.left);
   const body = values.map((value) => {
     const at = [x.place(value), frame.top, x.place(value), frame.bottom + 4];
-    return (value === 0 ? dashed(...at) : line(...at)) + label(plus(value, digitsOf(values)), { x: x.place(value), y: frame.bottom + 17, "text-anchor": "middle", "font-size": 11 });
+    return (value === 0 ? dashed(...at) : line(...at)) + label(plus(value, digits), { x: x.place(value), y: frame.bottom + 17, "text-anchor": "middle", "font-size": 11 });
   });
   const against = study.methods[base].label;
   shown.forEach(([method, difference, low, high], k) => {
