@@ -9,7 +9,7 @@ from itertools import chain
 
 from ticlm.platform.analysis.results import MethodResult
 
-HUES = {"optimizer": 0.59, "replay": 0.0, "regularization": 0.39}
+HUES = {"optimizer": 0.62, "replay": 0.0, "regularization": 0.42}
 """Blue, red and green, as in Figure 1 of TiC-LM."""
 MORE_HUES = (0.77, 0.09, 0.50, 0.90, 0.16)
 GREY = "#80858d"

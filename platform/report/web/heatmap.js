@@ -129,11 +129,9 @@ function writing(map, colorOf) {
   const { log, digits } = map.view.metric;
   return Array.from(map.shown, (value, i) => {
     if (!Number.isFinite(value)) return "";
-    const [r, g, b] = channels(colorOf(value));
     const [x, y] = corner(map, Math.floor(i / map.columns.length) + 0.5, (i % map.columns.length) + 0.5);
     const size = Math.min(12, map.size / 3.6);
-    const fill = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#16181c" : "#fdfcfa";
-    return label(signed(value, log ? (map.view.reference ? 3 : 2) : digits), { x, y: y + 0.36 * size, fill, "font-size": size, "text-anchor": "middle" });
+    return label(signed(value, log ? (map.view.reference ? 3 : 2) : digits), { x, y: y + 0.36 * size, fill: inkOn(colorOf(value)), "font-size": size, "text-anchor": "middle" });
   });
 }
 

@@ -32,6 +32,13 @@ const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 
 const hex = (parts) => `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const mix = (one, other, share) => hex(channels(one).map((part, i) => part + (channels(other)[i] - part) * share));
 
+/** Relative luminance of a colour, 0 to 1, and the contrast of two, 1 to 21 (WCAG 2.2). */
+const luminance = (color) => channels(color).map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4)).reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (one, other) => (Math.max(luminance(one), luminance(other)) + 0.05) / (Math.min(luminance(one), luminance(other)) + 0.05);
+
+/** Black or white, whichever is easier to read on a colour: one of them has a contrast of 4.58 or more. */
+const inkOn = (color) => (contrast(color, "#000000") > contrast(color, "#ffffff") ? "#000000" : "#ffffff");
+
 /** A colour as the theme has it: lighter on a dark ground. */
 const tone = (color, share = 0.18) => (theme.dark ? mix(color, "#ffffff", share) : color);
 
