@@ -12,13 +12,15 @@ from ticlm.platform.analysis.results import MethodResult
 HUES = {"optimizer": 0.62, "replay": 0.0, "regularization": 0.42}
 """Blue, red and green, as in Figure 1 of TiC-LM."""
 MORE_HUES = (0.77, 0.09, 0.50, 0.90, 0.16)
+BRIGHTEST = 0.3
+"""Highest luminance of a line: its contrast with white is 3 or more."""
 GREY = "#80858d"
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
-DASHES = (None, "8 4", "2 3", "10 3 2 3", "5 2")
+DASHES: tuple[str | None, ...] = (None, "8 4", "2 3", "10 3 2 3", "5 2")
 MARKERS = ("circle", "square", "up", "diamond", "cross", "down", "bar", "star")
 """Dashes and markers of methods; five and eight have no common divisor, so forty methods differ."""
-ORACLE_DASHES = ("4 3", "1 2", "12 4", "4 2 1 2 1 2")
+ORACLE_DASHES: tuple[str | None, ...] = ("4 3", "1 2", "12 4", "4 2 1 2 1 2")
 
 SEQUENTIAL = ("#f4f6e6", "#b9ddb9", "#62b3a9", "#2f7f9e", "#2b4b84", "#241b4b")
 THEMES: dict[str, dict[str, object]] = {
@@ -111,5 +113,15 @@ def colors(methods: Sequence[MethodResult]) -> list[str]:
 
 def _shade(hue: float, index: int, count: int) -> str:
     at = index / (count - 1) if count > 1 else 0.35
-    red, green, blue = colorsys.hls_to_rgb((hue + 0.13 * (at - 0.35)) % 1, 0.28 + 0.34 * at, 0.85)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
+    lightness = 0.25 + 0.37 * at
+    while True:
+        parts = colorsys.hls_to_rgb((hue + 0.13 * (at - 0.35)) % 1, lightness, 0.85)
+        if _luminance(parts) <= BRIGHTEST:
+            return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+        lightness -= 0.01
+
+
+def _luminance(parts: Sequence[float]) -> float:
+    """Return the relative luminance of a colour in sRGB (WCAG 2.2)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))

@@ -76,7 +76,7 @@ def made_up(
         cells=pd.concat(cells, ignore_index=True),
         costs=pd.concat(costs, ignore_index=True),
         rates=pd.concat(rates, ignore_index=True)[list(RATES)],
-        reference=("oracle", 1, labels[max(cutoffs)]) if reference else None,
+        reference=("oracle", 1, labels[max(cutoffs)]) if cutoffs and reference else None,
         target_tokens=15_000_000,
         text=tuple(PeriodText(label, 1_000_000 + 20_000 * i, {"news": 0.3}) for i, label in enumerate(labels)),
     )

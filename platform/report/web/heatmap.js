@@ -135,10 +135,13 @@ function writing(map, colorOf) {
   });
 }
 
+/** Whether a row repeats the row above it. */
+const asAbove = ({ view, index, repeated }, row) => repeated[row] && row > 0 && view.carried[index][row] === view.carried[index][row - 1];
+
 function axes(map) {
   const { rows, columns, font } = map;
   const turned = (x, y) => ({ transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(-90)`, "font-size": font });
-  const down = axisLabels(rows, map.down).map((text, k) => label(map.repeated[map.down[k]] ? "″" : text, { x: map.left - 5, y: map.top + (map.down[k] + 0.5) * map.size + 0.36 * font, "text-anchor": "end", "font-size": font }));
+  const down = axisLabels(rows, map.down).map((text, k) => label(asAbove(map, map.down[k]) ? "″" : text, { x: map.left - 5, y: map.top + (map.down[k] + 0.5) * map.size + 0.36 * font, "text-anchor": "end", "font-size": font }));
   const along = map.under.names.map((text, k) => {
     const x = map.left + (map.under.chosen[k] + 0.5) * map.size;
     return label(text, map.under.turned ? { ...turned(x + 0.36 * font, map.bottom + 5), "text-anchor": "end" } : { x, y: map.bottom + font + 3, "font-size": font, "text-anchor": "middle" });

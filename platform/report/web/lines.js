@@ -114,13 +114,13 @@ function nameRoom({ named, series: all }, series, width) {
   return Math.min(width * 0.24, Math.max(...series.map((one) => widthOf(one.name, 10.5)), 0) + 14);
 }
 
-/** Names at the ends of lines, [{text, box}], in the order of the ends; none where they have no room. */
+/** Names at the ends of lines, [{text, box}], in the order of the ends; none where they have no room near them. */
 function lineNames(series, x, y, frame, width) {
   if (frame.right > width - 20) return [];
   const last = series.map((one) => [...one.points].reverse().find((point) => drawable(point, x, y)));
   const at = series.map((_, k) => k).filter((k) => last[k]);
   const places = spreadOut(at.map((k) => y.place(last[k].y)), 12.5, frame.top, frame.bottom);
-  if (!places) return [];
+  if (!places || at.some((k, i) => Math.abs(places[i] - y.place(last[k].y)) > 70)) return []; // too far to be followed
   return at.map((k, i) => {
     const [px, py, left] = [x.place(last[k].x), y.place(last[k].y), frame.right + 10];
     const most = Math.floor((width - left - 2) / (0.62 * 10.5));

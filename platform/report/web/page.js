@@ -251,6 +251,7 @@ function redraw() {
 
 /** Draws another study or view. */
 function everything() {
+  $("large").close();
   state.limit = undefined;
   settings.against = null;
   hidden.time.clear();
