@@ -42,7 +42,7 @@ function differenceTicks(x, ends, long) {
   const found = Array.from({ length: 9 }, (_, i) => rounds(x.low, x.high, 9 - i)).find(fits);
   if (found) return [found, digitsOf(found)];
   const far = ends.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0) || 1;
-  const unit = 10 ** Math.floor(Math.log10(Math.abs(far) / 2));
+  const unit = 10 ** (Math.floor(Math.log10(Math.abs(far) / 2)) - 1);
   const half = Math.sign(far) * Math.floor(Math.abs(far) / 2 / unit) * unit;
   return [[0, half, 2 * half], Math.max(0, -Math.round(Math.log10(unit)))];
 }
@@ -53,7 +53,7 @@ function whiskers({ study, view, rows, base, title }, width) {
   const shown = study.methods.flatMap((method, i) => (order.has(i) ? [[method, ...rows[order.get(i)].slice(1)]] : []));
   const step = 22;
   const height = 58 + Math.max(shown.length, 1) * step;
-  const most = Math.floor((0.42 * width) / (0.62 * 10.5));
+  const most = Math.floor((0.36 * width) / (0.62 * 10.5));
   const names = shown.map(([{ label }]) => (label.length > most ? `${label.slice(0, most - 1)}…` : label));
   const frame = { left: 12 + Math.max(...names.map((name) => widthOf(name, 10.5)), 40), right: width - 20, top: 22, bottom: height - 36 };
   const ends = shown.flatMap(([, ...values]) => values).filter(Number.isFinite);
