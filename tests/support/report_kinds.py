@@ -82,13 +82,6 @@ def made_up(
     )
 
 
-def without_scripts(html: str) -> str:
-    """A page as a browser without JavaScript shows it."""
-    head, *parts = html.split("<script")
-    bare = "".join([head, *(part.partition("</script>")[2] for part in parts)])
-    return bare.replace("<noscript>", "").replace("</noscript>", "")
-
-
 def _middle(period: Period) -> float:
     """The middle of a period in years after the first of 2023."""
     return (period.start.toordinal() + period.end.toordinal() - 2 * date(2023, 1, 1).toordinal()) / 730.5
