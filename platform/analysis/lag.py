@@ -80,7 +80,24 @@ def peaks(view: View, method: MethodView) -> list[Peak | None]:
     return found
 
 
-def describe(found: Sequence[Peak | None]) -> str:
+@dataclass(frozen=True)
+class Unit:
+    """The unit of lags: the length of a study's periods."""
+
+    name: str
+    months: float
+
+
+WEEK, MONTH, QUARTER, YEAR = Unit("week", 12 * 7 / 365.25), Unit("month", 1), Unit("quarter", 3), Unit("year", 12)
+
+
+def unit(periods: Sequence[Period]) -> Unit:
+    """Return the unit that is nearest to the median length of the periods."""
+    length = float(np.median([months(period.end) - months(period.start) for period in periods]))
+    return min((WEEK, MONTH, QUARTER, YEAR), key=lambda one: abs(np.log(length / one.months)))
+
+
+def describe(found: Sequence[Peak | None], unit: Unit = MONTH) -> str:
     """Return the median lag in words, and how many of the peaks lie at an end of the training."""
     known = [peak for peak in found if peak is not None]
     if not known:
@@ -88,11 +105,11 @@ def describe(found: Sequence[Peak | None]) -> str:
     median = float(np.median([peak.lag for peak in known]))
     edges = sum(peak.at_edge for peak in known)
     more = f"; {edges} of {len(known)} at the first or last model" if edges else ""
-    return f"median {lag_text(median)}{more}"
+    return f"median {lag_text(median / unit.months, unit)}{more}"
 
 
-def lag_text(lag: float) -> str:
-    """Return a lag in words: +14 months, −1 month, 0 months."""
+def lag_text(lag: float, unit: Unit = MONTH) -> str:
+    """Return a lag of so many units in words: +14 months, −1 week, 0 quarters."""
     shown = signed(lag, 1, plus=True).removesuffix(".0")
     shown = "0" if shown in ("+0", "−0") else shown
-    return f"{shown} month{'' if abs(lag) == 1 else 's'}"
+    return f"{shown} {unit.name}{'' if shown in ('+1', '−1') else 's'}"

@@ -6,12 +6,14 @@ and resvg makes a PNG of each SVG. The same numbers give the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.core.quantities import printable
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from ticlm.platform.core.examples import Examples
 
-CHARTS = ("numbers.js", "svg.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
+CHARTS = ("numbers.js", "labels.js", "svg.js", "marks.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
 """Scripts that need no browser, in their order."""
 UNCOVERED = re.compile(
     r"[^\n\x20-\u017f\u0370-\u0377\u037a-\u037d\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u045f"
@@ -28,6 +30,7 @@ UNCOVERED = re.compile(
 )
 """A character that the font of web/ lacks: Chinese, for one. The fonts of the machine are read for it alone, since that
 takes time and makes pictures differ from machine to machine."""
+RECORD = "drawn.json"
 ZOOM = 2
 """Pixels of a PNG per unit of its SVG."""
 
@@ -35,23 +38,51 @@ ZOOM = 2
 def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
     """Write every figure of a report as NAME.svg and NAME.png to `folder`, which is made where there is any.
 
-    `data` is what `page_data.payload` returns. Returns the files written.
+    `data` is what `page_data.payload` returns. The folder holds the figures of one report: others in it are removed. A
+    record in it says what they were drawn from; where that is unchanged and no file was touched, nothing is drawn.
+    Returns the files.
     """
+    text = json.dumps(data, allow_nan=False)
+    record = folder / RECORD
+    drawn_from = _drawn_from(text)
+    known = _recorded(record)
+    if known.get("drawn_from") == drawn_from and known.get("files") == _hashes(folder):
+        return [folder / name for name in known["files"]]
+    written = _write(text, folder)
+    for path in _figures_in(folder):
+        if path not in written:
+            path.unlink()
+    if written:
+        files = {path.name: _hash(path.read_bytes()) for path in written}
+        record.write_text(json.dumps({"drawn_from": drawn_from, "files": files}), encoding="utf-8")
+    else:
+        record.unlink(missing_ok=True)
+    return written
+
+
+def _write(data: str, folder: Path) -> list[Path]:
     from resvg_py import svg_to_bytes
 
     written: list[Path] = []
     with as_file(asset("DejaVuSans.ttf")) as font:
-        for parts, svg in _drawn(data):
+        for parts, svg in _call("figures", data):
             folder.mkdir(parents=True, exist_ok=True)
             name = slug(*parts)
             while folder / f"{name}.svg" in written:
                 name += "-"
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
+            svg = printable(svg)  # without characters that XML does not have
             known = not UNCOVERED.search(svg)
             png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
             text.write_text(svg, encoding="utf-8")
             written += [png, text]
     return written
+
+
+def pictures(data: Mapping[str, object]) -> list[dict[str, str]]:
+    """Return the SVG text of the `cost` and the `matrices` of each study's first view, for readers without scripts."""
+    drawn: list[dict[str, str]] = _call("pictures", json.dumps(data, allow_nan=False))
+    return [{name: printable(svg) for name, svg in one.items()} for one in drawn]
 
 
 def draw_examples(examples: Examples, folder: Path) -> list[Path]:
@@ -72,13 +103,43 @@ def asset(name: str) -> Traversable:
     return files("ticlm").joinpath("platform", "report", "web", name)
 
 
-def _drawn(data: Mapping[str, object]) -> list[tuple[list[str], str]]:
-    """Return the parts of the name and the SVG text of each figure, without characters that XML does not have."""
+def _call(function: str, data: str) -> Any:
+    """Return what a function of figures.js gives for the numbers of a report."""
     from quickjs import Context
 
     engine = Context()
-    engine.set("input", json.dumps(data, allow_nan=False))
-    scripts = [asset(name).read_text(encoding="utf-8") for name in (*CHARTS, "figures.js")]
-    engine.eval("\n".join(["'use strict'; const report = JSON.parse(input);", *scripts]))
-    drawn: list[tuple[list[str], str]] = json.loads(engine.eval("JSON.stringify(figures())"))
-    return [(parts, printable(svg)) for parts, svg in drawn]
+    engine.set("input", data)
+    engine.eval("\n".join(["'use strict'; const report = JSON.parse(input);", *_scripts()]))
+    return json.loads(engine.eval(f"JSON.stringify({function}())"))
+
+
+def _scripts() -> list[str]:
+    return [asset(name).read_text(encoding="utf-8") for name in (*CHARTS, "figures.js")]
+
+
+def _drawn_from(data: str) -> str:
+    """Return a hash of all that figures are made of: numbers, scripts, font, zoom, and the libraries that draw."""
+    font = _hash(asset("DejaVuSans.ttf").read_bytes())
+    libraries = [version(name) for name in ("quickjs-ng", "resvg-py")]
+    return _hash("\0".join([data, *_scripts(), font, str(ZOOM), *libraries]).encode())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _figures_in(folder: Path) -> list[Path]:
+    return [path for path in folder.glob("*") if path.suffix in (".svg", ".png")]
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {path.name: _hash(path.read_bytes()) for path in _figures_in(folder)}
+
+
+def _recorded(record: Path) -> dict[str, Any]:
+    """Return the record of the figures of a folder; nothing where there is none that can be read."""
+    try:
+        known: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known

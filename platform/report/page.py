@@ -19,7 +19,7 @@ from ticlm.platform.report import palette, words
 from ticlm.platform.report.answer import answers
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
-from ticlm.platform.report.figures import CHARTS, asset
+from ticlm.platform.report.figures import CHARTS, asset, pictures
 from ticlm.platform.report.page_tables import parts_table, tables
 from ticlm.platform.report.provenance import code_lines, study_runs
 from ticlm.platform.report.request import ReportRequest
@@ -67,7 +67,8 @@ def render(
         explanations=words.explanations(results, summary),
         missing=missing(results, preset, seen),
         external_inputs=_outside(results),
-        color={(s.name, m.name): c for s in results for m, c in zip(s.methods, palette.colors(s.methods))},
+        color=_colors(results),
+        pictures=pictures({**data, "studies": shown}),
         ratio=ratio,
         count=count,
         power=power,
@@ -135,6 +136,12 @@ def _of_run(
         "csv_files": tables,
         "figure_files": figures,
     }
+
+
+def _colors(results: Sequence[StudyResult]) -> dict[tuple[str, str], str]:
+    """Return the colour of each method of each study."""
+    styles = palette.styles([study.methods for study in results])
+    return {(s.name, m.name): style.color for s, own in zip(results, styles) for m, style in zip(s.methods, own)}
 
 
 def _read(name: str) -> str:

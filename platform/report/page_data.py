@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ NO_RUNS: Mapping[str, object] = {"views": [], "rates": [], "text": None, "contam
 CONSTANTS: Mapping[str, object] = {
     "kinds": KINDS,
     "themes": palette.THEMES,
-    "palette": {"lines": palette.SEQUENTIAL[1:], "apart": palette.APART},
+    "palette": {"apart": palette.APART},
 }
 
 
@@ -47,7 +48,7 @@ def payload(
     labels = {(line.study, line.method): line.label for line in lines(summary)}
     tasks = tasks_of(results)
     studies = [
-        _study(study, views, labels)
+        _study(study, views, labels, styles)
         | {
             "views": [
                 view_payload(view, summary, preset, differences)
@@ -55,7 +56,7 @@ def payload(
                 for view in views
             ]
         }
-        for study, views in zip(results, seen)
+        for study, views, styles in zip(results, seen, palette.styles([study.methods for study in results]))
     ]
     return {**CONSTANTS, "studies": studies}
 
@@ -65,10 +66,15 @@ def examples_payload(counted: CountedExamples) -> dict[str, Any]:
     return {**CONSTANTS, "studies": [{**NO_RUNS, "name": "", "examples": [_examples(counted)]}]}
 
 
-def _study(study: StudyResult, views: Sequence[View], labels: Mapping[tuple[str, str], str]) -> dict[str, object]:
+def _study(
+    study: StudyResult,
+    views: Sequence[View],
+    labels: Mapping[tuple[str, str], str],
+    styles: Sequence[palette.Style],
+) -> dict[str, object]:
     methods = [
-        {"label": labels.get((study.name, m.name), m.name), "color": color, "oracle": m.is_oracle}
-        for m, color in zip(study.methods, palette.colors(study.methods))
+        {"name": m.name, "label": labels.get((study.name, m.name), m.name), "oracle": m.is_oracle, **asdict(style)}
+        for m, style in zip(study.methods, styles)
     ]
     return {
         "name": study.name,
@@ -96,7 +102,11 @@ def _rates(study: StudyResult) -> list[dict[str, object]]:
             line = {"steps": [int(steps[i]) for i in at], "rates": [rounded(rates[i]) for i in at]}
             by_rates[same] = line | {"methods": [], "periods": [own["period"].iloc[i] for i in at]}
         by_rates[same]["methods"].append(place)
-    return [line | {"color": palette.APART[i % len(palette.APART)]} for i, line in enumerate(by_rates.values())]
+    colors, dashes = palette.APART, palette.DASHES
+    return [
+        line | {"color": colors[i % len(colors)], "dash": dashes[i % len(dashes)]}
+        for i, line in enumerate(by_rates.values())
+    ]
 
 
 def _text(study: StudyResult) -> dict[str, object]:

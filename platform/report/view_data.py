@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.lag import describe, nearest, peaks, places
+from ticlm.platform.analysis.lag import Unit, describe, nearest, peaks, places, unit
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn
@@ -40,6 +40,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
     lowest, highest = spread(matrices)
     step = (high - low) / (MISSING - 1) or 1.0
     trained, evaluated = view.axes()
+    period = unit(view.study.timeline.periods)
     return {
         "name": view.name,
         "metric": _metric(what),
@@ -58,7 +59,8 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
         "means": _means(view, summary, what),
         "carried": [_carried(method) for method in view.methods],
         "curves": [_curve(view, method, what) for method in view.methods],
-        "lags": [_lag(view, method) for method in view.methods],
+        "unit": period.name,
+        "lags": [_lag(view, method, period) for method in view.methods],
         "differences": None if differences is None else _differences(view, summary, differences, what),
     }
 
@@ -152,12 +154,13 @@ def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
     return {"labels": method.labels, **costs, "mean": mean, "missing": missing.tolist()}
 
 
-def _lag(view: View, method: MethodView) -> dict[str, object]:
-    """Return the best checkpoint for each evaluated period, and its distance in months (TiC-LM, Figure 5)."""
+def _lag(view: View, method: MethodView, unit: Unit) -> dict[str, object]:
+    """Return the best checkpoint for each evaluated period, and its distance in units of the study's periods (TiC-LM,
+    Figure 5)."""
     best = peaks(view, method)
     return {
-        "told": describe(best),
+        "told": describe(best, unit),
         "best": [None if peak is None else peak.label for peak in best],
-        "months": [None if peak is None else rounded(peak.lag) for peak in best],
+        "distances": [None if peak is None else rounded(peak.lag / unit.months) for peak in best],
         "edge": [peak is not None and peak.at_edge for peak in best],
     }

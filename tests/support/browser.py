@@ -54,13 +54,14 @@ class Browser:
         self._process.terminate()
         self._process.wait(timeout=20)
 
-    def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
-        """Load a page in a window of this size; returns once it has drawn itself."""
+    def open(self, page: Path, width: int, height: int = 900, dark: bool = False, scripts: bool = True) -> None:
+        """Load a page in a window of this size, with its scripts or without; returns once it has drawn itself."""
         self.complaints, self.requests, self._loaded = [], [], False
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call("Page.navigate", url=page.as_uri())
         ends = time.monotonic() + 30
         while not self._loaded:
@@ -81,6 +82,18 @@ class Browser:
     def picture(self, path: Path, whole: bool = False) -> None:
         """A PNG of the window, or of the whole page."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]))
+
+    def whole(self, path: Path, tallest: int) -> int:
+        """A PNG of the whole page, or of as much of it as is `tallest` pixels high; returns how high the page is."""
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], tallest), "scale": 1}
+        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        path.write_bytes(base64.b64decode(shot["data"]))
+        return int(size["height"])
+
+    def print(self, path: Path) -> None:
+        """The page on paper, as a PDF file."""
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"]))
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """The answer to one command."""

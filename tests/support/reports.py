@@ -64,10 +64,10 @@ def tic_lm(methods: int = len(METHODS), tasks: Sequence[str] = tuple(TASKS), nam
                 evaluated, metric, late = TASKS[task]
                 values = _values(trained, evaluated, metric, late, (past, future, shift))
                 for source in ("", "wiki") if task == "tic-cc@1" else ("",):
-                    cells.append(_rows(name, method, seed, trained, evaluated, task, source, metric, values))
+                    cells.append(cell_rows(name, method, seed, trained, evaluated, task, source, metric, values))
             tokens = np.array([TIC_CC_MONTHS.index(label) for label in trained]) * 2e9 + 1.1e11
             tokens = np.cumsum(tokens) if method == "oracle" else tokens
-            costs.append(_costs(method, seed, trained, tokens))
+            costs.append(cost_rows(method, seed, trained, tokens))
     rates = [_rates(method, seed) for method, _, seeds, *_ in METHODS[:methods] for seed in seeds]
     return StudyResult(
         name=name,
@@ -110,7 +110,7 @@ def _values(
     return np.asarray(np.exp(-0.6 * loss) if metric.higher_is_better else loss, np.float64)
 
 
-def _rows(
+def cell_rows(
     study: str,
     method: str,
     seed: int,
@@ -138,7 +138,7 @@ def _rows(
     return pd.DataFrame(frame)[list(COLUMNS)]
 
 
-def _costs(method: str, seed: int, trained: Sequence[str], tokens: Values) -> pd.DataFrame:
+def cost_rows(method: str, seed: int, trained: Sequence[str], tokens: Values) -> pd.DataFrame:
     spent = {"tokens": tokens, "flops": tokens * 1.7e10, "executed_tokens": tokens, "executed_flops": tokens * 1.7e10}
     return pd.DataFrame({"method": method, "seed": seed, "trained": list(trained), **spent})
 

@@ -3,8 +3,8 @@
 /** A bar for each label, its parts from the bottom up; `series` is [{name, color, values}]. */
 function barChart({ labels, series: all, name, log = false, hidden }, width) {
   const parts = all.filter((part) => !hidden?.has(part.name));
-  const turned = labels.some((one) => classText(one).length > 3);
-  const deep = turned ? 14 + 6 * Math.min(16, Math.max(...labels.map((one) => classText(one).length))) : 26;
+  const under = underAxis(labels, width - 56);
+  const deep = under.turned ? 14 + 6 * Math.min(16, Math.max(...under.names.map((one) => one.length))) : 26;
   const height = Math.round(Math.min(320, Math.max(200, width * 0.45))) + deep;
   const frame = { left: 50, right: width - 6, top: 22, bottom: height - deep };
   const whole = labels.map((_, i) => parts.reduce((sum, part) => sum + part.values[i], 0));
@@ -13,54 +13,68 @@ function barChart({ labels, series: all, name, log = false, hidden }, width) {
   const step = (frame.right - frame.left) / labels.length;
   const body = rounds(y.low, y.high, 5, log).filter((v) => log || v >= 0).map((value) =>
     line(frame.left, y.place(value), frame.right, y.place(value)) + label(count(value), { x: frame.left - 8, y: y.place(value) + 4, "text-anchor": "end" }));
-  const under = labels.map(() => 0);
+  const tops = labels.map(() => 0);
   for (const part of parts) {
     const rects = part.values.map((value, i) => {
       if (!value) return "";
-      const [from, to] = [log ? frame.bottom : y.place(under[i]), y.place(under[i] + value)];
-      under[i] += value;
+      const [from, to] = [log ? frame.bottom : y.place(tops[i]), y.place(tops[i] + value)];
+      tops[i] += value;
       return shape("rect", { x: frame.left + (i + 0.08) * step, width: Math.max(0.84 * step, 0.5), y: to, height: Math.max(from - to, 0.5) });
     });
-    body.push(shape("g", { fill: tone(part.color, 0.18) }, ...rects));
+    body.push(shape("g", { fill: tone(part.color) }, ...rects));
   }
-  for (const i of ticks(labels, Math.floor((width - frame.left) / 13))) {
-    const text = classText(labels[i]);
-    body.push(below(text.length > 16 ? `${text.slice(0, 15)}…` : text, frame.left + (i + 0.5) * step, frame.bottom, turned));
-  }
+  under.chosen.forEach((i, k) => {
+    const text = under.names[k];
+    body.push(below(text.length > 16 ? `${text.slice(0, 15)}…` : text, frame.left + (i + 0.5) * step, frame.bottom, under.turned));
+  });
   const at = (px, py) => {
     const i = Math.floor((px - frame.left) / step);
     if (!(i in labels)) return null;
     const each = parts.length > 1 ? parts.filter((part) => part.values[i]).map((part) => `${part.name}: ${thousands(part.values[i])}`).reverse() : [];
     return { x: px, y: py, lines: [classText(labels[i]), thousands(whole[i]), ...each] };
   };
-  return { width, height, name, body: body.join("") + label(name, { x: 2, y: 10 }), at };
+  return { width, height, name, body: body.join("") + label(withYear(name, labels), { x: 2, y: 10 }), at };
+}
+
+/** Round numbers on an axis of differences, three or more, whose labels have room: [numbers, decimals]. */
+function differenceTicks(x, ends, long) {
+  const fits = (values) => values.length > 2 && (values[1] - values[0]) * (long / (x.high - x.low)) > widthOf(plus(values.at(-1), digitsOf(values)), 11) + 4;
+  const found = Array.from({ length: 9 }, (_, i) => rounds(x.low, x.high, 9 - i)).find(fits);
+  if (found) return [found, digitsOf(found)];
+  const far = ends.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0) || 1;
+  const unit = 10 ** (Math.floor(Math.log10(Math.abs(far) / 2)) - 1);
+  const half = Math.sign(far) * Math.floor(Math.abs(far) / 2 / unit) * unit;
+  return [[0, half, 2 * half], Math.max(0, -Math.round(Math.log10(unit)))];
 }
 
 /** Differences from the method `base` with their intervals: `rows` are [method, difference, low, high]. */
 function whiskers({ study, view, rows, base, title }, width) {
   const order = new Map(rows.map(([i], k) => [i, k]));
   const shown = study.methods.flatMap((method, i) => (order.has(i) ? [[method, ...rows[order.get(i)].slice(1)]] : []));
-  const step = 34;
-  const height = 50 + Math.max(shown.length, 1) * step;
-  const frame = { left: 10, right: width - 12, top: 24, bottom: height - 26 };
+  const step = 22;
+  const height = 58 + Math.max(shown.length, 1) * step;
+  const most = Math.floor((0.36 * width) / (0.62 * 10.5));
+  const names = shown.map(([{ label }]) => (label.length > most ? `${label.slice(0, most - 1)}…` : label));
+  const frame = { left: 12 + Math.max(...names.map((name) => widthOf(name, 10.5)), 40), right: width - 20, top: 22, bottom: height - 36 };
   const ends = shown.flatMap(([, ...values]) => values).filter(Number.isFinite);
   const x = axis([0, ...ends].map((value) => ({ x: value })), "x", frame.left, frame.right, { margin: 0.06 });
-  const values = rounds(x.low, x.high, width / 80);
+  const [values, digits] = differenceTicks(x, ends, frame.right - frame.left);
   const body = values.map((value) => {
-    const at = [x.place(value), frame.top - 6, x.place(value), frame.bottom + 4];
-    return (value === 0 ? dashed(...at) : line(...at)) + label(plus(value, digitsOf(values)), { x: x.place(value), y: height - 8, "text-anchor": "middle" });
+    const at = [x.place(value), frame.top, x.place(value), frame.bottom + 4];
+    return (value === 0 ? dashed(...at) : line(...at)) + label(plus(value, digits), { x: x.place(value), y: frame.bottom + 17, "text-anchor": "middle", "font-size": 11 });
   });
   const against = study.methods[base].label;
   shown.forEach(([method, difference, low, high], k) => {
-    const y = frame.top + (k + 0.8) * step;
+    const y = frame.top + (k + 0.5) * step;
     const interval = Number.isFinite(low) ? shape("path", { d: `M${x.place(low).toFixed(1)} ${y}H${x.place(high).toFixed(1)}`, "stroke-width": 1.8 }) : "";
-    const point = shape("circle", { cx: x.place(difference), cy: y, r: 3.8 });
+    const point = marker(method.marker, x.place(difference), y, 3.8);
     const ink = tone(method.color);
-    body.push(onTop(method.label, { x: frame.left, y: y - 9 }), shape("g", { stroke: ink, fill: ink, opacity: low > 0 || high < 0 ? null : 0.45 }, interval, point));
+    body.push(label(names[k], { x: 2, y: y + 3.6, fill: theme.ink, "font-size": 10.5 }), shape("g", { stroke: ink, fill: ink, opacity: low > 0 || high < 0 ? null : 0.45 }, interval, point));
   });
-  body.push(label(`${title} against ${against}`, { x: frame.left, y: 12 }));
+  const unit = view.metric.difference || "nats";
+  body.push(label(`${title} against ${against}`, { x: 2, y: 12 }), label(`difference in ${unit}`, { x: frame.right + 16, y: height - 4, "text-anchor": "end", "font-size": 11 }));
   const at = (px, py) => {
-    const row = shown[Math.floor((py - frame.top) / step - 0.2)];
+    const row = shown[Math.floor((py - frame.top) / step)];
     if (!row) return null;
     const [method, difference, low, high] = row;
     const say = (value) => differenceText(view, value, view.metric.digits + 1);

@@ -1,8 +1,8 @@
 // Which chart shows what: each function turns the numbers of a study into what lineChart or barChart draws.
 
-const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
 const MEANS = { backward: "Bwd.", in_distribution: "ID", forward: "Fwd." };
 const MANY = 40; // points that can be told apart on one line
+const FEW_ROUNDS = 24; // rounds whose rates are drawn step by step
 
 /** At most eight positions, evenly chosen, with the first and the last. */
 const some = (length) => [...new Set(Array.from({ length: 8 }, (_, i) => Math.round((i * (length - 1)) / 7)))];
@@ -13,18 +13,21 @@ function costChart(studies, name, unit, log) {
   const { metric } = shown.find(Boolean);
   const series = studies.flatMap((one, k) => (shown[k] ? one.methods.map((method, i) => {
     const curve = shown[k].curves[i];
-    const names = yearLabels(curve.labels);
+    const names = pointLabels(curve.labels);
     const points = curve.labels.map((label, j) => ({
       x: curve[unit][j] ?? NaN, y: curve.mean[j] ?? NaN, label: names[j], mark: curve.missing[j] ? "hollow" : names[j] || curve.labels.length <= MANY ? "full" : null,
       tip: () => [`trained to ${pretty(label)}`, `${count(curve.tokens[j] ?? NaN)} tokens, ${scientific(curve.flops[j])} FLOPs`,
         `mean ${valueText(shown[k], curve.mean[j] ?? NaN)}`, ...(curve.missing[j] ? [`${curve.missing[j]} cells missing`] : [])],
     }));
-    return { name: method.label, color: method.color, dash: method.oracle ? "4 3" : DASHES[k % 4], first: method.oracle, points };
+    return { ...styled(method), first: method.oracle, points };
   }) : []));
   const y = { label: `mean ${metric.titled}, ${better({ metric })}`, format: signed };
   const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log };
-  return { series, x, y, annotate: true };
+  return { series, x, y, annotate: true, named: true };
 }
+
+/** What a method looks like in a chart. */
+const styled = ({ label, color, dash, marker }) => ({ name: label, color, dash, marker });
 
 /** What curves over time can show of a view, [name, title]. */
 function valuesOf(view) {
@@ -42,11 +45,12 @@ function timeAxes(study, view, byPeriod) {
 function timeChart(study, view, method, value, { byPeriod = false, all = false } = {}) {
   const [of, by] = timeAxes(study, view, byPeriod);
   const chosen = all ? of.labels.map((_, i) => i) : some(of.labels.length);
-  const colors = ramp(report.palette.lines, chosen.length);
-  const series = chosen.map((place, k) => ({ name: pretty(of.labels[place]), color: colors[k], points: timePoints(view, method, value, place, by, byPeriod) }));
+  const colors = ramp(theme.lines, chosen.length);
+  const names = shortLabels(of.labels);
+  const series = chosen.map((place, k) => ({ name: names[place], title: pretty(of.labels[place]), color: colors[k], points: timePoints(view, method, value, place, by, byPeriod) }));
   const named = { perplexity: "perplexity", value: view.metric.titled, regret: `regret${view.metric.difference && ` (${view.metric.difference})`}` }[value];
   const y = { label: `${named}, ${value === "regret" || !view.metric.higher ? "lower" : "higher"} is better`, format: signed };
-  return { series, x: { label: byPeriod ? "trained to" : "evaluated period" }, y, ...by };
+  return { series, x: { label: withYear(byPeriod ? "trained to" : "evaluated period", by.labels) }, y, named: true, ...by };
 }
 
 /** One line: row `place` of the matrix along its columns, or (`byPeriod`) column `place` along its rows. */
@@ -65,32 +69,50 @@ function timePoints(view, method, value, place, by, byPeriod) {
   }));
 }
 
-/** Figure 5 of TiC-LM: how long after each evaluated period the best checkpoint for it was trained. */
-function lagChart(study, { evaluated, places, lags }, hidden = new Set()) {
+/** Figure 5 of TiC-LM: how long after each evaluated period the best checkpoint for it was trained, in periods. */
+function lagChart(study, { evaluated, places, lags, unit }, hidden = new Set()) {
   /** Methods other than `i` whose lag on period `j` is the same, since their points hide each other. */
-  const same = (i, j) => study.methods.filter((one, k) => k !== i && lags[k].months[j] === lags[i].months[j] && !hidden.has(one.label)).map((one) => one.label);
+  const same = (i, j) => study.methods.filter((one, k) => k !== i && lags[k].distances[j] === lags[i].distances[j] && !hidden.has(one.label)).map((one) => one.label);
   const also = (names) => (names.length ? [`also ${names.slice(0, 4).join(", ")}${names.length > 4 ? ` and ${names.length - 4} more` : ""}`] : []);
   const series = study.methods.map((method, i) => ({
-    name: method.label, color: method.color, dash: method.oracle ? "4 3" : null,
-    points: lags[i].months.map((months, j) => ({
-      x: places[j], y: months ?? NaN, mark: evaluated.length > MANY ? null : lags[i].edge[j] ? "hollow" : "full",
-      tip: () => [`evaluated on ${pretty(evaluated[j])}, best trained to ${pretty(lags[i].best[j] ?? "")}`, `${plus(months ?? NaN, 1)} months${lags[i].edge[j] ? ", its first or last model" : ""}`, ...also(same(i, j))],
+    ...styled(method),
+    points: lags[i].distances.map((distance, j) => ({
+      x: places[j], y: distance ?? NaN, mark: evaluated.length > MANY ? null : lags[i].edge[j] ? "hollow" : "full",
+      tip: () => [`evaluated on ${pretty(evaluated[j])}, best trained to ${pretty(lags[i].best[j] ?? "")}`, `${plus(distance ?? NaN, 1)} ${unit}s${lags[i].edge[j] ? ", its first or last model" : ""}`, ...also(same(i, j))],
     })),
   }));
-  const y = { label: "months from it to the best checkpoint", format: (value) => plus(value, 0), line: 0 };
-  return { series, x: { label: "evaluated period" }, y, labels: evaluated, places };
+  const y = { label: `${unit}s from it to the best checkpoint`, format: (value) => plus(value, 0), line: 0, whole: true };
+  return { series, x: { label: withYear("evaluated period", evaluated) }, y, labels: evaluated, places, named: true };
 }
 
 const hasLags = (study, view) => view.evaluated.length > 1 && study.checkpoints.length > 1;
 
-function ratesChart(study, log) {
-  const series = study.rates.map((one) => ({
-    name: one.methods.map((i) => study.methods[i].label).join(", "),
-    color: one.color,
-    points: one.steps.map((step, i) => ({ x: step, y: one.rates[i], tip: () => [`step ${thousands(step)}, ${pretty(one.periods[i])}`, `rate ${one.rates[i].toExponential(2)}`] })),
+/** Learning rates over the steps; of more than FEW_ROUNDS rounds only the peak of each, above a band down to its lowest rate. */
+function ratesChart(studies, log) {
+  const series = studies.flatMap((study) => study.rates.map((one) => {
+    const name = one.methods.map((i) => study.methods[i].label).join(", ");
+    const point = (step, y, tip) => ({ x: step, y, tip: () => tip });
+    const points = one.steps.map((step, i) => point(step, one.rates[i], [`step ${thousands(step)}, ${pretty(one.periods[i])}`, `rate ${one.rates[i].toExponential(2)}`]));
+    if (new Set(one.periods).size <= FEW_ROUNDS) return { name, color: one.color, dash: one.dash, points };
+    const rounds = byRound(one);
+    const peaks = rounds.map(({ period, step, low, high }) => point(step, high, [`peak of ${pretty(period)}: ${high.toExponential(2)}`, `lowest rate ${low.toExponential(2)}`]));
+    return { name, color: one.color, dash: one.dash, points: peaks, band: rounds.map(({ step, low, high }) => ({ x: step, low, high })) };
   }));
-  const y = { label: "learning rate", format: (v) => (v ? v.toExponential(v.toExponential(1).includes(".0") ? 0 : 1) : "0"), log };
-  return { series, x: { label: "step", format: count }, y };
+  const y = { label: series.some((one) => one.band) ? "learning rate: peak of each round, and the range below it" : "learning rate", format: (v) => (v ? v.toExponential(v.toExponential(1).includes(".0") ? 0 : 1) : "0"), log };
+  return { series, x: { label: "step", format: count }, y, low: true };
+}
+
+/** The lowest and the highest rate of each round, at its middle step; zero is left out, which a log scale lacks. */
+function byRound({ periods, steps, rates }) {
+  const found = [];
+  periods.forEach((period, i) => {
+    if (period !== found.at(-1)?.period) found.push({ period, steps: [], low: Infinity, high: 0 });
+    const round = found.at(-1);
+    round.steps.push(steps[i]);
+    round.high = Math.max(round.high, rates[i]);
+    if (rates[i] > 0) round.low = Math.min(round.low, rates[i]);
+  });
+  return found.map((round) => ({ ...round, low: Math.min(round.low, round.high), step: (round.steps[0] + round.steps.at(-1)) / 2 }));
 }
 
 /** The tokens of each period, and the shares of subsets, of which there may be none. */
@@ -99,7 +121,7 @@ function textCharts({ labels, tokens, color, subsets }) {
     name, color,
     points: values.map((value, i) => ({ x: i, y: value ?? NaN, mark: labels.length <= MANY ? "dot" : null, tip: () => [pretty(labels[i]), say(value ?? NaN)] })),
   });
-  const x = { label: "period" };
+  const x = { label: withYear("period", labels) };
   const whole = series("train tokens", color, tokens, (value) => `${count(value)} tokens`);
   const parts = subsets.map((one) => series(one.name, one.color, one.shares, (value) => `${share(value)} of the train tokens`));
   return [
@@ -116,7 +138,7 @@ function contaminationChart(study, pair) {
       x, y: one.after[k], mark: "point",
       tip: () => [`trained to ${pretty(one.trained[k])}, evaluated on ${pretty(one.evaluated[k])}`, `${pair.what} ${signed(x)} before, ${signed(one.after[k])} after`],
     }));
-    return { name: method.label, color: method.color, points };
+    return { ...styled(method), points };
   });
   const [x, y] = pair.splits.map((split) => ({ label: `${pair.what} on ${split}`, format: signed }));
   return { series, x, y, scatter: true };

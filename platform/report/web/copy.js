@@ -21,22 +21,22 @@ async function copyCommand(button) {
   setTimeout(() => button.classList.remove("done"), 1500);
 }
 
-/** The command that scores a cell of the shown evaluation again; empty for published results. */
-function cellCommand(index, { row, column }) {
-  const known = commands[study().name];
+/** The command that scores a cell of a heat map again; empty for published results. */
+function cellCommand({ study, view, index }, { row, column }) {
+  const known = commands[study.name];
   if (!known) return "";
-  const trained = view().carried[index]?.[row] ?? study().checkpoints[row];
-  const words = ["--again", `${known.methods[index]}@${trained}`, "--on", view().evaluated[column]];
-  if (known.tasks > 1) words.push("--task", view().task);
+  const trained = view.carried[index]?.[row] ?? study.checkpoints[row];
+  const words = ["--again", `${known.methods[index]}@${trained}`, "--on", view.evaluated[column]];
+  if (known.tasks > 1) words.push("--task", view.task);
   if (known.seeds[index] !== null) words.push("--seed", String(known.seeds[index]));
   return [known.start, ...words.map(quoted)].join(" ");
 }
 
 let chosenCell = null;
 document.addEventListener("cell", ({ target, detail }) => {
-  const maps = [...document.querySelectorAll("#heatmaps .map")];
-  const index = maps.includes(target) ? maps.indexOf(target) : Number(document.getElementById("large").dataset.index);
-  chosenCell = [index, detail];
+  const boxes = [...document.querySelectorAll("#heatmaps .map")];
+  const place = boxes.includes(target) ? boxes.indexOf(target) : Number(document.getElementById("large").dataset.place);
+  chosenCell = [maps()[place], detail];
 });
 
 function offerCell({ target, type, key }) {

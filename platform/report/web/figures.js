@@ -6,15 +6,22 @@ const WIDE = 900;
 function figures() {
   return report.studies.flatMap((study) => [
     ...study.views.flatMap((view) => viewFigures(study, view)),
-    ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart(study, true)])]] : []),
+    ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart([study], true)])]] : []),
     ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
     ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
     ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
   ]);
 }
 
+/** The pictures of the page of a reader without scripts: of each study's first view, its cost and its matrices. */
+function pictures() {
+  return report.studies.filter((study) => study.views.length).map((study) => ({ cost: costSheet(study, study.views[0]), matrices: matrices(study, study.views[0]) }));
+}
+
+const costSheet = (study, view) => lineSheet(view.name, [costChart([study], view.name, "tokens", true)]);
+
 function viewFigures(study, view) {
-  const found = [["matrices", matrices(study, view)], ["cost", lineSheet(view.name, [costChart([study], view.name, "tokens", true)])], ["over-time", overTime(study, view)]];
+  const found = [["matrices", matrices(study, view)], ["cost", costSheet(study, view)], ["over-time", overTime(study, view)]];
   if (hasLags(study, view)) {
     const spec = lagChart(study, view);
     spec.series = spec.series.map((one, i) => ({ ...one, name: `${one.name}: ${view.lags[i].told}` }));
@@ -29,7 +36,7 @@ function matrices(study, view) {
     const chart = heatmap(study, view, i, 320, { room: 640 });
     return { title: method.label, note: view.means[i], chart };
   });
-  return sheet(view.name, panels, across, [scale(view)]);
+  return sheet(view.name, panels, across, [scale(study, view)]);
 }
 
 /** A panel for each method, on one axis of values. */
@@ -60,33 +67,36 @@ function key(series, width, kind) {
   const body = [];
   let [x, y] = [0, 0];
   for (const one of series) {
-    const long = 44 + widthOf(one.name, 11);
+    const long = 52 + widthOf(one.name, 11);
     if (x && x + long > width) [x, y] = [0, y + 18];
-    body.push(moved(x, y, sample(one, kind)), label(one.name, { x: x + 31, y: y + 9, "font-size": 11 }));
+    body.push(moved(x, y, sample(one, kind)), label(one.name, { x: x + 40, y: y + 9, "font-size": 11 }));
     x += long;
   }
   return { body: body.join(""), height: y + 14 };
 }
 
 /** The colour scale of a view's matrices, and what else is drawn on them. */
-function scale(view) {
-  const [low, high] = bounds(view);
-  const { what, ends } = scaleText(view, low, high);
-  const gradient = stops(view).map((color, i, all) => shape("stop", { offset: i / (all.length - 1), "stop-color": color }));
+function scale(study, view) {
+  const colors = scaleOf([view]);
+  const { what, ends, means } = scaleText(view, colors);
+  const gradient = colors.stops.map((color, i, all) => shape("stop", { offset: i / (all.length - 1), "stop-color": color }));
   const size = (text) => widthOf(text, 12);
   const from = size(what) + 16 + size(ends[0]);
-  const bar = shape("defs", {}, shape("linearGradient", { id: "scale" }, ...gradient)) + shape("rect", { x: from + 8, width: 200, height: 14, fill: "url(#scale)" });
-  const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(ends[1], { x: from + 216, y: 12 })];
+  const bar = shape("defs", {}, shape("linearGradient", { id: "ends" }, ...gradient)) + shape("rect", { x: from + 8, width: 200, height: 14, fill: "url(#ends)" });
+  const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(`${ends[1]}${means && ` · ${means}`}`, { x: from + 216, y: 12 })];
   const own = { x: 2, y: 30, width: 14, height: 11, fill: "none", stroke: theme.ink, "stroke-width": 1.4 };
-  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label("nearest in time · hatched: missing · rows: trained, columns: evaluated", { x: 180, y: 40 });
-  return { body: bar + texts.join("") + keys, height: 48 };
+  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label("nearest in time · hatched: missing", { x: 180, y: 40 });
+  const lines = [`rows: ${withYear("trained", study.checkpoints)}; columns: ${withYear("evaluated", view.evaluated)}`, ...(hasRepeats(study, view) ? ["slanted lines and ″: the row repeats the Oracle above it"] : [])];
+  const words = lines.map((text, i) => label(text, { y: 60 + 18 * i }));
+  const width = Math.max(from + 216 + size(ends[1]) + (means ? size(means) + 18 : 0), ...lines.map(size), 400);
+  return { body: [bar, ...texts, keys, ...words].join(""), height: 48 + 18 * lines.length, width };
 }
 
 /** Panels {chart, title?, note?}, `across` in a row, below a heading of one or several lines and above what is `under` them. */
 function sheet(heading, panels, across = panels.length, under = []) {
   const [edge, gap] = [16, 22];
   const wide = Math.max(...panels.map(({ chart }) => chart.width));
-  const width = 2 * edge + across * (wide + gap) - gap;
+  const width = 2 * edge + Math.max(across * (wide + gap) - gap, ...under.map((part) => part.width ?? 0));
   const titles = heading ? wrapped(heading, width - 2 * edge) : [];
   const body = titles.map((text, i) => label(text, { x: edge, y: 26 + 19 * i, "font-size": i ? 11.5 : 15, fill: i ? theme.soft : theme.ink }));
   let top = edge + 19 * titles.length + (titles.length ? 8 : 0);

@@ -2,32 +2,50 @@
 
 const LEVELS = 255;
 
-const stops = (view) => theme[view.reference ? "diverging" : "sequential"];
-
-/** Ends of the colour scale: regret is symmetric about zero, so that white always means "as the reference". */
-const bounds = (view, limit) => (view.reference ? [-(limit ?? view.limit), limit ?? view.limit] : [view.lowest, view.highest]);
-
-/** What the colours of a view stand for, and what stands at the ends of their scale. */
-function scaleText(view, low, high) {
-  const { digits, difference, titled } = view.metric;
-  if (!view.reference) return { what: `${titled}, ${better(view)}`, ends: [signed(low, digits), signed(high, digits)] };
-  return { what: `regret${difference && ` (${difference})`}, lower is better`, ends: [`≤ ${signed(low, digits)}`, `≥ ${signed(high, digits)}`] };
+/** −1 or 1 where all regret of these views lies below or above zero, but for a hundredth of its scale; 0 where it does not. */
+function sideOf(views) {
+  const [low, high] = views.reduce(([a, b], view) => numbers(view).shown.flatMap((m) => Array.from(m)).filter(Number.isFinite).reduce(([c, d], v) => [Math.min(c, v), Math.max(d, v)], [a, b]), [0, 0]);
+  const slack = Math.max(...views.map((view) => view.limit)) / 100;
+  return low >= -slack ? 1 : high <= slack ? -1 : 0;
 }
 
 /**
- * The heat map of method `index` as {width, height, name, body, at, cell}; `cell(row, column)` is what `at` gives.
- * `large`: axis titles, and values where they fit; `room`: how high the cells may be in all; `limit`: the end of the
- * colour scale; `id`: what no other heat map of the page has.
+ * The common colour scale of views, {low, high, stops, side}: the range of their values; or of regret the half where all
+ * of it lies, else both halves about zero, so that the pale colour always means "as the reference". `limit`: its end.
  */
-function heatmap(study, view, index, width, { large = false, room = 420, limit, id = index } = {}) {
+function scaleOf(views, limit = Math.max(...views.map((view) => view.limit))) {
+  if (!views[0].reference) return { low: Math.min(...views.map((view) => view.lowest)), high: Math.max(...views.map((view) => view.highest)), stops: theme.sequential, side: 0 };
+  const side = sideOf(views);
+  return { low: side > 0 ? 0 : -limit, high: side < 0 ? 0 : limit, side, stops: theme[["better", "diverging", "worse"][side + 1]] };
+}
+
+/** What the colours of a view stand for, what stands at the ends of their scale, and what they mean. */
+function scaleText(view, { low, high, side }) {
+  const { digits, difference, titled } = view.metric;
+  if (!view.reference) return { what: `${titled}, ${better(view)}`, ends: [signed(low, digits), signed(high, digits)], means: "" };
+  const means = [`${theme.dark ? "the darkest" : "white"}: as the reference`, ...(side < 0 ? [] : ["red: worse"]), ...(side > 0 ? [] : ["blue: better"])].join(", ");
+  return { what: `regret${difference && ` (${difference})`}, lower is better`, ends: [side > 0 ? "0" : `≤ ${signed(low, digits)}`, side < 0 ? "0" : `≥ ${signed(high, digits)}`], means };
+}
+
+/** Whether a row of an Oracle's matrix repeats the model of an older row. */
+const repeats = (study, view, index, row) => Boolean(view.carried[index]?.[row]) && view.carried[index][row] !== study.checkpoints[row];
+const hasRepeats = (study, view) => study.methods.some((_, i) => study.checkpoints.some((_, row) => repeats(study, view, i, row)));
+
+/**
+ * The heat map of method `index` as {width, height, name, body, at, cell}; `cell(row, column)` is what `at` gives.
+ * `large`: axis titles, and values where they fit; `room`: how high the cells may be in all; `scale`: the colours;
+ * `id`: what no other heat map of the page has.
+ */
+function heatmap(study, view, index, width, { large = false, room = 420, scale = scaleOf([view]), id = index } = {}) {
   const map = { study, view, index, large, rows: study.checkpoints, columns: view.evaluated };
   map.shown = numbers(view).shown[index];
   map.values = numbers(view).values[index];
+  map.repeated = study.checkpoints.map((_, row) => repeats(study, view, index, row));
   fit(map, width, room);
-  const [low, high] = bounds(view, limit);
+  const { low, high } = scale;
   const level = (value) => Math.max(0, Math.min(LEVELS - 1, Math.round(((LEVELS - 1) * (value - low)) / (high - low || 1))));
-  const colors = ramp(stops(view), LEVELS);
-  const body = [cells(map, colors, level, id)];
+  const colors = ramp(scale.stops, LEVELS);
+  const body = [cells(map, colors, level, id), ...again(map)];
   if (map.size >= 5) body.push(outline(map));
   if (map.rows.length > 1 && map.columns.length > 1) body.push(trace(map));
   if (map.size >= 34) body.push(...writing(map, (value) => colors[level(value)]));
@@ -55,8 +73,10 @@ function fit(map, width, room) {
   // what fits is found with the widest labels; those that are drawn may then be shorter, never longer
   lay(all(rows) + 8 + title, all(columns) + 10 + title);
   map.down = ticks(rows, Math.floor((rows.length * map.size) / (large ? 17 : 12)));
-  map.along = ticks(columns, Math.floor((columns.length * map.size) / 13));
-  lay(widest(rows, map.down) + 8 + title, widest(columns, map.along) + 10 + title);
+  const long = columns.length * map.size;
+  map.under = underAxis(columns, long, undefined, map.font);
+  const deep = map.under.turned ? Math.max(...map.under.names.map((text) => widthOf(text, map.font))) + 10 : map.font + 8;
+  lay(widest(rows, map.down) + 8 + title, deep + title);
 }
 
 const corner = (map, row, column) => [map.left + column * map.size, map.top + row * map.size];
@@ -76,16 +96,30 @@ function outline(map) {
   let path = "";
   numbers(map.view).kinds.forEach((kind, i) => {
     if (kind !== report.kinds.in_distribution) return;
-    const [x, y] = corner(map, Math.floor(i / map.columns.length), i % map.columns.length);
+    const [row, column] = [Math.floor(i / map.columns.length), i % map.columns.length];
+    if (map.repeated[row]) return; // trained before, so it is the model of another row that is in-distribution there
+    const [x, y] = corner(map, row, column);
     const side = (map.size - 1.5).toFixed(2);
     path += `M${(x + 0.75).toFixed(2)} ${(y + 0.75).toFixed(2)}h${side}v${side}h-${side}z`;
   });
   return shape("path", { d: path, fill: "none", stroke: theme.ink, "stroke-width": map.size >= 9 ? 1.4 : 1 });
 }
 
+/** A veil of slanted lines over the rows that repeat an older model. */
+function again(map) {
+  const wide = map.columns.length * map.size;
+  const high = map.size;
+  return map.repeated.flatMap((repeated, row) => {
+    if (!repeated || high < 4) return [];
+    let path = "";
+    for (let x = 0; x < wide; x += 7) path += `M${(map.left + x).toFixed(1)} ${(map.top + (row + 1) * high).toFixed(1)}l${Math.min(high, wide - x).toFixed(1)} ${(-Math.min(high, wide - x)).toFixed(1)}`;
+    return [shape("path", { class: "again", d: path, stroke: theme.card, "stroke-width": 1, opacity: 0.5, fill: "none" })];
+  });
+}
+
 /** The evaluation nearest in time to each checkpoint, as in Figure 4 of TiC-LM. */
 function trace(map) {
-  const points = map.view.nearest.map((column, row) => corner(map, row, column).map((at) => (at + map.size / 2).toFixed(2)).join(" ")).join(" ");
+  const points = map.view.nearest.flatMap((column, row) => (map.repeated[row] ? [] : [corner(map, row, column).map((at) => (at + map.size / 2).toFixed(2)).join(" ")])).join(" ");
   const wide = map.large ? 2.6 : map.size >= 4 ? 1.8 : 1.2;
   const lines = [[theme.card, wide + 1.6], [theme.near, wide]].map(([stroke, width]) => shape("polyline", { points, stroke, "stroke-width": width }));
   return shape("g", { fill: "none", "stroke-linejoin": "round", opacity: map.size >= 34 ? 0.45 : null }, ...lines); // there are numbers in wide cells
@@ -95,22 +129,26 @@ function writing(map, colorOf) {
   const { log, digits } = map.view.metric;
   return Array.from(map.shown, (value, i) => {
     if (!Number.isFinite(value)) return "";
-    const [r, g, b] = channels(colorOf(value));
     const [x, y] = corner(map, Math.floor(i / map.columns.length) + 0.5, (i % map.columns.length) + 0.5);
     const size = Math.min(12, map.size / 3.6);
-    const fill = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#16181c" : "#fdfcfa";
-    return label(signed(value, log ? (map.view.reference ? 3 : 2) : digits), { x, y: y + 0.36 * size, fill, "font-size": size, "text-anchor": "middle" });
+    return label(signed(value, log ? (map.view.reference ? 3 : 2) : digits), { x, y: y + 0.36 * size, fill: inkOn(colorOf(value)), "font-size": size, "text-anchor": "middle" });
   });
 }
+
+/** Whether a row repeats the row above it. */
+const asAbove = ({ view, index, repeated }, row) => repeated[row] && row > 0 && view.carried[index][row] === view.carried[index][row - 1];
 
 function axes(map) {
   const { rows, columns, font } = map;
   const turned = (x, y) => ({ transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(-90)`, "font-size": font });
-  const down = axisLabels(rows, map.down).map((text, k) => label(text, { x: map.left - 5, y: map.top + (map.down[k] + 0.5) * map.size + 0.36 * font, "text-anchor": "end", "font-size": font }));
-  const along = axisLabels(columns, map.along).map((text, k) => label(text, { ...turned(map.left + (map.along[k] + 0.5) * map.size + 0.36 * font, map.bottom + 5), "text-anchor": "end" }));
+  const down = axisLabels(rows, map.down).map((text, k) => label(asAbove(map, map.down[k]) ? "″" : text, { x: map.left - 5, y: map.top + (map.down[k] + 0.5) * map.size + 0.36 * font, "text-anchor": "end", "font-size": font }));
+  const along = map.under.names.map((text, k) => {
+    const x = map.left + (map.under.chosen[k] + 0.5) * map.size;
+    return label(text, map.under.turned ? { ...turned(x + 0.36 * font, map.bottom + 5), "text-anchor": "end" } : { x, y: map.bottom + font + 3, "font-size": font, "text-anchor": "middle" });
+  });
   if (!map.large) return [...down, ...along];
-  const evaluated = label("evaluated →", { x: map.left + (columns.length * map.size) / 2, y: map.height - 4, "font-size": font, "text-anchor": "middle" });
-  const trained = label("← trained", { ...turned(10, map.top + (rows.length * map.size) / 2), "text-anchor": "middle" });
+  const evaluated = label(`${withYear("evaluated", columns)} →`, { x: map.left + (columns.length * map.size) / 2, y: map.height - 4, "font-size": font, "text-anchor": "middle" });
+  const trained = label(`← ${withYear("trained", rows)}`, { ...turned(10, map.top + (rows.length * map.size) / 2), "text-anchor": "middle" });
   return [...down, ...along, evaluated, trained];
 }
 

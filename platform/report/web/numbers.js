@@ -61,38 +61,6 @@ function count(value) {
 const scientific = (value) => (value ? value.toExponential(2).replace(/\.?0*e\+?/, "e") : "0");
 const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** 201305 as 2013-05, 201305-201412 as 2013-05…2014-12, anything else as it is. */
-function pretty(label) {
-  return label.split("-").map((part) => part.replace(/^(\d{4})(\d\d)(\d\d)?$/, (_, y, m, d) => [y, m, d].filter(Boolean).join("-"))).join("…");
-}
-
-/** A class as it is, or as a period where it is one. */
-const classText = (label) => (/^[\d-]+$/.test(label) ? pretty(label) : label);
-
-/** Labels for an axis: the year alone where that tells them apart. */
-function axisLabels(labels, chosen) {
-  const years = chosen.map((i) => labels[i].slice(0, 4));
-  const plain = labels.every((label) => /^\d{6,8}$/.test(label)) && new Set(years).size === years.length;
-  return chosen.map((i, k) => (plain ? `’${years[k].slice(2)}` : pretty(labels[i])));
-}
-
-/** Names for points, as in the paper: the year of its newest checkpoint; labels that carry no year as they are. */
-function yearLabels(labels) {
-  return labels.map((label, i) => (!/^\d{6}$/.test(label) ? pretty(label) : label.slice(0, 4) === labels[i + 1]?.slice(0, 4) ? "" : `’${label.slice(2, 4)}`));
-}
-
-/**
- * Positions to label, at most `most` and apart: all where they fit, else the first of each year; `places`: where they lie
- * on their axis, if not evenly.
- */
-function ticks(labels, most, places = labels.map((_, i) => i)) {
-  let chosen = labels.map((_, i) => i);
-  if (chosen.length > most) chosen = chosen.filter((i) => i === 0 || labels[i].slice(0, 4) !== labels[i - 1].slice(0, 4));
-  const whole = ((places.at(-1) - places[0]) * labels.length) / Math.max(labels.length - 1, 1);
-  let last = -Infinity;
-  return chosen.filter((i) => places[i] - last >= whole / Math.max(most, 1) - 1e-9 && ((last = places[i]), true));
-}
-
 /** A value of the view's metric in words: log-perplexity 2.451 (perplexity 11.6), accuracy 31.2 %. */
 function valueText(view, value, digits = view.metric.digits) {
   const { name, unit, log } = view.metric;

@@ -1,11 +1,25 @@
 // The page: what is chosen, and what is drawn from it.
 
 const $ = (id) => document.getElementById(id);
-const state = { study: 0, view: 0, limit: undefined };
-const study = () => report.studies[state.study];
-const view = () => study().views[state.view];
+const every = report.studies.length; // the choice of all studies, side by side
+const state = { study: every > 1 ? every : 0, view: 0, limit: undefined };
+const asked = () => (state.study === every ? report.studies : [report.studies[state.study]]);
+const names = () => [...new Set(asked().flatMap((one) => one.views.map((other) => other.name)))];
+/** Their names as they are shown. */
+const titles = () => names().map((name) => asked().flatMap((one) => one.views).find((other) => other.name === name).title);
+
+/** What is shown, [{study, view}]: all that have the chosen view, in the same kind of values as the first of them. */
+function shown() {
+  const name = names()[state.view];
+  const found = asked().flatMap((one) => one.views.filter((other) => other.name === name).map((other) => ({ study: one, view: other })));
+  const kind = (other) => `${other.metric.name} ${Boolean(other.reference)}`;
+  return found.filter((one) => kind(one.view) === kind(found[0].view));
+}
+const study = () => shown()[0].study;
+const view = () => shown()[0].view;
+const scales = () => scaleOf(shown().map((one) => one.view), state.limit);
 const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
-const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: 0, lines: "checkpoints", against: null, set: 0 };
+const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: null, lines: "checkpoints", against: null, set: 0 };
 
 let printing = false;
 function dark() {
@@ -35,30 +49,33 @@ function section(id, where) {
 }
 
 function choose() {
-  fill($("study"), report.studies.map((one) => one.name), state.study, (i) => {
-    const name = view().name;
+  const options = [...report.studies.map((one) => one.name), ...(every > 1 ? ["all, side by side"] : [])];
+  fill($("study"), options, state.study, (i) => {
+    const name = names()[state.view];
     state.study = i;
-    state.view = Math.max(0, study().views.findIndex((one) => one.name === name));
-    settings.method = 0;
+    state.view = Math.max(0, names().indexOf(name));
     everything();
   });
-  fill($("view"), study().views.map((one) => one.title), state.view, (i) => ((state.view = i), everything()));
+  fill($("view"), titles(), state.view, (i) => ((state.view = i), everything()));
 }
 
 function drawScale() {
   const box = $("scale");
-  const [low, high] = bounds(view(), state.limit);
-  const { what, ends } = scaleText(view(), low, high);
+  const colors = scales();
+  const { what, ends, means } = scaleText(view(), colors);
   const bar = element("i");
-  bar.style.background = `linear-gradient(to right, ${stops(view()).join(", ")})`;
-  const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)));
-  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"]].map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
+  bar.style.background = `linear-gradient(to right, ${colors.stops.join(", ")})`;
+  const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)), means);
+  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"], ...(shown().some((one) => hasRepeats(one.study, one.view)) ? [["again", "″ repeats the Oracle above it: no newer one is trained"]] : [])];
+  const words = keys.map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
   if (box.firstChild && box.dataset.live) return box.replaceChild(ramp, box.firstChild);
-  box.replaceChildren(ramp, ...keys);
+  box.replaceChildren(ramp, ...words);
+  const left = asked().filter((one) => !shown().some((other) => other.study === one) && one.views.some((other) => other.name === view().name));
+  if (left.length) box.append(element("span", {}, `Not beside it, as its values are of another kind: ${left.map((one) => one.name).join(", ")}.`));
   if (!view().reference) return;
-  const { widest } = view();
+  const widest = Math.max(...shown().map((one) => one.view.widest)) || 1;
   const slider = element("input", { type: "range", min: 0, max: 100, ariaLabel: "End of the colour scale" });
-  slider.value = 100 * Math.sqrt(high / (widest || 1));
+  slider.value = 100 * Math.sqrt(Math.max(colors.high, -colors.low) / widest);
   slider.oninput = () => {
     state.limit = Math.max(widest * (slider.value / 100) ** 2, widest / 1000);
     box.dataset.live = "1";
@@ -66,16 +83,24 @@ function drawScale() {
     delete box.dataset.live;
     requestAnimationFrame(drawMaps);
   };
-  box.append(element("label", {}, "contrast ", slider));
+  box.append(element("label", { title: "Where the colours end: further left, small differences show; values beyond the end have its colour" }, "contrast: small differences ", slider, " the extremes"));
 }
+
+/** The heat maps that are shown, [{study, view, index}], in the order of their boxes. */
+const maps = () => shown().flatMap((one) => one.study.methods.map((_, index) => ({ ...one, index })));
 
 function drawHeatmaps() {
   drawScale();
-  $("heatmaps").className = study().methods.length < 4 ? "grid few" : "grid";
-  $("heatmaps").replaceChildren(...study().methods.map((method, i) => {
-    const open = element("button", { type: "button", title: "Enlarge", ariaLabel: `Enlarge ${method.label}`, onclick: () => enlarge(i) }, "⤢");
-    const caption = element("figcaption", {}, element("span", {}, method.label), open, element("small", {}, view().means[i]));
-    return element("figure", {}, caption, element("div", { className: "map" }));
+  let at = 0;
+  $("heatmaps").className = "maps";
+  $("heatmaps").replaceChildren(...shown().flatMap(({ study, view }) => {
+    const figures = study.methods.map((method, i) => {
+      const place = at++;
+      const open = element("button", { type: "button", title: "Enlarge", ariaLabel: `Enlarge ${method.label}`, onclick: () => enlarge(place) }, "⤢");
+      const caption = element("figcaption", {}, element("span", {}, method.label), open, element("small", {}, view.means[i]));
+      return element("figure", {}, caption, element("div", { className: "map" }));
+    });
+    return [...(shown().length > 1 ? [element("h3", {}, study.name)] : []), element("div", { className: study.methods.length < 4 ? "grid few" : "grid" }, ...figures)];
   }));
   drawMaps();
 }
@@ -83,19 +108,21 @@ function drawHeatmaps() {
 function drawMaps() {
   const boxes = [...document.querySelectorAll("#heatmaps .map")];
   const widths = boxes.map(inside); // all before the first is drawn, so that the page is laid out once
-  boxes.forEach((box, i) => drawMap(box, i, widths[i]));
+  const [all, scale] = [maps(), scales()];
+  boxes.forEach((box, i) => drawMap(box, all[i], widths[i], { scale, id: i }));
   if ($("large").open) drawLarge();
 }
 
-function drawMap(box, index, width, options = {}) {
-  const chart = heatmap(study(), view(), index, Math.max(120, width), { limit: state.limit, ...options });
-  showHeatmap(box, chart, study().checkpoints.length, view().evaluated.length);
+function drawMap(box, { study, view, index }, width, options) {
+  const chart = heatmap(study, view, index, Math.max(120, width), options);
+  showHeatmap(box, chart, study.checkpoints.length, view.evaluated.length);
 }
 
-function enlarge(index) {
+function enlarge(place) {
   const dialog = $("large");
-  dialog.querySelector("h3").textContent = `${study().methods[index].label} · ${view().title}`;
-  dialog.dataset.index = index;
+  const { study, view, index } = maps()[place];
+  dialog.querySelector("h3").textContent = `${study.methods[index].label} · ${view.title}`;
+  dialog.dataset.place = place;
   dialog.showModal();
   dialog.onclose = () => tip(0, 0, null);
   drawLarge();
@@ -103,14 +130,33 @@ function enlarge(index) {
 
 function drawLarge() {
   const box = $("large").querySelector(".map");
-  drawMap(box, Number($("large").dataset.index), inside(box), { large: true, room: innerHeight * 0.92 - 90, id: "large" });
+  drawMap(box, maps()[Number($("large").dataset.place)], inside(box), { scale: scales(), large: true, room: innerHeight * 0.92 - 90, id: "large" });
+}
+
+/** The specs with one range of values, so that charts side by side can be compared. */
+function alike(specs) {
+  const values = specs.flatMap((spec) => spec.series.flatMap((one) => one.points.map((point) => point.y))).filter(Number.isFinite);
+  const span = values.length ? values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [];
+  return specs.map((spec) => ({ ...spec, y: { ...spec.y, span } }));
+}
+
+/** Puts a chart for each of `specs` into the box `id`: one as it is, several side by side under their studies' names. */
+function showBeside(id, of, specs, hidden) {
+  const box = $(id);
+  box.classList.toggle("beside", specs.length > 1);
+  if (specs.length === 1) return showChart(box, lineChart, specs[0], hidden);
+  const boxes = specs.map(() => element("div", { className: "chart" }));
+  box.replaceChildren(...boxes.map((one, k) => element("div", {}, element("h3", {}, of[k].study.name), one)));
+  boxes.forEach((one, k) => showChart(one, lineChart, alike(specs)[k], hidden));
 }
 
 function drawTime() {
   const options = valuesOf(view());
   const value = options.some(([name]) => name === settings.value) ? settings.value : options[0][0];
   switcher("time-value", options, value, (name) => ((settings.value = name), drawTime()));
-  fill($("time-method"), study().methods.map((method) => method.label), settings.method, (i) => ((settings.method = i), drawTime()));
+  const methods = [...new Set(shown().flatMap((one) => one.study.methods.map((method) => method.name)))];
+  const method = methods.includes(settings.method) ? settings.method : methods[0];
+  fill($("time-method"), methods, methods.indexOf(method), (i) => ((settings.method = methods[i]), drawTime()));
   const lines = [["checkpoints", "A line per checkpoint"], ["periods", "A line per evaluated period"]];
   switcher("time-lines", lines, settings.lines, (name) => ((settings.lines = name), hidden.time.clear(), drawTime()));
   const byPeriod = settings.lines === "periods";
@@ -120,25 +166,29 @@ function drawTime() {
   $("time-note").textContent = byPeriod
     ? "A line is an evaluated period; the ring marks the checkpoint that is best on it."
     : "A line is a checkpoint; the ring marks the evaluated period that is nearest to it in time. Left of it lies its past.";
-  showChart($("time-chart"), lineChart, timeChart(study(), view(), settings.method, value, { byPeriod, all: settings.all }), hidden.time);
+  const of = shown().filter((one) => one.study.methods.some((other) => other.name === method));
+  const place = (one) => one.study.methods.findIndex((other) => other.name === method);
+  showBeside("time-chart", of, of.map((one) => timeChart(one.study, one.view, place(one), value, { byPeriod, all: settings.all })), hidden.time);
 }
 
 function drawLag() {
-  if (!section("lag", hasLags(study(), view()))) return;
-  showChart($("lag-chart"), lineChart, lagChart(study(), view(), hidden.lag), hidden.lag);
-  $("lag-told").replaceChildren(...study().methods.map((method, i) => element("li", {}, element("b", {}, method.label), `: ${view().lags[i].told}`)));
+  const of = shown().filter((one) => hasLags(one.study, one.view));
+  if (!section("lag", of.length)) return;
+  showBeside("lag-chart", of, of.map((one) => lagChart(one.study, one.view, hidden.lag)), hidden.lag);
+  $("lag-told").replaceChildren(...of.flatMap((one) => one.study.methods.map((method, i) => element("li", {}, element("b", {}, method.label), `: ${one.view.lags[i].told}`))));
 }
 
 function drawDifferences() {
-  const found = view().differences;
-  if (!section("differences", found)) return;
+  const of = shown().filter((one) => one.view.differences);
+  if (!section("differences", of.length)) return;
+  const found = of[0].view.differences;
   $("side").textContent = `${found.up ? "Right" : "Left"} of zero: better.`;
   const base = settings.against ?? found.best;
-  fill($("against"), study().methods.map((method) => method.label), base, (i) => ((settings.against = i), drawDifferences()));
-  showAll("whiskers", Object.entries(MEANS).map(([mean, title]) => (box) => {
-    const rows = against(found[mean] ?? [], base);
-    show(box, whiskers({ study: study(), view: view(), rows, base, title }, Math.max(260, inside(box))));
-  }));
+  fill($("against"), of.length > 1 ? [] : study().methods.map((method) => method.label), base, (i) => ((settings.against = i), drawDifferences()));
+  showAll("whiskers", of.flatMap(({ study, view }) => Object.entries(MEANS).map(([mean, title]) => (box) => {
+    const own = of.length > 1 ? view.differences.best : base;
+    show(box, whiskers({ study, view, rows: against(view.differences[mean] ?? [], own), base: own, title }, Math.max(260, inside(box))));
+  })));
 }
 
 /**
@@ -159,13 +209,14 @@ function drawCost() {
 }
 
 function drawRates() {
-  if (!$("rate-chart")) return;
+  const of = [...new Set(shown().map((one) => one.study))].filter((one) => one.rates.length);
+  if (!section("rates", of.length) || !$("rates").open) return;
   switcher("rate-axis", [[true, "Log"], [false, "Linear"]], settings.log, (log) => ((settings.log = log), drawRates()));
-  showChart($("rate-chart"), lineChart, ratesChart(study(), settings.log), hidden.rates);
+  showChart($("rate-chart"), lineChart, ratesChart(of, settings.log), hidden.rates);
 }
 
 function drawExamples() {
-  const sets = study().examples;
+  const sets = [...new Map(asked().flatMap((one) => one.examples.map((set) => [JSON.stringify(set), set]))).values()];
   if (!section("examples", sets.length)) return;
   settings.set = Math.min(settings.set, sets.length - 1);
   fill($("examples-set"), sets.map((one) => one.id), settings.set, (i) => ((settings.set = i), drawExamples()));
@@ -173,19 +224,19 @@ function drawExamples() {
   showAll("tallies", specs.map((spec) => (box) => showChart(box, barChart, spec, new Set(), { nameless: spec.series.length < 2 })));
 }
 
+/** Charts of the text of each corpus; studies whose text is the same share them. */
 function drawText() {
-  const { text } = study();
-  if (!section("text", text)) return;
-  const [tokens, shares] = textCharts(text);
-  showChart($("text-tokens"), lineChart, tokens, hidden.text, { nameless: true });
-  if (section("text-shares", shares.series.length)) showChart($("text-shares"), lineChart, shares, hidden.text);
+  const texts = [...new Map(asked().filter((one) => one.text).map((one) => [JSON.stringify(one.text), one])).values()];
+  if (!section("text", texts.length)) return;
+  const specs = texts.flatMap((one) => textCharts(one.text).filter((spec) => spec.series.length).map((spec, k) => ({ spec, k, name: texts.length > 1 ? `${one.name}: ` : "" })));
+  showAll("texts", specs.map(({ spec, k, name }) => (box) => showChart(box, lineChart, { ...spec, y: { ...spec.y, label: name + spec.y.label } }, hidden.text, { nameless: k === 0 })));
 }
 
 function drawPairs() {
-  const pairs = study().contamination;
+  const pairs = asked().flatMap((study) => study.contamination.map((pair) => ({ study, pair })));
   if (!section("contamination", pairs.length)) return;
-  const around = (box, i) => element("div", {}, element("h3", {}, pairs[i].name), box, element("p", { className: "note" }, contaminationText(pairs[i])));
-  showAll("pairs", pairs.map((pair) => (box) => showChart(box, lineChart, contaminationChart(study(), pair), hidden.pairs)), around);
+  const around = (box, i) => element("div", {}, element("h3", {}, pairs[i].pair.name), box, element("p", { className: "note" }, contaminationText(pairs[i].pair)));
+  showAll("pairs", pairs.map(({ study, pair }) => (box) => showChart(box, lineChart, contaminationChart(study, pair), hidden.pairs)), around);
 }
 
 function drawCharts() {
@@ -202,6 +253,7 @@ function redraw() {
 
 /** Draws another study or view. */
 function everything() {
+  $("large").close();
   state.limit = undefined;
   settings.against = null;
   hidden.time.clear();
@@ -211,6 +263,7 @@ function everything() {
   drawCharts();
 }
 
+$("rates")?.addEventListener("toggle", drawRates);
 $("theme").onclick = () => {
   document.documentElement.dataset.theme = dark() ? "light" : "dark";
   redraw();

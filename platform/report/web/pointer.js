@@ -81,12 +81,15 @@ function showChart(box, draw, spec, hidden, { nameless = false } = {}) {
   const chart = draw({ ...spec, hidden }, Math.max(280, inside(box)));
   show(box, chart);
   const kind = draw === barChart ? "bars" : spec.scatter && "scatter";
+  const same = kind ? [] : coinciding(spec.series.filter((one) => !hidden.has(one.name)));
+  if (same.length) box.append(element("p", { className: "note" }, `Equal values, drawn on each other: ${same.map((names) => names.join(" = ")).join("; ")}.`));
   if (nameless || spec.series.length > 24) return; // too many to list: pointing at a line names it
   const drawn = spec.series.filter((one) => !hidden.has(one.name));
   box.append(element("div", { className: "legend" }, ...spec.series.map((one) => {
     const button = element("button", { type: "button" });
-    button.innerHTML = shape("svg", { viewBox: "0 0 26 10" }, sample(one, kind));
+    button.innerHTML = shape("svg", { viewBox: "0 0 34 10" }, sample(one, kind));
     button.append(one.name);
+    if (one.title) button.title = one.title;
     button.setAttribute("aria-pressed", !hidden.has(one.name));
     button.onclick = () => {
       hidden.delete(one.name) || hidden.add(one.name);

@@ -24,16 +24,23 @@ const dashed = (x1, y1, x2, y2) => line(x1, y1, x2, y2, { stroke: theme.soft, "s
 /** An estimate of how wide a text is, on the wide side. */
 const widthOf = (text, size) => 0.62 * size * text.length;
 
-/** A label under an axis: upright where it is short, else turned. */
+/** A label under an axis: upright, or turned. */
 const below = (text, x, y, turned) =>
-  turned ? label(text, { transform: `translate(${(x + 4).toFixed(2)} ${(y + 8).toFixed(2)}) rotate(-90)`, "text-anchor": "end", "font-size": 10 }) : label(text, { x, y: y + 18, "text-anchor": "middle" });
+  turned ? label(text, { transform: `translate(${(x + 4).toFixed(2)} ${(y + 8).toFixed(2)}) rotate(-90)`, "text-anchor": "end", "font-size": 11 }) : label(text, { x, y: y + 18, "text-anchor": "middle" });
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 const hex = (parts) => `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const mix = (one, other, share) => hex(channels(one).map((part, i) => part + (channels(other)[i] - part) * share));
 
+/** Relative luminance of a colour, 0 to 1, and the contrast of two, 1 to 21 (WCAG 2.2). */
+const luminance = (color) => channels(color).map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4)).reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (one, other) => (Math.max(luminance(one), luminance(other)) + 0.05) / (Math.min(luminance(one), luminance(other)) + 0.05);
+
+/** Black or white, whichever is easier to read on a colour: one of them has a contrast of 4.58 or more. */
+const inkOn = (color) => (contrast(color, "#000000") > contrast(color, "#ffffff") ? "#000000" : "#ffffff");
+
 /** A colour as the theme has it: lighter on a dark ground. */
-const tone = (color, share = 0.28) => (theme.dark ? mix(color, "#ffffff", share) : color);
+const tone = (color, share = 0.18) => (theme.dark ? mix(color, "#ffffff", share) : color);
 
 /** `count` colours along evenly spaced stops. */
 function ramp(stops, count) {
@@ -42,12 +49,6 @@ function ramp(stops, count) {
     const low = Math.min(Math.floor(place), stops.length - 2);
     return mix(stops[low], stops[low + 1], place - low);
   });
-}
-
-/** The sample of a series in a legend, 26 × 10: a line, a point of a scatter plot, or a part of a bar. */
-function sample({ color, dash }, kind) {
-  if (kind === "bars") return shape("rect", { x: 13, width: 11, height: 10, rx: 2, fill: tone(color, 0.18) });
-  return kind === "scatter" ? shape("circle", { cx: 13, cy: 5, r: 4, fill: tone(color) }) : shape("path", { d: "M0 5L26 5", stroke: tone(color), "stroke-width": 1.8, "stroke-dasharray": dash });
 }
 
 const svgOf = ({ width, height, name, body }, attributes = {}) =>

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
 from calendars import CHECKPOINTS
+from report_kinds import MONTHS, WEEKS, made_up
 from reports import page, tic_lm, with_examples, with_static
 
 from ticlm.platform.analysis.matrix import views
@@ -222,6 +223,35 @@ def test_a_row_and_a_cell_offer_the_command_that_gives_them_again(browser: Brows
 
 @pytest.mark.slow
 @needs_chromium
+def test_two_studies_are_compared_side_by_side_on_one_scale(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "index.html"
+    first = made_up("first", MONTHS, cutoffs=(0, 11))
+    path.write_text(page(first, made_up("second", MONTHS, cutoffs=(0, 11), shift=0.3), apart=True), encoding="utf-8")
+    browser.open(path, 1280)
+    assert browser.run("document.getElementById('study').selectedOptions[0].textContent") == "all, side by side"
+    assert browser.run("document.querySelectorAll('#heatmaps svg').length") == 6
+    for chart in ("time-chart", "lag-chart"):
+        titles = f"[...document.querySelectorAll('#{chart} h3')].map((one) => one.textContent)"
+        assert browser.run(titles) == ["first", "second"]
+        levels = (
+            f"[...document.querySelectorAll('#{chart} .chart > svg')].map((svg) => [...svg.querySelectorAll('text')]"
+        )
+        levels += (
+            ".filter((text) => text.getAttribute('text-anchor') === 'end').map((text) => text.textContent).join())"
+        )
+        assert len(set(browser.run(levels))) == 1  # the same ticks
+    assert browser.run("document.querySelectorAll('#whiskers svg').length") == 6
+    note = browser.run("document.querySelector('#cost-chart .note').textContent")
+    assert "cyclic-cosine (first) = cyclic-cosine (second)" in note
+    browser.run("enlarge(5)")
+    assert browser.run("document.querySelector('#large h3').textContent").startswith("oracle (second)")
+    choose(browser, "study", 0)
+    assert browser.run("document.querySelectorAll('#heatmaps svg').length") == 3
+    assert browser.run(OVERLAPPING) == [] and browser.complaints == []
+
+
+@pytest.mark.slow
+@needs_chromium
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (400, 800)])
 def test_the_first_screen_holds_the_answer_and_the_top_of_the_first_chart(
     browser: Browser, tmp_path: Path, width: int, height: int
@@ -232,3 +262,44 @@ def test_the_first_screen_holds_the_answer_and_the_top_of_the_first_chart(
     bottom = browser.run("document.querySelector('.answer').getBoundingClientRect().bottom")
     chart = browser.run("document.querySelector('#cost-chart svg').getBoundingClientRect().top")
     assert bottom < 0.5 * height and chart < 0.9 * height
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("kind", ["weekly", "year"])
+def test_maps_are_maps_on_a_phone(browser: Browser, tmp_path: Path, kind: str) -> None:
+    result = made_up(kind, WEEKS if kind == "weekly" else MONTHS, cutoffs=())
+    path = tmp_path / "index.html"
+    path.write_text(page(result), encoding="utf-8")
+    browser.open(path, 400)
+    widths = "['svg', 'image'].map((part) => document.querySelector(`#heatmaps ${part}`).getBoundingClientRect().width)"
+    card, cells = browser.run(widths)
+    assert cells > 0.6 * card
+    assert browser.run(OVERLAPPING) == [] and browser.run("document.documentElement.scrollWidth") <= 400
+    names = "[...document.querySelectorAll('#time-chart > svg text')].map((text) => text.textContent)"
+    assert {"weekly": {"…01-28", "evaluated period, 2024"}, "year": {"Jan", "evaluated period, 2023"}}[kind] <= set(
+        browser.run(names)
+    )
+    browser.run("document.querySelector('#heatmaps svg').focus()")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowDown")
+    said = {"weekly": "trained to 2024-01-29…2024-02-04", "year": "trained to 2023-02"}[kind]
+    assert said in browser.run("document.getElementById('tip').innerText")  # whole, not short
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_without_scripts_there_are_pictures_and_no_empty_boxes(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "index.html"
+    path.write_text(page(made_up("demo", MONTHS)), encoding="utf-8")
+    browser.open(path, 1280, scripts=False)
+    found = browser.call("DOM.getDocument")["root"]["nodeId"]
+    selected = {
+        name: browser.call("DOM.querySelectorAll", nodeId=found, selector=name)["nodeIds"]
+        for name in (".picture svg", ".chart, .controls, select")
+    }
+    assert len(selected[".picture svg"]) == 2
+    boxes = [browser.call("DOM.getBoxModel", nodeId=node)["model"]["width"] for node in selected[".picture svg"]]
+    assert all(width > 600 for width in boxes)
+    for node in selected[".chart, .controls, select"]:
+        with pytest.raises(AssertionError, match="box model"):  # not laid out
+            browser.call("DOM.getBoxModel", nodeId=node)

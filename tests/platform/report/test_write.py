@@ -517,13 +517,14 @@ def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
     views = ("tic-cc-3b-tic-cc-1", "tic-cc-3b-tic-cc-1-wiki")
     kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time", "lag") for view in views]
     figures = [f"{name}.{suffix}" for name in (*kinds, "figures/rates-tic-cc-3b") for suffix in ("png", "svg")]
-    assert names == sorted(["differences.csv", "index.html", "results.csv", "summary.csv", *figures])
+    tables = ["differences.csv", "index.html", "results.csv", "summary.csv"]
+    assert names == sorted([*tables, "figures/drawn.json", *figures])
     assert all(path.stat().st_size > 500 for path in folder.rglob("*") if path.is_file())
 
 
 def test_the_page_asks_for_nothing_from_outside(folder: Path) -> None:
     html = (folder / "index.html").read_text(encoding="utf-8")
-    beside = [link for link in page_of(folder).links if not link.startswith("#") and link != "data:,"]
+    beside = [link for link in page_of(folder).links if not link.startswith(("#", "data:"))]
     assert {"summary.csv", "results.csv", "differences.csv"} <= set(beside)
     assert all((folder / link).is_file() for link in beside)
     assert {str(path.relative_to(folder)) for path in folder.glob("figures/*.[ps][nv]g")} <= set(beside)
@@ -739,7 +740,7 @@ def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: 
         methods = {"whole": 6, "quarters": 1, "cleaned": 3}[which]
         assert browser.run("document.querySelectorAll('#heatmaps svg').length") == methods
         points = {"cleaned": (4 * 12 + len(CUTOFFS) - 1) * 12}.get(which, 0)
-        assert browser.run("document.querySelectorAll('circle.point').length") == points
+        assert browser.run("document.querySelectorAll('#pairs .series .mark').length") == points
         labels = set(browser.run("[...document.querySelectorAll('svg text')].map((text) => text.textContent)"))
     assert {"cumulative cost, tokens", "evaluated period"} <= labels
     assert ("share of train tokens" in labels) == ("regret on eval.clean" in labels) == bool(points)

@@ -108,7 +108,7 @@ STUDY: dict[str, Any] = {
     ],
     "resources": {"workers": 2, "cadence": {"seconds": 10}},
 }
-MISSING = object()
+MISSING = "(missing)"
 WRONG: list[tuple[str, Any]] = [
     # unknown keys
     *[(where, 1) for where in ("batch_row", "periods.steps", "initial.seeds", "initial.schedule.max_lr", "loss.z")],

@@ -1,0 +1,61 @@
+"""Methods of one page can be told apart, also without colours."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from eyes import apart, lab
+from reports import METHODS as PAPER
+from reports import tic_lm
+
+from ticlm.methods.catalog import METHODS as CATALOG
+from ticlm.methods.method import OracleSeries
+from ticlm.platform.analysis.results import MethodResult
+from ticlm.platform.report.palette import Style, styles
+
+ALIKE = 15
+"""Distance in L*a*b* below which thin lines are taken for each other."""
+
+
+def catalogue() -> list[MethodResult]:
+    return [MethodResult(m.name, m.group, (1,), isinstance(m, OracleSeries)) for m in CATALOG]
+
+
+def toned(style: Style, dark: bool) -> str:
+    """The colour as it is drawn: `tone` of svg.js makes it lighter on a dark ground."""
+    parts = [int(style.color[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + (255 - part) * 0.18 * dark):02x}" for part in parts)
+
+
+def test_the_distance_of_colours_is_that_of_cie76() -> None:
+    assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.02)
+    assert lab("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.1)
+    assert apart("#d00000", "#006000") < 30 < apart("#0000d0", "#c0c000")  # red and green are alike to some
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_methods_that_look_alike_differ_in_dashes_or_marker(dark: bool) -> None:
+    (found,) = styles([catalogue()])
+    close = [(a, b) for a, b in combinations(found, 2) if apart(toned(a, dark), toned(b, dark)) < ALIKE]
+    assert len(close) > 20  # shades of one hue do not suffice
+    assert all((a.dash, a.marker) != (b.dash, b.marker) for a, b in close)
+    both = [(a, b) for a, b in close if a.dash != b.dash and a.marker != b.marker]
+    assert len(both) >= 0.9 * len(close)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_methods_of_the_papers_table_that_look_alike_differ_in_both(dark: bool) -> None:
+    (found,) = styles([tic_lm(len(PAPER)).methods])
+    for a, b in combinations(found, 2):
+        if apart(toned(a, dark), toned(b, dark)) < ALIKE:
+            assert a.dash != b.dash and a.marker != b.marker, (a, b)
+
+
+def test_no_two_methods_of_a_page_look_the_same() -> None:
+    two = styles([tic_lm().methods, tic_lm(name="again").methods])
+    every = [style for own in two for style in own]
+    assert len(set(every)) == len(every) == 24
+    assert [one.color for one in two[0]] == [one.color for one in two[1]]  # one method, one colour
+    (whole,) = styles([catalogue()])
+    assert len(set(whole)) == len(whole)
