@@ -45,8 +45,9 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
 def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> PretrainedConfig:
     match model:
         case PresetModel(name=name, changes=changes):
-            shape = {**vocabulary, **SHAPES[name], **ends}
-            return _known(shape.pop("model_type"), shape, json.loads(changes), "model.changes")
+            shape, changed = {**vocabulary, **SHAPES[name], **ends}, json.loads(changes)
+            own = shape.pop("model_type")
+            return _known(changed.pop("model_type", own), shape, changed, "model.changes")
         case ConfigModel(model_type=model_type, config=text):
             return _known(model_type, {**vocabulary, **ends}, json.loads(text), "model.config")
         case FolderModel(path=path):

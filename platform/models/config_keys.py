@@ -6,13 +6,15 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from transformers import PretrainedConfig
+from transformers import GenerationConfig, PretrainedConfig
 from transformers.modeling_rope_utils import RopeParameters
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.reading.near import hint
 
 ROPE = "rope_parameters"
+GENERATION = frozenset(GenerationConfig().to_dict())
+"""Keys of generation, which models read from their configuration too, such as `decoder_start_token_id` of T5."""
 OLDER_ROPE_KEYS = ("type", "mrope_section", "mrope_interleaved")
 """Keys that models read there beside those of RopeParameters."""
 
@@ -37,7 +39,7 @@ def _unknown(
     known = {*fields, *made.attribute_map}
     for key, value in given.items():
         is_kept = key in vars(made) and key not in vars(bare)
-        if is_kept and key not in known and not hasattr(type(made), key):
+        if is_kept and key not in known | GENERATION and not hasattr(type(made), key):
             yield (), key, known
         part = getattr(made, key, None)
         if key in type(made).sub_configs and isinstance(value, Mapping) and isinstance(part, PretrainedConfig):

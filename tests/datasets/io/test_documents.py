@@ -264,7 +264,10 @@ def test_filters_say_why(tmp_path: Path) -> None:
     "sets, message",
     [
         ([], "documents.files.paths: is required"),
-        (["documents.paths=x", "documents.path=x"], "documents.files.path: unknown key; allowed: fields, kind, paths"),
+        (
+            ["documents.paths=x", "documents.path=x"],
+            "documents.files.path: unknown key (did you mean paths?); allowed: fields, kind, paths",
+        ),
         (["documents.kind=warc"], "documents: "),
         (["documents.paths=x", "splits.eval=0.99"], "must leave something to train on"),
         (["documents.paths=x", "tokenizer={kind: pretrained, name: gpt2}"], "tokenizer.pretrained.as_of: is required"),

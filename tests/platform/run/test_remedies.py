@@ -140,10 +140,16 @@ TABLE = {
     "Times the chain's workers were started again after a failure": "the description of a number",
     "starting again: {}": NEWS,
     "steps     {} needed, {} done again": "the description of a number",
+    "again": "the heading of a column",
+    "Score a checkpoint of the study again, beside what is kept.": (
+        "tests/platform/eval/test_again.py::test_a_cell_has_the_same_value_again_and_nothing_is_written"
+    ),
+    "--on, --task and --seed say what to score again: give --again METHOD@PERIOD too": SETTING,
 }
 
 REMEDY = re.compile(
-    r"\b(remove (it|\{)|; remove|again\b|rebuild|restore|append it|build (it|one|them)\b|the same command|put its)"
+    r"\b(remove (it|\{)|; remove|(?<!-)again\b|rebuild|restore|append it|build (it|one|them)\b|the same command)"
+    r"|\bput its"
 )
 
 

@@ -56,7 +56,7 @@ def test_the_lines_of_a_plan_tell_it_without_any_data() -> None:
     text = printed(load("tic-lm-3b-440b"))
     assert "model: 2,796,096,000 parameters, with the vocabulary of the model's settings (50,432 tokens)" in text
     assert "at 35 % of the 989 TFLOP/s of one H100: 20,633 tokens/s a GPU, " in text and "days on 8 GPUs)" in text
-    assert "training: 8.69e+22 FLOPs (9.73e+22 with attention), and 2e+21 that penalties add" in text
+    assert "training: 9.81e+22 FLOPs (1.1e+23 with attention), and 4e+21 that penalties add" in text
     assert "USD" not in text and "the corpus's shards are not known yet" in text
     assert " USD at 2.5 USD an hour" in printed(load("tic-lm-3b-440b"), Machine("b200", 0.4, 2.5))
 

@@ -55,7 +55,7 @@ def run(study: Path, root: str, before: Callable[[], None] = lambda: None) -> No
     from ticlm.platform.cli import main
     from ticlm.platform.report import write
 
-    vars(write)["write"] = lambda *_: None
+    vars(write)["write"] = lambda *_, **__: None
     before()
     sys.argv = ["ticlm", "run", str(study), "--root", root]
     main.main()

@@ -220,7 +220,7 @@ def test_workers_change_no_bit_in_bfloat16(replay: Worlds, alone: Trained) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.parametrize("kind", ["float32", pytest.param("bfloat16", marks=pytest.mark.nightly)])
 def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(
     replay: Worlds, tmp_path: Path, kind: Literal["float32", "bfloat16"]
 ) -> None:

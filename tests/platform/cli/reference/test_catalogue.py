@@ -26,7 +26,7 @@ NEEDED = {
     "web": ["documents.paths=[x]"],
     "tic-cc": ["documents.lists=[x]"],
     "tic-cc-windowed": ["documents.lists=[x]"],
-    "tic-stackexchange": ["examples.paths=[x]"],
+    **{f"tic-{site}": ["examples.paths=[x]"] for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": ["examples.dumps={20160501: x}"],
     "wiki-questions": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20170301: x}"],
     "core": ["evaluations.0.files=x"],
@@ -37,7 +37,7 @@ PACKAGED = [
     (kind, name)
     for kind, listed in (("study", names.studies), ("recipe", names.recipes), ("examples", names.examples))
     for name in listed()
-] + [("tasks", "core"), ("preset", "paper"), ("preset", "paper-1b")]
+] + [("tasks", "core"), ("preset", "paper"), ("preset", "paper-1b"), ("preset", "standard")]
 
 
 @pytest.mark.parametrize(("kind", "name"), PACKAGED)

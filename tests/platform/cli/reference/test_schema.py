@@ -23,7 +23,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "web": {"documents": {"paths": "x"}},
     "tic-cc": {"documents": {"lists": ["x"]}},
     "tic-cc-windowed": {"documents": {"lists": ["x"]}},
-    "tic-stackexchange": {"examples": {"paths": ["x"]}},
+    **{f"tic-{site}": {"examples": {"paths": ["x"]}} for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": {"examples": {"dumps": {"20160501": "x"}}},
     "wiki-questions": {
         "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170301": "x", "20170401": ["y"]}}}
