@@ -28,11 +28,16 @@ def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Seque
 
 def _cells(view: View, preset: Preset) -> Iterator[str]:
     where = f"{view.study.name}, {view.name}"
-    if view.reference is not None and (gone := int(np.isnan(view.reference).sum())):
+    known = np.ones(len(view.evaluated), bool)
+    if view.source:  # a source need not have text in every period
+        known = np.any([~np.isnan(method.by_seed).all(axis=(0, 1)) for method in view.methods], axis=0)
+        if gone := int((~known).sum()):
+            yield f"{where}: {gone} of {len(known)} periods have no held-out text of this source"
+    if view.reference is not None and (gone := int(np.isnan(view.reference[known]).sum())):
         yield f"{where}, reference: {gone} of {len(view.reference)} periods are missing"
-    counted = view.cells(preset).counted
+    counted = view.cells(preset).counted & known
     for method in view.methods:
-        lost = np.isnan(view.relative(method.by_seed))
+        lost = np.isnan(view.relative(method.by_seed)) & known
         gone, beyond = int(lost[:, counted].sum()), int(lost[:, ~counted].sum())
         here = f"{where}, {method.method.name}"
         if gone:

@@ -153,13 +153,18 @@ def _kind_of_file(name: str) -> str:
 
     telling = {"study": "methods", "examples": "examples", "recipe": "documents", "preset": "by_task"}
     telling |= {"tasks": "evaluations"}
+    found: dict[str, bool] = {}  # kinds whose key is there; whether the kind knows all keys
     for kind, key in telling.items():
         try:
-            if settings.names(name, FILES[kind].folder, key):
-                return kind
+            given, _ = settings.resolved(FILES[kind].settings, name, FILES[kind].folder)
         except InputError as error:
             if "extends" not in str(error):
                 raise
+            continue
+        if key in given:
+            found[kind] = given.keys() <= FILES[kind].settings.model_fields.keys()
+    if found:  # `extends: monthly` gives what a recipe changes the keys of a study, too
+        return max(found, key=lambda kind: found[kind])
     raise InputError(f"{name}: neither a study nor a recipe: it has none of the keys {', '.join(telling.values())}")
 
 

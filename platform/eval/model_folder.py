@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ticlm.methods.objectives import AnyObjective
@@ -38,7 +39,7 @@ def find(root: str, name: str) -> str:
     round, or more than one."""
     if not name.strip():
         raise InputError("no model is named; give a model folder, STUDY/METHOD@PERIOD, or the start of a round's id")
-    named = address.parse(name)
+    named = _in_this_folder(address.parse(name))
     if "://" in name and (named is None or not named.study.endswith((".yaml", ".yml"))):
         return name.rstrip("/")
     path = Path(os.path.expanduser(name))
@@ -58,6 +59,13 @@ def find(root: str, name: str) -> str:
     if record is None:
         raise InputError(f"round {matches[0][:8]} is not finished")
     return store.uri(paths.model(paths.round_at(matches[0]), record.attempt))
+
+
+def _in_this_folder(named: Address | None) -> Address | None:
+    """Return an address whose study is the file NAME.yaml, if it says NAME and there is no other study of this name."""
+    if named is None or _is_study(named.study) or not Path(f"{named.study}.yaml").is_file():
+        return named
+    return replace(named, study=f"{named.study}.yaml")
 
 
 def _is_study(name: str) -> bool:

@@ -148,10 +148,10 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
     where = f"{PLACES[mean]} ({HEADINGS[mean]})"
     if not tied:
         second = others[0]
-        gap, does = gaps[second], _superlative(numbers, mean)
+        gap, does = gaps[second], _superlative(numbers)
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
         side = "above" if numbers.sign < 0 else "below"
-        sentence = f"{best} {does}: on {where} {measure} {side} {second} {numbers.interval(gap)}"
+        sentence = f"{best} {does} on {where}: {measure} {side} {second} {numbers.interval(gap)}"
         sentence += f"{_price(numbers, best, second)}."
     else:
         second = tied[0]
@@ -176,11 +176,10 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
     )
 
 
-def _superlative(numbers: _Numbers, mean: str) -> str:
-    if mean == "backward" and numbers.relative:
-        return "forgets least"
-    what = quantity(numbers.study.metric(numbers.task)).name
-    return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {'regret' if numbers.relative else what}"
+def _superlative(numbers: _Numbers) -> str:
+    if numbers.relative:
+        return "is best"
+    return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {quantity(numbers.study.metric(numbers.task)).name}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -211,9 +210,9 @@ def _new_text(numbers: _Numbers, best: str, second: str, mean: str) -> str:
 
 
 def _forgotten(numbers: _Numbers, best: str, second: str) -> str:
-    """Say what the first two forgot against their own best, where there is no reference that tells it."""
+    """Say what the first two forgot against their own best; regret also counts what was never learned."""
     lost = [numbers.number(name, "forgetting") for name in (best, second)]
-    if numbers.relative or any(math.isnan(value) for value in lost):
+    if any(math.isnan(value) for value in lost):
         return ""
     scale = quantity(numbers.study.metric(numbers.task)).scale
     own, theirs = (numbers.text(scale * value) for value in lost)

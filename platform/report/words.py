@@ -17,7 +17,8 @@ HELD_OUT = "held-out text"
 PLACES = {"backward": "past periods", "in_distribution": "its own period", "forward": "later periods"}
 """Which evaluated periods each mean is over, from the checkpoint's point of view."""
 MEANINGS = {
-    "backward": "Bwd. (backward): the mean over periods before the checkpoint's own. It tells what was forgotten.",
+    "backward": "Bwd. (backward): the mean over periods before the checkpoint's own. What was forgotten raises it, and what "
+    "was never learned.",
     "in_distribution": "ID (in-distribution): the mean over the checkpoint's own period. It tells what was learned.",
     "forward": "Fwd. (forward): the mean over periods after the checkpoint's own, which it has not seen.",
 }
@@ -112,6 +113,6 @@ def explanations(results: Sequence[StudyResult], summary: pd.DataFrame) -> list[
     if dated["relative"].any():
         names = dict.fromkeys(filter(None, map(reference_name, results)))
         lines.append(REGRET.replace("the reference model", f"the reference model ({', '.join(names)})"))
-    if not dated["relative"].all() and dated["forgetting"].notna().any():
+    if dated["forgetting"].notna().any():
         lines.append(FORGOTTEN)
     return [*lines, *MEANINGS.values()]

@@ -70,7 +70,7 @@ def _table(
     for name in [*["CORE"] * core, *(column.name for column in static)]:
         out.add_column(f"\n{name}", justify="right", no_wrap=True)
     compared = any(math.isfinite(line.oracle_ratio) for line in rows)
-    paid_columns = ["One run\ntokens", "\nFLOPs", "Trained anew\ntokens", "\nFLOPs", *["Oracles\n÷ run"] * compared]
+    paid_columns = ["One run\ntokens", "\nFLOPs", "Own rounds\ntokens", "\nFLOPs", *["Oracles\n÷ run"] * compared]
     for name in paid_columns if costs else ():
         out.add_column(name, justify="right", no_wrap=True)
     block = None

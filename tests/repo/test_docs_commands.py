@@ -124,7 +124,7 @@ def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
     posts(tmp_path / "posts")
     printed = {line: run(line, tmp_path) for line in blocks("docs/first-hour.md")}
-    assert "Bwd." in printed["ticlm run news.yaml"] and "recent" in printed["ticlm report news.yaml mine.yaml"]
+    assert "Bwd." in printed["ticlm run news.yaml"] and "recent" in printed["ticlm run mine.yaml"]
     assert all(list((tmp_path / "runs/reports").glob(f"{name}*/index.html")) for name in ("news", "mine"))
 
 
