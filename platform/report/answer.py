@@ -29,6 +29,7 @@ class Answer:
 
     sentence: str
     more: str
+    study: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class _Numbers:
     def unit(self) -> str:
         what = quantity(self.study.metric(self.task))
         return what.difference if what.difference else what.unit
+
+    @property
+    def whole_unit(self) -> str:
+        """The unit in full, for where it first stands: `nats per token`."""
+        return unit(self.study.metric(self.task), True)
 
     def number(self, method: str, column: str) -> float:
         """Return a number of the summary."""
@@ -120,8 +126,11 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
                 if where and len(results) == 1
                 else f"{head}: {sentence}"
                 if where
+                else sentence.replace("an Oracle", "An Oracle", 1)
+                if sentence.startswith("an Oracle")
                 else sentence,
                 more,
+                study.name,
             )
         )
     return found
@@ -149,7 +158,7 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
     if not tied:
         second = others[0]
         gap, does = gaps[second], _superlative(numbers)
-        measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
+        measure = f"{numbers.text(gap.size)} {numbers.whole_unit}".rstrip()
         side = "above" if numbers.sign < 0 else "below"
         sentence = f"{best} {does} on {where}: {measure} {side} {second} {numbers.interval(gap)}"
         sentence += f"{_price(numbers, best, second)}."
@@ -157,7 +166,7 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
         second = tied[0]
         gap = gaps[second]
         sentence = f"{_listed([best, *tied])} cannot be told apart on {where}: {best} is {numbers.text(gap.size)} "
-        sentence += f"{numbers.unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
+        sentence += f"{numbers.whole_unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
         if behind:
             gap = gaps[behind[0]]
             verb = "is" if len(behind) == 1 else "and the others are" if len(behind) > 2 else "is"

@@ -160,9 +160,10 @@ def _lead(results: Sequence[StudyResult]) -> str:
         named = f"{study.name}: " if len(results) > 1 else ""
         axes = _plural(study.checkpoints, "checkpoint")
         axes += f" scored on {_plural(study.evaluated, 'period')}" if len(study.cells) else ""
-        span = f"{study.timeline.labels[0]} to {study.timeline.labels[-1]}"
+        span = f"{words.period(study.timeline.labels[0])} to {words.period(study.timeline.labels[-1])}"
+        what = _methods(study)
         parts.append(
-            f"{named}{_methods(study)}, {count(study.parameters)} parameters, "
+            f"{named or what[:1].upper()}{what[0 if named else 1 :]}, {count(study.parameters)} parameters, "
             f"{count(study.target_tokens)} tokens a run, {axes}, {span}."
         )
     return " ".join(parts)

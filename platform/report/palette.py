@@ -36,7 +36,7 @@ THEMES: dict[str, dict[str, object]] = {
         "diverging": ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e"),
         "worse": ("#f7f6f3", "#fbdf9d", "#f3a06c", "#cf4b3b", "#7a0b1e", "#35040d"),
         "better": ("#062243", "#0b3c6f", "#2f79b5", "#6cb6c9", "#c4e6dc", "#f7f6f3"),
-        "lines": ("#5aab86", "#2f8f9e", "#2f6a9e", "#2b4b84", "#241b4b"),
+        "lines": ("#4f9f7a", "#2f8f9e", "#2f6a9e", "#2b4b84", "#241b4b"),
         "sequential": SEQUENTIAL,
     },
     "dark": {

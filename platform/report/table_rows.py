@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
-from ticlm.platform.report.words import measured, metrics_of, reference_name, title
+from ticlm.platform.report.words import measured, metrics_of, period, reference_name, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,9 +77,9 @@ class Line:
         """Say what the row stands for beside its name: the models of an Oracle series, and the number of seeds."""
         parts = []
         if len(self.cutoffs) > CUTOFFS_NAMED:
-            parts.append(f"{len(self.cutoffs)} models, {self.cutoffs[0]} to {self.cutoffs[-1]}")
+            parts.append(f"{len(self.cutoffs)} models, {period(self.cutoffs[0])} to {period(self.cutoffs[-1])}")
         elif self.cutoffs:
-            parts.append(f"model{'s' * (len(self.cutoffs) > 1)} of {', '.join(self.cutoffs)}")
+            parts.append(f"model{'s' * (len(self.cutoffs) > 1)} of {', '.join(map(period, self.cutoffs))}")
         if self.seeds > 1:
             parts.append(f"{self.seeds} seeds")
         return "; ".join(parts)

@@ -17,8 +17,11 @@ from ticlm.platform.analysis.lag import Unit, describe, nearest, peaks, places, 
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn
+from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.report.scales import limit, spread
 from ticlm.platform.report.table_rows import lines
+from ticlm.platform.report.words import measured
+from ticlm.platform.report.words import unit as counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +46,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
     period = unit(view.study.timeline.periods)
     return {
         "name": view.name,
-        "metric": _metric(what),
+        "metric": _metric(what, view.metric),
         "evaluated": view.evaluated,
         "places": places(evaluated),
         "low": low,
@@ -70,12 +73,14 @@ def rounded(value: float, digits: int = 6) -> float | None:
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
-def _metric(what: Quantity) -> dict[str, object]:
+def _metric(what: Quantity, metric: TaskMetric) -> dict[str, object]:
     return {
         "name": what.name,
         "titled": what.titled,
+        "measured": measured(metric, False),
         "unit": what.unit,
         "difference": what.difference,
+        "counted": counted(metric, True),
         "digits": what.digits,
         "log": what.is_log,
         "higher": what.higher_is_better,

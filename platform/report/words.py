@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 HELD_OUT = "held-out text"
 """How the task `perplexity` is shown: its name is no quantity that a table has."""
+DIGITS = re.compile(r"^(\d{4})(\d\d)(\d\d)?$")
+"""A month or a day in the name of a period."""
 PLACES = {"backward": "past periods", "in_distribution": "its own period", "forward": "later periods"}
 """Which evaluated periods each mean is over, from the checkpoint's point of view."""
 MEANINGS = {
@@ -46,6 +49,11 @@ def column_title(column: TableColumn, tasks: Sequence[str]) -> str:
 def tasks_of(results: Sequence[StudyResult]) -> list[str]:
     """Return every task with periods of these studies."""
     return list(dict.fromkeys(task for study in results for task in study.cells["task"].unique()))
+
+
+def period(label: str) -> str:
+    """Return the name of a period as the charts have it: 2023-01 for 202301, 2024-01-01…2024-01-28 for a span."""
+    return "…".join(DIGITS.sub(lambda found: "-".join(filter(None, found.groups())), end) for end in label.split("-"))
 
 
 def unit(metric: TaskMetric, relative: bool) -> str:
@@ -92,7 +100,7 @@ def reference_name(study: StudyResult) -> str:
         return ""
     method, seed, trained = study.reference
     several = next((len(m.seeds) > 1 for m in study.methods if m.name == method), False)
-    return f"{method} trained to {trained}" + (f" (seed {seed})" if several else "")
+    return f"{method} trained to {period(trained)}" + (f" (seed {seed})" if several else "")
 
 
 def explained(results: Sequence[StudyResult], summary: pd.DataFrame) -> str:

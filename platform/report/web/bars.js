@@ -71,8 +71,7 @@ function whiskers({ study, view, rows, base, title }, width) {
     const ink = tone(method.color);
     body.push(label(names[k], { x: 2, y: y + 3.6, fill: theme.ink, "font-size": 10.5 }), shape("g", { stroke: ink, fill: ink, opacity: low > 0 || high < 0 ? null : 0.45 }, interval, point));
   });
-  const unit = view.metric.difference || "nats";
-  body.push(label(`${title} against ${against}`, { x: 2, y: 12 }), label(`difference in ${unit}`, { x: frame.right + 16, y: height - 4, "text-anchor": "end", "font-size": 11 }));
+    body.push(label(`${title} against ${against}`, { x: 2, y: 12 }), label(`difference${view.metric.counted && ` in ${view.metric.counted}`}`, { x: frame.right + 16, y: height - 4, "text-anchor": "end", "font-size": 11 }));
   const at = (px, py) => {
     const row = shown[Math.floor((py - frame.top) / step)];
     if (!row) return null;

@@ -21,7 +21,7 @@ function costChart(studies, name, unit, log) {
     }));
     return { ...styled(method), first: method.oracle, points };
   }) : []));
-  const y = { label: `mean ${metric.titled}, ${better({ metric })}`, format: signed };
+  const y = { label: `mean ${metric.measured}, ${better({ metric })}`, format: signed };
   const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log };
   return { series, x, y, annotate: true, named: true };
 }
@@ -48,7 +48,7 @@ function timeChart(study, view, method, value, { byPeriod = false, all = false }
   const colors = ramp(theme.lines, chosen.length);
   const names = shortLabels(of.labels);
   const series = chosen.map((place, k) => ({ name: names[place], title: pretty(of.labels[place]), color: colors[k], points: timePoints(view, method, value, place, by, byPeriod) }));
-  const named = { perplexity: "perplexity", value: view.metric.titled, regret: `regret${view.metric.difference && ` (${view.metric.difference})`}` }[value];
+  const named = { perplexity: "perplexity", value: view.metric.measured, regret: regretText(view) }[value];
   const y = { label: `${named}, ${value === "regret" || !view.metric.higher ? "lower" : "higher"} is better`, format: signed };
   return { series, x: { label: withYear(byPeriod ? "trained to" : "evaluated period", by.labels) }, y, named: true, ...by };
 }

@@ -18,14 +18,14 @@ function pictures() {
   return report.studies.filter((study) => study.views.length).map((study) => ({ cost: costSheet(study, study.views[0]), matrices: matrices(study, study.views[0]) }));
 }
 
-const costSheet = (study, view) => lineSheet(view.name, [costChart([study], view.name, "tokens", true)]);
+const costSheet = (study, view) => lineSheet(view.title, [costChart([study], view.name, "tokens", true)]);
 
 function viewFigures(study, view) {
   const found = [["matrices", matrices(study, view)], ["cost", costSheet(study, view)], ["over-time", overTime(study, view)]];
   if (hasLags(study, view)) {
     const spec = lagChart(study, view);
     spec.series = spec.series.map((one, i) => ({ ...one, name: `${one.name}: ${view.lags[i].told}` }));
-    found.push(["lag", lineSheet(view.name, [spec])]);
+    found.push(["lag", lineSheet(view.title, [spec])]);
   }
   return found.map(([kind, svg]) => [[kind, study.name, view.name], svg]);
 }
@@ -36,7 +36,7 @@ function matrices(study, view) {
     const chart = heatmap(study, view, i, 320, { room: 640 });
     return { title: method.label, note: view.means[i], chart };
   });
-  return sheet(view.name, panels, across, [scale(study, view)]);
+  return sheet(view.title, panels, across, [scale(study, view)]);
 }
 
 /** A panel for each method, on one axis of values. */
@@ -49,7 +49,7 @@ function overTime(study, view) {
     spec.y.span = span;
     return { title: method.label, chart: lineChart(spec, 440) };
   });
-  return sheet(`${view.name}, a line for each checkpoint`, panels, Math.min(3, panels.length), [key(timeChart(study, view, 0, "value").series, 440 * Math.min(3, panels.length))]);
+  return sheet(`${view.title}, a line for each checkpoint`, panels, Math.min(3, panels.length), [key(timeChart(study, view, 0, "value").series, 440 * Math.min(3, panels.length))]);
 }
 
 const barPanel = (spec) => ({ chart: withKey(barChart(spec, 560), spec.series.length > 1 ? key(spec.series, 560, "bars") : null) });
@@ -86,7 +86,7 @@ function scale(study, view) {
   const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(`${ends[1]}${means && ` · ${means}`}`, { x: from + 216, y: 12 })];
   const own = { x: 2, y: 30, width: 14, height: 11, fill: "none", stroke: theme.ink, "stroke-width": 1.4 };
   const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label("nearest in time · hatched: missing", { x: 180, y: 40 });
-  const lines = [`rows: ${withYear("trained", study.checkpoints)}; columns: ${withYear("evaluated", view.evaluated)}`, ...(hasRepeats(study, view) ? ["slanted lines and ″: the row repeats the Oracle above it"] : [])];
+  const lines = [`rows: ${withYear("trained", study.checkpoints)}; columns: ${withYear("evaluated", view.evaluated)}`, ...(hasRepeats(study, view) ? ["slanted lines and ″: the row repeats an older Oracle (″: the one above)"] : [])];
   const words = lines.map((text, i) => label(text, { y: 60 + 18 * i }));
   const width = Math.max(from + 216 + size(ends[1]) + (means ? size(means) + 18 : 0), ...lines.map(size), 400);
   return { body: [bar, ...texts, keys, ...words].join(""), height: 48 + 18 * lines.length, width };

@@ -21,10 +21,10 @@ function scaleOf(views, limit = Math.max(...views.map((view) => view.limit))) {
 
 /** What the colours of a view stand for, what stands at the ends of their scale, and what they mean. */
 function scaleText(view, { low, high, side }) {
-  const { digits, difference, titled } = view.metric;
-  if (!view.reference) return { what: `${titled}, ${better(view)}`, ends: [signed(low, digits), signed(high, digits)], means: "" };
+  const { digits, measured } = view.metric;
+  if (!view.reference) return { what: `${measured}, ${better(view)}`, ends: [signed(low, digits), signed(high, digits)], means: "" };
   const means = [`${theme.dark ? "the darkest" : "white"}: as the reference`, ...(side < 0 ? [] : ["red: worse"]), ...(side > 0 ? [] : ["blue: better"])].join(", ");
-  return { what: `regret${difference && ` (${difference})`}, lower is better`, ends: [side > 0 ? "0" : `≤ ${signed(low, digits)}`, side < 0 ? "0" : `≥ ${signed(high, digits)}`], means };
+  return { what: `${regretText(view)}, lower is better`, ends: [side > 0 ? "0" : `≤ ${signed(low, digits)}`, side < 0 ? "0" : `≥ ${signed(high, digits)}`], means };
 }
 
 /** Whether a row of an Oracle's matrix repeats the model of an older row. */
@@ -37,7 +37,7 @@ const hasRepeats = (study, view) => study.methods.some((_, i) => study.checkpoin
  * `id`: what no other heat map of the page has.
  */
 function heatmap(study, view, index, width, { large = false, room = 420, scale = scaleOf([view]), id = index } = {}) {
-  const map = { study, view, index, large, rows: study.checkpoints, columns: view.evaluated };
+  const map = { study, view, index, width, large, rows: study.checkpoints, columns: view.evaluated };
   map.shown = numbers(view).shown[index];
   map.values = numbers(view).values[index];
   map.repeated = study.checkpoints.map((_, row) => repeats(study, view, index, row));
@@ -45,7 +45,7 @@ function heatmap(study, view, index, width, { large = false, room = 420, scale =
   const { low, high } = scale;
   const level = (value) => Math.max(0, Math.min(LEVELS - 1, Math.round(((LEVELS - 1) * (value - low)) / (high - low || 1))));
   const colors = ramp(scale.stops, LEVELS);
-  const body = [cells(map, colors, level, id), ...again(map)];
+  const body = [cells(map, colors, level, id), ...again(map, (value) => colors[level(value)])];
   if (map.size >= 5) body.push(outline(map));
   if (map.rows.length > 1 && map.columns.length > 1) body.push(trace(map));
   if (map.size >= 34) body.push(...writing(map, (value) => colors[level(value)]));
@@ -105,16 +105,20 @@ function outline(map) {
   return shape("path", { d: path, fill: "none", stroke: theme.ink, "stroke-width": map.size >= 9 ? 1.4 : 1 });
 }
 
-/** A veil of slanted lines over the rows that repeat an older model. */
-function again(map) {
+/** A veil of slanted lines over the rows that repeat an older model: pale on dark cells, dark on pale ones. */
+function again(map, colorOf) {
   const wide = map.columns.length * map.size;
   const high = map.size;
-  return map.repeated.flatMap((repeated, row) => {
-    if (!repeated || high < 4) return [];
-    let path = "";
-    for (let x = 0; x < wide; x += 7) path += `M${(map.left + x).toFixed(1)} ${(map.top + (row + 1) * high).toFixed(1)}l${Math.min(high, wide - x).toFixed(1)} ${(-Math.min(high, wide - x)).toFixed(1)}`;
-    return [shape("path", { class: "again", d: path, stroke: theme.card, "stroke-width": 1, opacity: 0.5, fill: "none" })];
+  if (high < 4) return [];
+  const veils = { [theme.card]: "", [theme.ink]: "" };
+  map.repeated.forEach((repeated, row) => {
+    for (let x = 0; repeated && x < wide; x += 7) {
+      const under = colorOf(map.shown[row * map.columns.length + Math.floor(x / map.size)]) ?? theme.missing;
+      const stroke = contrast(under, theme.card) > contrast(under, theme.ink) ? theme.card : theme.ink;
+      veils[stroke] += `M${(map.left + x).toFixed(1)} ${(map.top + (row + 1) * high).toFixed(1)}l${Math.min(high, wide - x).toFixed(1)} ${(-Math.min(high, wide - x)).toFixed(1)}`;
+    }
   });
+  return Object.entries(veils).filter(([, d]) => d).map(([stroke, d]) => shape("path", { class: "again", d, stroke, "stroke-width": 1, opacity: stroke === theme.ink ? 0.35 : 0.5, fill: "none" }));
 }
 
 /** The evaluation nearest in time to each checkpoint, as in Figure 4 of TiC-LM. */
@@ -143,7 +147,8 @@ function axes(map) {
   const turned = (x, y) => ({ transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(-90)`, "font-size": font });
   const down = axisLabels(rows, map.down).map((text, k) => label(asAbove(map, map.down[k]) ? "″" : text, { x: map.left - 5, y: map.top + (map.down[k] + 0.5) * map.size + 0.36 * font, "text-anchor": "end", "font-size": font }));
   const along = map.under.names.map((text, k) => {
-    const x = map.left + (map.under.chosen[k] + 0.5) * map.size;
+    const middle = map.left + (map.under.chosen[k] + 0.5) * map.size;
+    const x = map.under.turned ? middle : Math.min(middle, map.width - widthOf(text, font) / 2); // the last name stays inside
     return label(text, map.under.turned ? { ...turned(x + 0.36 * font, map.bottom + 5), "text-anchor": "end" } : { x, y: map.bottom + font + 3, "font-size": font, "text-anchor": "middle" });
   });
   if (!map.large) return [...down, ...along];

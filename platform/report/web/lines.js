@@ -53,7 +53,9 @@ function lineChart(spec, width) {
   const body = [...levels(spec, y, frame)];
   under?.names.forEach((text, k) => body.push(below(text, x.place(places?.[under.chosen[k]] ?? under.chosen[k]), frame.bottom, under.turned)));
   if (!labels) body.push(...across(spec, x, frame, width));
-  body.push(label(spec.y.label, { x: frame.left, y: 10 }), label(spec.x.label, { x: frame.right, y: height - 4, "text-anchor": "end" }));
+  const long = widthOf(spec.y.label, 12);
+  const top = long > width - frame.left ? { x: 0, y: 10, "font-size": Math.min(12, (12 * width) / long) } : { x: frame.left, y: 10 };
+  body.push(label(spec.y.label, top), label(spec.x.label, { x: frame.right, y: height - 4, "text-anchor": "end" }));
   if (y.low <= spec.y.line && spec.y.line <= y.high) body.push(dashed(frame.left, y.place(spec.y.line), frame.right, y.place(spec.y.line)));
   if (scatter) body.push(dashed(x.place(x.low), y.place(x.low), x.place(x.high), y.place(x.high)));
   body.push(...series.map((one) => curve(one, x, y, scatter, spec.series.length > 24)));

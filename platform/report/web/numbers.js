@@ -74,4 +74,7 @@ function differenceText(view, value, digits = view.metric.digits) {
   return `${plus(value, digits)}${Number.isFinite(value) ? counted : ""}`;
 }
 
+/** What regret is counted in: regret, nats per token. */
+const regretText = ({ metric }) => `regret${metric.counted && `, ${metric.counted}`}`;
+
 const better = (view) => `${view.metric.higher ? "higher" : "lower"} is better`;

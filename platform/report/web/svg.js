@@ -39,8 +39,11 @@ const contrast = (one, other) => (Math.max(luminance(one), luminance(other)) + 0
 /** Black or white, whichever is easier to read on a colour: one of them has a contrast of 4.58 or more. */
 const inkOn = (color) => (contrast(color, "#000000") > contrast(color, "#ffffff") ? "#000000" : "#ffffff");
 
-/** A colour as the theme has it: lighter on a dark ground. */
-const tone = (color, share = 0.18) => (theme.dark ? mix(color, "#ffffff", share) : color);
+/** A colour as the theme has it: lighter on a dark ground, until its contrast with the ground is 2.7; with more, blue and green look alike to some. */
+function tone(color, share = 0.18) {
+  const found = theme.dark ? mix(color, "#ffffff", share) : color;
+  return theme.dark && contrast(found, theme.card) < 2.7 ? tone(color, share + 0.02) : found;
+}
 
 /** `count` colours along evenly spaced stops. */
 function ramp(stops, count) {

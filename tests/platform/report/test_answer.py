@@ -93,10 +93,10 @@ def test_several_evaluations_and_studies_are_named() -> None:
 
 def test_a_single_method_and_a_series_of_oracles_alone_have_no_winner() -> None:
     (alone,) = answered(chosen(plain(), ("ewc", "oracle")))
-    assert alone.sentence.startswith("ewc has a regret against oracle trained to 202407 of ")
+    assert alone.sentence.startswith("ewc has a regret against oracle trained to 2024-07 of ")
     assert "no other method" in alone.sentence
     (series,) = answered(chosen(plain(), ("oracle",)))
-    assert series.sentence.startswith("an Oracle series alone, 7 models from scratch for ")
+    assert series.sentence.startswith("An Oracle series alone, 7 models from scratch for ")
 
 
 def test_a_method_with_missing_cells_does_not_win() -> None:

@@ -103,7 +103,7 @@ def test_a_cell_of_a_heat_map_has_the_color_of_its_regret(figures: Callable[...,
     regret = seen.relative(seen.methods[0].mean)
     assert tuple(first[np.unravel_index(regret.argmax(), regret.shape)]) == rgb(stops[-1])
     red = first[regret > 0].astype(int)
-    assert (red[:, 0] >= red[:, 2]).all() and "regret (nats), lower is better" in texts(figure)
+    assert (red[:, 0] >= red[:, 2]).all() and "regret, nats, lower is better" in texts(figure)
 
 
 def test_a_missing_cell_is_transparent_over_a_hatching(figures: Callable[..., dict[str, Figure]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
@@ -12,7 +13,7 @@ from reports import tic_lm
 from ticlm.methods.catalog import METHODS as CATALOG
 from ticlm.methods.method import OracleSeries
 from ticlm.platform.analysis.results import MethodResult
-from ticlm.platform.report.palette import Style, styles
+from ticlm.platform.report.palette import THEMES, Style, _luminance, styles
 
 ALIKE = 15
 """Distance in L*a*b* below which thin lines are taken for each other."""
@@ -23,9 +24,19 @@ def catalogue() -> list[MethodResult]:
 
 
 def toned(style: Style, dark: bool) -> str:
-    """The colour as it is drawn: `tone` of svg.js makes it lighter on a dark ground."""
+    """The colour as it is drawn: `tone` of svg.js makes it lighter on a dark ground, to a contrast of 2.7 or more."""
     parts = [int(style.color[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(part + (255 - part) * 0.18 * dark):02x}" for part in parts)
+    for share in range(18, 100, 2):
+        lighter = [part + (255 - part) * share / 100 * dark for part in parts]
+        if not dark or _contrast_with_dark(lighter) >= 2.7:
+            break
+    return "#" + "".join(f"{round(part):02x}" for part in lighter)
+
+
+def _contrast_with_dark(parts: Sequence[float]) -> float:
+    card = str(THEMES["dark"]["card"])
+    ground = _luminance([int(card[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return (_luminance([part / 255 for part in parts]) + 0.05) / (ground + 0.05)
 
 
 def test_the_distance_of_colours_is_that_of_cie76() -> None:

@@ -9,7 +9,7 @@ from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.report.table_rows import heading, lines
-from ticlm.platform.report.words import column_title, explained, explanations, measured, title
+from ticlm.platform.report.words import column_title, explained, explanations, measured, period, title
 
 
 def test_an_evaluation_shows_the_version_of_its_data_only_beside_another_one() -> None:
@@ -36,15 +36,15 @@ def test_the_terms_are_explained_beside_the_answer_with_the_reference_by_name() 
     result = tic_lm(2, ["tic-cc@1"])
     raw = dataclasses.replace(result, reference=None)
     relative, plain = (" ".join(explanations([one], summarize([one]))) for one in (result, raw))
-    assert "the reference model (oracle trained to 202407)" in relative
+    assert "the reference model (oracle trained to 2024-07)" in relative
     assert "Regret" not in plain and "the best that the same run had reached on it" in plain
     assert all(
         word in text for text in (relative, plain) for word in ("Bwd. (backward)", "ID (in-dist", "Fwd. (forward)")
     )
-    assert "oracle trained to 202407" in explained([result], summarize([result]))
+    assert "oracle trained to 2024-07" in explained([result], summarize([result]))
     html = page(result)
     assert html.index("Bwd. (backward)") < html.index('id="cost"') and "<abbr title=" in html
-    assert heading(summarize([result]), [result]) == "Regret, nats, relative to oracle trained to 202407"
+    assert heading(summarize([result]), [result]) == "Regret, nats, relative to oracle trained to 2024-07"
 
 
 def test_the_card_of_least_forgetting_is_against_ones_own_best_and_only_without_a_reference() -> None:
@@ -69,6 +69,15 @@ def test_a_column_that_holds_nothing_is_left_out() -> None:
 
 def test_the_row_of_an_oracle_series_names_its_models() -> None:
     *_, oracle = lines(summarize([tic_lm(1, ["tic-cc@1"])]))
-    assert oracle.about == "7 models, 201305 to 202407"
+    assert oracle.about == "7 models, 2013-05 to 2024-07"
     few = dataclasses.replace(oracle, cutoffs=("202301", "202312"))
-    assert few.about == "models of 202301, 202312"
+    assert few.about == "models of 2023-01, 2023-12"
+
+
+def test_periods_are_named_as_in_the_charts() -> None:
+    assert [period(one) for one in ("202301", "20240101-20240128", "2024", "physics")] == [
+        "2023-01",
+        "2024-01-01…2024-01-28",
+        "2024",
+        "physics",
+    ]

@@ -442,7 +442,7 @@ def test_the_table_reads_like_table_2() -> None:
     text = shown(summarize([study()], named("paper")))
     line = next(line for line in text.splitlines() if line.strip().startswith("cyclic-cosine "))
     assert " ".join(line.split()) == "cyclic-cosine 224B 2.80B 0.109 0.033★ 0.161 224B 3.75e21 447B 7.50e21 5.18×"
-    assert "7 models, 201305 to 202407" in text
+    assert "7 models, 2013-05 to 2024-07" in text
     assert "(0.000)" in text and "Bwd." in text
     assert text.index("ewc") < text.index("oracle")
 
