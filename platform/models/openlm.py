@@ -108,8 +108,8 @@ def _unpickled(path: Path) -> Mapping[str, Any]:
         ) from None
     except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
         said = str(error).partition("\n")[0][:200]
-        what = "it is no zip archive, as torch.save writes" if said.startswith("mmap can only") else said
-        raise InputError(f"{path}: not a checkpoint of torch, or cut off: {what}") from None
+        why = "it is no zip archive, as torch.save writes" if said.startswith("mmap can only") else said
+        raise InputError(f"{path}: not a checkpoint of torch, or cut off: {why}") from None
     if not isinstance(saved, Mapping):
         raise InputError(f"{path}: no checkpoint of OpenLM: it has no state_dict of tensors")
     return saved
