@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,6 +61,8 @@ def evaluate(
 
     _import(modules)
     if tasks is not None:
+        if again is not None:
+            raise InputError("--again scores a checkpoint of a study by the study's tasks: leave out --tasks")
         _score_folder(name, tasks, root, set_, as_json)
         return
     if (Path(name).expanduser() / "config.json").is_file():
@@ -132,7 +135,7 @@ def generate(
     ],
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The text that the model continues.")],
     root: Root = "runs",
-    tokens: Annotated[int, typer.Option(help="Generate this many tokens.")] = 60,
+    tokens: Annotated[int, typer.Option(min=1, help="Generate this many tokens.")] = 60,
     temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
     modules: Modules = None,
@@ -145,4 +148,8 @@ def generate(
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample
 
+    if not 0 <= temperature < math.inf:
+        raise InputError(f"--temperature must be at least 0 and finite, got {temperature}")
+    if not -(2**63) <= seed < 2**63:
+        raise InputError(f"--seed must fit 64 bits, got {seed}")
     say(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -163,7 +164,7 @@ def _read_named(name: str, folder: str) -> tuple[str, str]:
 
 def _assign(kind: type[S], data: dict[str, Any], assignment: str) -> None:
     path, equals, text = assignment.partition("=")
-    if not equals or not path:
+    if not equals or not all(path.split(".")):
         raise InputError(f"--set {assignment}: expected KEY.KEY=VALUE")
     try:
         value = mappings.read(text)
@@ -194,6 +195,6 @@ def _child(kind: type[S], node: Any, path: Sequence[str], assignment: str) -> An
 
 
 def _position(node: list[Any], key: str, assignment: str) -> int:
-    if not key.isdigit() or int(key) >= len(node):
+    if not re.fullmatch("[0-9]{1,9}", key) or int(key) >= len(node):
         raise InputError(f"--set {assignment}: {key} is not a position in a list of {len(node)} (0 to {len(node) - 1})")
     return int(key)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from transformers import GenerationConfig, PretrainedConfig
@@ -39,21 +42,35 @@ def _unknown(
     known = {*fields, *made.attribute_map}
     for key, value in given.items():
         is_kept = key in vars(made) and key not in vars(bare)
-        if is_kept and key not in known | GENERATION and not hasattr(type(made), key):
+        is_property = hasattr(type(made), key) and not callable(getattr(type(made), key))
+        if is_kept and key not in known | GENERATION and not is_property and not _is_read(key, made):
             yield (), key, known
         part = getattr(made, key, None)
         if key in type(made).sub_configs and isinstance(value, Mapping) and isinstance(part, PretrainedConfig):
             for path, name, names in _unknown(value, part, type(part)()):
                 yield (key, *path), name, names
         if key == ROPE and isinstance(value, Mapping):
-            yield from _unknown_rope(value, set(getattr(made, "layer_types", None) or ()))
+            own = getattr(bare, ROPE, None) or {}
+            yield from _unknown_rope(value, {*own, *(getattr(made, "layer_types", None) or ())})
 
 
-def _unknown_rope(value: Mapping[str, Any], layers: set[str]) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
-    """Yield the unknown keys of rotary embeddings, which may be given for each type of layer."""
-    known = {*RopeParameters.__annotations__, *OLDER_ROPE_KEYS}
+def _is_read(key: str, made: PretrainedConfig) -> bool:
+    """Return whether the files of an architecture read a key that is no field, such as `head_dim` of a qwen3_moe."""
+    if not key.isidentifier():
+        return False
+    given = rf"""(?:getattr\([\w.]*config, |kwargs\.(?:get|pop)\()["']{key}["']"""
+    reads = re.compile(rf"{given}|\bconfig\.{key}\b(?! *(=[^=]|\())")
+    folder = Path(inspect.getfile(type(made))).parent
+    files = (*folder.glob("configuration_*.py"), *folder.glob("modeling_*.py"))
+    return any(reads.search(file.read_text(encoding="utf-8")) for file in files)
+
+
+def _unknown_rope(value: Mapping[str, Any], own: set[str]) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
+    """Yield the unknown keys of rotary embeddings, which may be given for each type of layer. `own` are keys and types
+    of layers of the architecture's own."""
+    known = {*RopeParameters.__annotations__, *OLDER_ROPE_KEYS, *own}
     for key, inner in value.items():
         if isinstance(inner, Mapping):
             yield from (((ROPE, key), name, known) for name in inner if name not in known)
         elif key not in known:
-            yield (ROPE,), key, known | layers
+            yield (ROPE,), key, known

@@ -55,12 +55,17 @@ def convert(path: Path, folder: Path, heads: int | None = None, tokenizer: Path 
 
     Raises InputError if the folder exists, or if the checkpoint or the tokenizer cannot be used.
     """
+    if folder.parts and folder.parts[0].endswith(":"):
+        raise InputError(f"{folder}: the model is written to a folder of this machine, not to a URI")
     if folder.exists():
         raise InputError(f"{folder} exists; choose another folder")
     checkpoint = read(path, heads)
     files = _tokenizer_files(tokenizer, checkpoint.shape.vocabulary) if tokenizer else {}
     made = configuration(checkpoint.shape, _end_of_text(files))
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}; choose another folder") from None
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         whole = Path(temporary, "model")
         whole.mkdir()

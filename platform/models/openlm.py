@@ -106,8 +106,10 @@ def _unpickled(path: Path) -> Mapping[str, Any]:
         raise InputError(
             f"{path}: refused: its pickle asks for {what[1] if what else 'more than weights'}, which may run code"
         ) from None
-    except (RuntimeError, EOFError, ValueError, KeyError, IsADirectoryError) as error:
-        raise InputError(f"{path}: not a checkpoint of torch, or cut off: {str(error).splitlines()[0][:200]}") from None
+    except (RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        said = str(error).partition("\n")[0][:200]
+        why = "it is no zip archive, as torch.save writes" if said.startswith("mmap can only") else said
+        raise InputError(f"{path}: not a checkpoint of torch, or cut off: {why}") from None
     if not isinstance(saved, Mapping):
         raise InputError(f"{path}: no checkpoint of OpenLM: it has no state_dict of tensors")
     return saved
@@ -144,7 +146,7 @@ def _settings(path: Path) -> dict[str, Any]:
         if file.is_file():
             try:
                 return settings | dict(json.loads(file.read_text())) | {"model": model}
-            except ValueError:
+            except (ValueError, TypeError):
                 raise InputError(f"{file}: not a JSON object") from None
     return settings
 
@@ -163,14 +165,17 @@ def _shape(path: Path, weights: Mapping[str, Tensor], settings: Mapping[str, Any
     if heads is None and own is None:
         told = f"model {settings['model']} in params.txt is none of" if settings["model"] else "no params.txt names"
         raise InputError(f"{path}: {told} {', '.join(HEADS)}: say how many attention heads it has, with --heads")
-    count = int(heads or own)
+    count = _whole(path, "n_heads", own if heads is None else heads)
     if count < 1 or width % (2 * count):
         raise InputError(f"{path}: {count} heads do not divide a width of {width} into even parts")
     context = CONTEXT
-    with suppress(ValueError):  # params.txt says None where the model's JSON file says it
+    with suppress(ValueError, TypeError):  # params.txt says None where the model's JSON file says it
         context = int(settings.get("seq_len", CONTEXT))
+    layers = 1 + max(int(name.split(".")[1]) for name in weights if re.match(r"layers\.\d+\.", name))
+    if layers > len(weights):
+        raise InputError(f"{path}: its layers are numbered up to {layers - 1}, and it has {len(weights)} weights")
     return Shape(
-        layers=1 + max(int(name.split(".")[1]) for name in weights if re.match(r"layers\.\d+\.", name)),
+        layers=layers,
         width=width,
         inner=sizes["layers.0.feed_forward.w3.weight"][1],
         vocabulary=vocabulary,
@@ -178,6 +183,14 @@ def _shape(path: Path, weights: Mapping[str, Tensor], settings: Mapping[str, Any
         qk_norm=any(".q_norm." in name or ".k_norm." in name for name in weights),
         context=context,
     )
+
+
+def _whole(path: Path, key: str, value: object) -> int:
+    """Return a setting of OpenLM that has to be a whole number."""
+    try:
+        return int(str(value))
+    except ValueError:
+        raise InputError(f"{path}: {key} must be a whole number, got {value!r}") from None
 
 
 def _check(path: Path, weights: Mapping[str, Tensor], shape: Shape) -> None:
@@ -189,6 +202,10 @@ def _check(path: Path, weights: Mapping[str, Tensor], shape: Shape) -> None:
     for name, size in wanted.items():
         if tuple(weights[name].shape) != size:
             raise InputError(f"{path}: {name} has shape {list(weights[name].shape)}, expected {list(size)}")
+        held = weights[name]
+        if not held.is_floating_point() or held.layout != torch.strided or held.is_meta:
+            kind = " ".join(map(str, (held.dtype, held.layout, held.device.type)))
+            raise InputError(f"{path}: {name} is no tensor of real numbers that can be read ({kind})")
 
 
 def _check_rotary(path: Path, frequencies: Tensor, size: int) -> None:

@@ -165,12 +165,13 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
     else:
         second = tied[0]
         gap = gaps[second]
-        sentence = f"{_listed([best, *tied])} cannot be told apart on {where}: {best} is {numbers.text(gap.size)} "
+        sentence = f"{best} cannot be told apart from {_listed(tied)} on {where}: it is {numbers.text(gap.size)} "
         sentence += f"{numbers.whole_unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
         if behind:
             gap = gaps[behind[0]]
-            verb = "is" if len(behind) == 1 else "and the others are" if len(behind) > 2 else "is"
-            sentence += f"; {behind[0]} {verb} {numbers.text(gap.size)} worse {numbers.interval(gap)}"
+            sentence += f"; {behind[0]} is {numbers.text(gap.size)} worse {numbers.interval(gap)}"
+            if len(behind) > 1:
+                sentence += f", and {_listed(behind[1:])} {'are' if len(behind) > 2 else 'is'} worse, too"
         sentence += "."
     return sentence, " ".join(
         filter(
@@ -179,6 +180,7 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
                 _new_text(numbers, best, second, mean),
                 _forgotten(numbers, best, second),
                 _oracle(numbers, best, mean),
+                _left_out(numbers, mean),
                 _caveat(numbers),
             ),
         )
@@ -192,6 +194,8 @@ def _superlative(numbers: _Numbers) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
     if len(names) > NAMED:
         return f"{', '.join(names[: NAMED - 1])} and {len(names) - NAMED + 1} others"
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -242,7 +246,7 @@ def _oracle(numbers: _Numbers, best: str, mean: str) -> str:
     if gap.is_certain:
         side = "better" if gap.size > 0 else "worse"
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
-        told = f"and is {measure} {side} on {PLACES[mean]} {numbers.interval(gap)}"
+        told = f"and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
     else:
         told = f"and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
     whole, own = int(series["checkpoints"].iloc[0]), _own_oracles(numbers, name)
@@ -254,6 +258,13 @@ def _own_oracles(numbers: _Numbers, name: str) -> int:
     costs = numbers.study.costs
     trained = set(costs.loc[costs["method"] == name, "trained"])
     return sum(label in trained for label in numbers.study.checkpoints)
+
+
+def _left_out(numbers: _Numbers, mean: str) -> str:
+    """Name the methods that were not compared, because a cell of theirs is missing."""
+    ranked = numbers.ranked(mean)
+    lost = [str(name) for name in numbers.rows.index[~numbers.rows["is_oracle"]] if name not in ranked]
+    return f"Not compared, because cells are missing: {_listed(lost)} (see Notes)." if lost else ""
 
 
 def _caveat(numbers: _Numbers) -> str:
@@ -275,6 +286,8 @@ def _alone(numbers: _Numbers) -> str:
     name = "regret" if numbers.relative else what.name
     held = unit(numbers.study.metric(numbers.task), numbers.relative)
     told = f"{rows.index[0]} has a {name}{of} of {', '.join(shown)}, in {held}"
+    if any(row[f"{mean}_missing"] for mean in HEADINGS if row[mean] == row[mean]):
+        told += ", as far as it has cells (see Notes)"
     return f"{told}; there is no other method to compare it with."
 
 

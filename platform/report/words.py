@@ -20,8 +20,8 @@ DIGITS = re.compile(r"^(\d{4})(\d\d)(\d\d)?$")
 PLACES = {"backward": "past periods", "in_distribution": "its own period", "forward": "later periods"}
 """Which evaluated periods each mean is over, from the checkpoint's point of view."""
 MEANINGS = {
-    "backward": "Bwd. (backward): the mean over periods before the checkpoint's own. What was forgotten raises it, and what "
-    "was never learned.",
+    "backward": "Bwd. (backward): the mean over periods before the checkpoint's own. What was forgotten "
+    "raises it, and what was never learned.",
     "in_distribution": "ID (in-distribution): the mean over the checkpoint's own period. It tells what was learned.",
     "forward": "Fwd. (forward): the mean over periods after the checkpoint's own, which it has not seen.",
 }

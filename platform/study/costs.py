@@ -43,6 +43,10 @@ UTILISATION = 0.35
 """Share of the peak that training reaches, counting 6N FLOPs per token. TiC-LM's 1,500 H100-hours for the 220B tokens
 of a continual run at 3B are 20,711 tokens per second and GPU, which is 35.1 % (39.3 % with attention)."""
 
+LOWEST_UTILISATION = 1e-6
+HIGHEST_PRICE = 1_000_000
+"""Beyond these a number was mistyped, and hours or money would not be finite."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -56,10 +60,10 @@ class Machine:
     def __post_init__(self) -> None:
         if self.gpu not in PEAKS:
             raise InputError(f"--gpu: no peak of {self.gpu!r} is known; known are {', '.join(PEAKS)}")
-        if not 0 < self.utilisation <= 1:
-            raise InputError(f"--utilisation must be above 0 and at most 1, got {self.utilisation}")
-        if self.price is not None and self.price < 0:
-            raise InputError(f"--price must be at least 0, got {self.price}")
+        if not LOWEST_UTILISATION <= self.utilisation <= 1:
+            raise InputError(f"--utilisation must be from {LOWEST_UTILISATION} to 1, got {self.utilisation}")
+        if self.price is not None and not 0 <= self.price <= HIGHEST_PRICE:
+            raise InputError(f"--price must be from 0 to {HIGHEST_PRICE:,}, got {self.price}")
 
     @property
     def flops_per_s(self) -> float:

@@ -99,7 +99,9 @@ def _comment(text: str, indent: int) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a dumped value with lists for tuples, as YAML has only these."""
+    """Return a dumped value with lists for tuples, and mappings for settings, as YAML has only these."""
+    if isinstance(value, Settings):
+        value = value.model_dump()
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

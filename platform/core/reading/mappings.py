@@ -22,6 +22,8 @@ def read(text: str) -> Any:
             return None
         _check_keys(node)
         return loader.construct_document(node)
+    except (ValueError, KeyError, AttributeError) as error:  # values that look like a date or a number, and are none
+        raise yaml.YAMLError(f"a value cannot be read: {error}") from None
     finally:
         loader.dispose()
 

@@ -42,6 +42,8 @@ def fault_of(error: BaseException) -> str | None:
 
     Returns None if there is no such code among what was running, or if the error was raised by another process.
     """
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):  # raised below a generator
+        error = error.__cause__
     frames = list(walk_tb(error.__traceback__))
     holders = [type(held) for frame, _ in frames if extensions.is_own(held := frame.f_locals.get("self"))]
     # A worker has its classes from a pickle, and has imported no module by name.

@@ -55,7 +55,7 @@ def _below(annotation: Any, part: str) -> Iterator[Any]:
     elif isinstance(origin, type) and issubclass(origin, Mapping):
         yield arguments[1]
     elif isinstance(origin, type) and issubclass(origin, Sequence):
-        if part.isdigit():
+        if part.isdecimal():
             yield arguments[0]
     else:
         for argument in arguments:

@@ -52,6 +52,11 @@ FAULTS = """
             return Mixture(shares=({"source": seen[-1], "tokens": "many"},))
 
 
+    class Ends(Replay):
+        def mixture(self, seen, budget):
+            return next(iter(()))
+
+
     class Reads(Replay):
         def mixture(self, seen, budget):
             return self.windw
@@ -96,7 +101,8 @@ REPLAYS = {
     "Invents": (": ValueError: its mixture draws from other@1/202301/train, which it was not given", None),
     "Returns": (": ValueError: mixture returns a Mixture, got NoneType", None),
     "Mistypes": (".mixture raised ValidationError: shares.0.tokens: must be a whole number, got 'many'", 34),
-    "Reads": (".mixture raised AttributeError: 'Reads' object has no attribute 'windw'", 39),
+    "Ends": (".mixture raised StopIteration", 39),
+    "Reads": (".mixture raised AttributeError: 'Reads' object has no attribute 'windw'", 44),
 }
 
 

@@ -101,6 +101,8 @@ def test_a_folder_or_a_binary_file_is_no_settings_file(tmp_path: Path) -> None:
         ("name: a\n\tsize: 2", "not valid YAML"),
         ("- a\n- b", "expected a mapping of settings, got list"),
         ("", "expected a mapping of settings, got NoneType"),
+        ("name: 2026-13-45", "not valid YAML: a value cannot be read: month must be in 1..12"),
+        ("size: !!int many", "not valid YAML: a value cannot be read"),
     ],
 )
 def test_broken_yaml_is_refused_with_the_name_of_the_file(write: Callable[[str], str], text: str, said: str) -> None:
@@ -139,6 +141,10 @@ def test_a_value_is_read_as_yaml(write: Callable[[str], str]) -> None:
         ("name.a=1", "--set name.a=1: name is 'a', it has no keys to set"),
         ("shapes.2.side=1", "--set shapes.2.side=1: 2 is not a position in a list of 2 (0 to 1)"),
         ("shapes.-1.side=1", "--set shapes.-1.side=1: -1 is not a position in a list of 2 (0 to 1)"),
+        ("shapes.².side=1", "--set shapes.².side=1: ² is not a position in a list of 2 (0 to 1)"),
+        ("shapes..side=1", "--set shapes..side=1: expected KEY.KEY=VALUE"),
+        ("shapes.=1", "--set shapes.=1: expected KEY.KEY=VALUE"),
+        ("size=2026-13-45", "--set size=2026-13-45: '2026-13-45' is not a YAML value"),
         ("shapes.x=1", "--set shapes.x=1: x is not a position in a list of 2 (0 to 1)"),
     ],
 )

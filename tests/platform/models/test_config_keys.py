@@ -34,6 +34,17 @@ def model(model_type: str, **config: Any) -> ConfigModel:
             model("gemma3", text_config={"num_hidden_layer": 2}),
             "model.config.text_config.num_hidden_layer: unknown key of a gemma3 (did you mean num_hidden_layers?)",
         ),
+        (model("gpt2", head_dim=16), "model.config.head_dim: unknown key of a gpt2; it has activation_function, "),
+        (model("llama", to_dict=1), "model.config.to_dict: unknown key of a llama"),
+        (model("llama", **{"": 1}), "model.config.: unknown key of a llama"),
+        (
+            ConfigModel(model_type="llama", config='{"model_type": "gpt2"}'),
+            "model.config.model_type: cannot be changed here; it is model.model_type",
+        ),
+        (
+            PresetModel(name="tiny", changes='{"model_type": "llama"}'),
+            "model.changes.model_type: cannot be changed of a preset, which has one; model: {kind: config} takes any",
+        ),
         (model("gpt3"), "model: "),
     ],
 )
@@ -52,6 +63,9 @@ def test_a_key_that_the_architecture_does_not_know_is_refused_with_the_nearest(c
         model("llama", rope_parameters={"rope_type": "default", "rope_theta": 5e5}),
         model("gemma3", text_config={"num_hidden_layers": 2}),
         model("t5", d_model=64, num_layers=2, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+        model("qwen3_moe", head_dim=16),  # no field, but its attention reads it
+        model("phi3", partial_rotary_factor=0.75),
+        model("ministral3", rope_parameters={"llama_4_scaling_beta": 0.1}),
         model("olmo2", attn_implementation="sdpa", architectures=["Olmo2ForCausalLM"], transformers_version="5"),
         PresetModel(name="3b", changes='{"rope_theta": 1e6, "num_hidden_layers": 2}'),
     ],

@@ -182,10 +182,26 @@ def _without(name: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
         (lambda state: state | {"layers.0.attention_norm.bias": torch.zeros(2)}, "not of OpenLM's architecture, the"),
         (lambda state: state | {"norm.weight": torch.ones(7)}, "norm.weight has shape [7], expected [24]"),
         (lambda state: state | {"output.weight": torch.full((64, 24), torch.nan)}, "lm_head.weight are not all finite"),
+        (lambda state: state | {"layers.99999999.norm.weight": torch.zeros(1)}, "its layers are numbered up to 999"),
+        (lambda state: state | {"norm.weight": torch.ones(24).to_sparse()}, "norm.weight is no tensor of real numbers"),
+        (lambda state: state | {"norm.weight": torch.ones(24, device="meta")}, "norm.weight is no tensor of real num"),
+        (lambda state: state | {"norm.weight": torch.ones(24) + 1j}, "norm.weight is no tensor of real numbers"),
         (lambda state: {}, "it has no state_dict of tensors"),
         (lambda state: {"norm.weight": 3}, "it has no state_dict of tensors"),
     ],
-    ids=["a norm gone", "a matrix gone", "a bias", "a shape", "a NaN", "empty", "no tensors"],
+    ids=[
+        "a norm gone",
+        "a matrix gone",
+        "a bias",
+        "a shape",
+        "a NaN",
+        "a layer",
+        "sparse",
+        "meta",
+        "complex",
+        "empty",
+        "no tensors",
+    ],
 )
 def test_a_checkpoint_of_another_model_is_refused(
     tmp_path: Path, change: Callable[[dict[str, Tensor]], Any], said: str
@@ -199,6 +215,8 @@ def test_a_checkpoint_of_another_model_is_refused(
         ("", None, "no params.txt names open_lm_1b, open_lm_1b_swiglutorch, open_lm_3b"),
         ("model: open_lm_9t\n", None, "model open_lm_9t in params.txt is none of open_lm_1b"),
         ("", 5, "5 heads do not divide a width of 24 into even parts"),
+        ("", 0, "0 heads do not divide a width of 24 into even parts"),
+        ("n_heads: many\n", None, "n_heads must be a whole number, got 'many'"),
         ("", 24, "24 heads do not divide a width of 24 into even parts"),
         ("model_norm: rms_norm\n", 4, "model_norm rms_norm cannot be converted, only gain_only_lp_layer_norm or"),
         ("positional_embedding_type: head_rotary\n", 4, "positional_embedding_type head_rotary cannot be converted"),
@@ -215,13 +233,30 @@ def test_a_file_that_is_cut_off_or_runs_code_is_refused(tmp_path: Path) -> None:
     path = toy.save(tmp_path / PLACE, toy.weights(True))
     path.write_bytes(path.read_bytes()[:-5000])
     assert "not a checkpoint of torch, or cut off" in refused(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert "not a checkpoint of torch, or cut off" in refused(path)
     torch.save({"state_dict": toy.weights(True), "name": Path("/")}, path)
     assert "refused: its pickle asks for pathlib" in refused(path)
     path.write_text("weights\n")
-    assert str(path) in refused(path)
+    assert "it is no zip archive, as torch.save writes" in refused(path)
     assert "no such file" in refused(path.with_name("epoch_13.pt"))
     torch.save([1, 2], path)
     assert "it has no state_dict" in refused(path)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    path = toy.save(tmp_path / PLACE, toy.weights(True))
+    for folder, said in ((path / "out", "cannot be made: File exists"), (Path("s3://a/b"), "not to a URI")):
+        with pytest.raises(InputError, match=said):
+            convert.convert(path, folder, toy.HEADS)
+
+
+def test_a_models_file_that_is_no_object_or_says_none_is_no_fault(tmp_path: Path) -> None:
+    path = toy.save(tmp_path / PLACE, toy.weights(True), "model: own\n")
+    (path.parent / "own.json").write_text("[1, 2]")
+    assert "own.json: not a JSON object" in refused(path)
+    (path.parent / "own.json").write_text('{"n_heads": 4, "seq_len": null}')
+    assert read(path).shape.context == 2048
 
 
 def test_a_folder_that_exists_is_not_written_over(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
     )
     (answer,) = answered(both)
     assert "replay-half" in answer.sentence and "twin" in answer.sentence
-    assert "cannot be told apart on past periods (Bwd.)" in answer.sentence and "is best" not in answer.sentence
+    assert "cannot be told apart from" in answer.sentence and "on past periods (Bwd.)" in answer.sentence
+    assert "is best" not in answer.sentence
 
 
 def test_without_a_reference_it_speaks_of_the_raw_loss_and_of_forgetting_against_ones_own_best() -> None:
@@ -104,6 +105,25 @@ def test_a_method_with_missing_cells_does_not_win() -> None:
     gone = (two.cells["method"] == "replay-half") & (two.cells["trained"] == "201901")
     (answer,) = answered(dataclasses.replace(two, cells=two.cells[~gone]))
     assert answer.sentence.startswith("No two methods can be compared yet, because cells are missing")
+
+
+def test_each_method_is_said_to_be_tied_with_the_best_or_worse_and_one_that_lacks_cells_is_named() -> None:
+    """Of those that are certainly worse only the first has this gap, and two that tie with the best may differ."""
+    (answer,) = answered(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "cyclic-cosine", "ewc", "oracle")))
+    assert "and the others are" not in answer.sentence
+    four = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "ewc", "oracle"))
+    gone = (four.cells["method"] == "ewc") & (four.cells["trained"] == "201901")
+    (answer,) = answered(dataclasses.replace(four, cells=four.cells[~gone]))
+    assert "Not compared, because cells are missing: ewc (see Notes)." in answer.more
+    assert "better than replay-half on past periods" in answer.more
+
+
+def test_a_low_regret_of_a_method_that_forgot_more_is_not_called_forgetting_least() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    summary, apart = summarize([two], PRESET), differences([two], PRESET)
+    summary.loc[summary["method"] == "replay-half", "forgetting"] = 9.0
+    (answer,) = answers([two], summary, apart)
+    assert answer.sentence.startswith("replay-half has the lowest regret: on past periods (Bwd.)")
 
 
 def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:

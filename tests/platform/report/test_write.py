@@ -361,7 +361,7 @@ def test_cells_that_a_convention_leaves_out_are_neither_averaged_nor_missing() -
 
 def test_the_report_as_json_has_every_row_and_no_nan() -> None:
     told = json.loads(as_json([study(methods=METHODS[:2])]))
-    assert told["answers"][0].startswith("cyclic-cosine-ar and cyclic-cosine cannot be told apart on past periods")
+    assert told["answers"][0].startswith("cyclic-cosine-ar cannot be told apart from cyclic-cosine on past periods")
     assert [row["method"] for row in told["summary"]] == ["cyclic-cosine", "cyclic-cosine-ar", "oracle"]
     assert told["summary"][1]["forward_std"] is None and told["summary"][0]["forward_std"] == pytest.approx(0.0004)
     assert len(told["differences"]) == 3 * 3 and told["outside"] == ["tokenizer GPT-NeoX-20B, as of 202202"]

@@ -132,8 +132,11 @@ def test_models_inside_rounds_take_disk_too(toy_study: Studies) -> None:
     ("machine", "error"),
     [
         (lambda: Machine("h10"), "--gpu: no peak of 'h10' is known; known are a100, h100"),
-        (lambda: Machine(utilisation=35), "--utilisation must be above 0 and at most 1, got 35"),
-        (lambda: Machine(price=-1), "--price must be at least 0, got -1"),
+        (lambda: Machine(utilisation=35), "--utilisation must be from 1e-06 to 1, got 35"),
+        (lambda: Machine(utilisation=5e-324), "--utilisation must be from 1e-06 to 1, got 5e-324"),
+        (lambda: Machine(price=-1), "--price must be from 0 to 1,000,000, got -1"),
+        (lambda: Machine(price=float("inf")), "--price must be from 0 to 1,000,000, got inf"),
+        (lambda: Machine(price=float("nan")), "--price must be from 0 to 1,000,000, got nan"),
     ],
 )
 def test_a_machine_that_cannot_be_is_refused(machine: Callable[[], Machine], error: str) -> None:

@@ -184,3 +184,8 @@ def test_a_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads((tmp_path / "preset.json").read_text()) == printed
     with pytest.raises(InputError, match="schema: no kind of file 'task'; kinds are study, recipe, examples, tasks"):
         catalogue.schema("task")
+
+
+def test_every_name_that_is_listed_can_be_shown_as_yaml() -> None:
+    for name in names.LISTS["tasks"]():
+        yaml.safe_load(catalogue.text(name, "task", ()))
