@@ -67,8 +67,7 @@ def _known(model_type: str, shape: dict[str, Any], changes: dict[str, Any], wher
     """Return a configuration of this shape with changes. Raises InputError for a key that transformers does not
     know."""
     if "model_type" in changes:
-        other = "" if where == "model.config" else " of a preset, which has one; model: {kind: config} takes any"
-        raise InputError(f"{where}.model_type: cannot be changed{other or ' here; it is model.model_type'}")
+        raise InputError(f"{where}.model_type: cannot be changed here; it is model.model_type")
     made = AutoConfig.for_model(model_type, **{**shape, **changes})
     if changes:
         config_keys.check(changes, made, AutoConfig.for_model(model_type, **shape), where)

@@ -103,8 +103,8 @@ def preset_size(model: Model, vocab_size: int) -> ModelSize | None:
     A Llama has two norms per layer, one after the last layer, and a gated MLP; an OLMo-2 also norms queries and keys.
     It takes no torch, whose import takes seconds. Raises InputError if the model's vocabulary is too small.
     """
-    if not isinstance(model, PresetModel) or "model_type" in json.loads(model.changes):
-        return None  # the architecture of a preset cannot be changed; whoever builds the module says so
+    if not isinstance(model, PresetModel):
+        return None
     fields = {"vocab_size": vocab_size, **SHAPES[model.name], **json.loads(model.changes)}
     known = fields.keys() <= set(COUNTED) and fields["model_type"] in ("llama", "olmo2")
     counts = [fields[name] for name in (*COUNTED[:4], "vocab_size")]

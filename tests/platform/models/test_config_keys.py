@@ -41,10 +41,6 @@ def model(model_type: str, **config: Any) -> ConfigModel:
             ConfigModel(model_type="llama", config='{"model_type": "gpt2"}'),
             "model.config.model_type: cannot be changed here; it is model.model_type",
         ),
-        (
-            PresetModel(name="tiny", changes='{"model_type": "llama"}'),
-            "model.changes.model_type: cannot be changed of a preset, which has one; model: {kind: config} takes any",
-        ),
         (model("gpt3"), "model: "),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_low_regret_of_a_method_that_forgot_more_is_not_called_forgetting_leas
     summary, apart = summarize([two], PRESET), differences([two], PRESET)
     summary.loc[summary["method"] == "replay-half", "forgetting"] = 9.0
     (answer,) = answers([two], summary, apart)
-    assert answer.sentence.startswith("replay-half has the lowest regret: on past periods (Bwd.)")
+    assert answer.sentence.startswith("replay-half is best on past periods (Bwd.)")
 
 
 def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
