@@ -119,7 +119,8 @@ def _read(store: Store, path: str) -> list[Cell]:
     data = io.BytesIO(store.read(path))  # a storage that fails is no damage
     try:
         # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
-        table = pq.ParquetFile(data, page_checksum_verification=True).read()
+        # Without threads: a short command could end before they have started, and be aborted.
+        table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
         if not table.schema.equals(_schema(), check_metadata=True):
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]

@@ -120,19 +120,9 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
         sentence, more = _of(numbers)
         head = ", ".join(where)
-        found.append(
-            Answer(
-                f"{head[:1].upper()}{head[1:]}: {sentence}"
-                if where and len(results) == 1
-                else f"{head}: {sentence}"
-                if where
-                else sentence.replace("an Oracle", "An Oracle", 1)
-                if sentence.startswith("an Oracle")
-                else sentence,
-                more,
-                study.name,
-            )
-        )
+        if len(results) == 1:
+            head = f"{head[:1].upper()}{head[1:]}"
+        found.append(Answer(f"{head}: {sentence}" if head else sentence, more, study.name))
     return found
 
 
