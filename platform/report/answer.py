@@ -122,7 +122,8 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         head = ", ".join(where)
         if len(results) == 1:
             head = f"{head[:1].upper()}{head[1:]}"
-        found.append(Answer(f"{head}: {sentence}" if head else sentence, more, study.name))
+        alone = f"A{sentence[1:]}" if sentence.startswith("an ") else sentence
+        found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name))
     return found
 
 
