@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ticlm.platform.cli.reference.files import FILES
@@ -45,11 +46,14 @@ FACES = {
 """What the packages without an `__init__.py` hold."""
 
 
-def main() -> int:
-    """Lay the pages out and run Zensical on them; return its exit code. A link that leads nowhere fails."""
+def main(reports: Sequence[str] = ()) -> int:
+    """Lay the pages out and run Zensical on them; return its exit code. A link that leads nowhere fails.
+
+    The newest report of the demo in each of the folders `reports` becomes a page.
+    """
     lay_out(ROOT / "build/docs")
-    for reports in sys.argv[1:]:
-        add_sample(ROOT / "build/docs", Path(reports))
+    for folder in reports:
+        add_sample(ROOT / "build/docs", Path(folder))
     copy_package(ROOT / "build/package")
     tool = Path(sys.executable).with_name("zensical")
     return subprocess.run([tool, "build", "--clean", "--strict"], cwd=ROOT).returncode
@@ -150,4 +154,4 @@ def llms() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
