@@ -148,12 +148,12 @@ def drain(study: Study, root: str) -> list[dict[str, Any]]:
 
 
 def two_chains(study: Study, root: str) -> list[str]:
-    """What was said while a study trained on a single node."""
+    """The chains in the order in which they made progress, while a study trained on a single node."""
     said: list[str] = []
 
     class Show(progress.Silent):
         def update(self, name: str, done: int, note: str = "") -> None:
-            if not said or said[-1] != name:
+            if done and said[-1:] != [name]:
                 said.append(name)
 
     with cluster_of(1):
