@@ -142,7 +142,7 @@ def missing_recipe(made: Plan) -> str | None:
     from ticlm.platform.study import needs
 
     name = made.study.corpus.partition("@")[0]
-    return name if needs.missing_periods(made) and name in settings.packaged("datasets/recipes") else None
+    return name if needs.missing_periods(made) and name in settings.packaged(settings.RECIPES) else None
 
 
 def has_cells_to_score(made: Plan) -> bool:

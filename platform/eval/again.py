@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.core import extensions, paths
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cell_store import labelled, read_by_key
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key, data_hashes
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key, data_hashes, scoring
+from ticlm.platform.eval.folder import table_of_cells
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
@@ -59,17 +60,8 @@ def works(
         weights = weights_of(record)
         cells = tuple((name, cell_key(weights, one, name, hashes[name], plan.study.objective)) for name in labels)
         job = TaskCells(one, "" if data is None else data.store.uri(), cells, plan.study.last_visible_period)
-        work = found.get(weights) or CheckpointWork(
-            root="",
-            weights=weights,
-            folder=plan.store.uri(paths.model(paths.round_folder(plan.ids[key]), record.attempt)),
-            objective=plan.study.objective,
-            jobs=(),
-            rows=plan.study.resources.evaluation_rows,
-            threads=plan.study.resources.threads,
-            device=plan.study.resources.device,
-            own_classes=extensions.own_classes(plan.study),
-        )
+        folder = plan.store.uri(paths.model(paths.round_folder(plan.ids[key]), record.attempt))
+        work = found.get(weights) or scoring(plan, weights, folder, ())
         found[weights] = replace(work, jobs=(*work.jobs, job))
     return list(found.values())
 
@@ -78,7 +70,7 @@ def score_again(store: Store, asked: Sequence[CheckpointWork], show: Show = SILE
     """Score everything that is asked, in this process; the root of `store` keeps its values as they are."""
     rows: list[Again] = []
     with tempfile.TemporaryDirectory() as root:
-        fresh = [replace(work, root=root) for work in asked]
+        fresh = [replace(work, root=root, lease=None) for work in asked]
         with fanout.counted(fresh, show) as through:
             fanout.here(fresh, through)
         for work in fresh:
@@ -95,13 +87,7 @@ def score_again(store: Store, asked: Sequence[CheckpointWork], show: Show = SILE
 
 def table(rows: Sequence[Again]) -> Table:
     """Return the numbers as a table for the terminal."""
-    from rich.table import Table
-
-    made = Table(box=None, header_style="bold")
-    for name in ("task", "period", "source", "metric"):
-        made.add_column(name)
-    for name in ("again", "kept", "difference"):
-        made.add_column(name, justify="right")
+    made = table_of_cells("again", "kept", "difference")
     for row in rows:
         kept = ("–", "–") if row.kept is None else (f"{row.kept:.6f}", f"{row.value - row.kept:.1e}")
         made.add_row(row.task, row.label, row.source, row.metric, f"{row.value:.6f}", *kept)

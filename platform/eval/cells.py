@@ -173,7 +173,6 @@ def units(plan: Plan) -> list[CheckpointWork]:
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     sources = {id: plan.data_of(task) for id, task in tasks.items()}
     places = {id: "" if data is None else data.store.uri() for id, data in sources.items()}
-    resources = plan.study.resources
     found = []
     for weights, by_task in wanted.items():
         asked = [
@@ -182,21 +181,26 @@ def units(plan: Plan) -> list[CheckpointWork]:
         ]
         jobs = left(plan.store, weights, asked)
         if jobs:
-            found.append(
-                CheckpointWork(
-                    root=plan.store.root,
-                    weights=weights,
-                    folder=folders[weights],
-                    objective=plan.study.objective,
-                    jobs=jobs,
-                    rows=resources.evaluation_rows,
-                    threads=resources.threads,
-                    device=resources.device,
-                    own_classes=extensions.own_classes(plan.study),
-                    lease=plan.store.lease,
-                )
-            )
+            found.append(scoring(plan, weights, folders[weights], jobs))
     return found
+
+
+def scoring(plan: Plan, weights: str, folder: str, jobs: tuple[TaskCells, ...]) -> CheckpointWork:
+    """Return the work of scoring a published model of a study."""
+    assert plan.store is not None
+    resources = plan.study.resources
+    return CheckpointWork(
+        root=plan.store.root,
+        weights=weights,
+        folder=folder,
+        objective=plan.study.objective,
+        jobs=jobs,
+        rows=resources.evaluation_rows,
+        threads=resources.threads,
+        device=resources.device,
+        own_classes=extensions.own_classes(plan.study),
+        lease=plan.store.lease,
+    )
 
 
 def left(store: Store, weights: str, jobs: list[TaskCells]) -> tuple[TaskCells, ...]:

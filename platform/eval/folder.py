@@ -163,17 +163,23 @@ def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObje
 
 def table(rows: list[FolderScore]) -> Table:
     """Return the scores as a table for the terminal."""
+    made = table_of_cells("value", "± stderr", "n")
+    for row in rows:
+        one = row.found
+        error = "" if one.stderr is None else f"{one.stderr:.4f}"
+        made.add_row(row.task, row.period, one.source, one.title, f"{one.value:.4f}", error, f"{one.n:,}")
+    return made
+
+
+def table_of_cells(*numbers: str) -> Table:
+    """Return an empty table for the terminal, with a row for each cell: what it is, then these numbers of it."""
     from rich.table import Table
 
     made = Table(box=None, header_style="bold")
     for name in ("task", "period", "source", "metric"):
         made.add_column(name)
-    for name in ("value", "± stderr", "n"):
+    for name in numbers:
         made.add_column(name, justify="right")
-    for row in rows:
-        one = row.found
-        error = "" if one.stderr is None else f"{one.stderr:.4f}"
-        made.add_row(row.task, row.period, one.source, one.title, f"{one.value:.4f}", error, f"{one.n:,}")
     return made
 
 

@@ -18,7 +18,6 @@ from ticlm.platform.study.settings import EverySteps, Study
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus
 
-RECIPES = "datasets/recipes"
 BYTES_PER_WEIGHT = 4
 """Weights are kept and published in float32."""
 
@@ -134,10 +133,10 @@ def vocabulary(study: Study, corpus: Corpus | None) -> tuple[int, str] | None:
     if own is not None:
         return own, "the model's settings"
     name = study.corpus.partition("@")[0]
-    if name not in settings.packaged(RECIPES):
+    if name not in settings.packaged(settings.RECIPES):
         return None
     # Read as text: the settings of recipes load readers and filters, which takes longer than the rest of a plan.
-    tokenizer = settings.resolved(settings.Settings, name, RECIPES)[0].get("tokenizer", {})
+    tokenizer = settings.resolved(settings.Settings, name, settings.RECIPES)[0].get("tokenizer", {})
     size = tokenizer.get("vocab_size")
     return (size, f"recipe {name}") if isinstance(size, int) else None
 
