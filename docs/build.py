@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from ticlm.platform.cli.reference.files import FILES
@@ -46,14 +45,14 @@ FACES = {
 """What the packages without an `__init__.py` hold."""
 
 
-def main(reports: Sequence[str] = ()) -> int:
+def main(reports: Path | None = None) -> int:
     """Lay the pages out and run Zensical on them; return its exit code. A link that leads nowhere fails.
 
-    The newest report of the demo in each of the folders `reports` becomes a page.
+    The newest report of the demo in the folder `reports`, where given, becomes a page.
     """
     lay_out(ROOT / "build/docs")
-    for folder in reports:
-        add_sample(ROOT / "build/docs", Path(folder))
+    if reports is not None:
+        add_sample(ROOT / "build/docs", reports)
     copy_package(ROOT / "build/package")
     tool = Path(sys.executable).with_name("zensical")
     return subprocess.run([tool, "build", "--clean", "--strict"], cwd=ROOT).returncode
@@ -154,4 +153,4 @@ def llms() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else None))

@@ -65,7 +65,7 @@ class DocPages(Settings):
     private: bool = False
     """Read private modules and folders too, whose names begin with an underscore."""
     tests: bool = False
-    """Read tests too: folders `tests` and `testing`, files `test_*.py` and `conftest.py`."""
+    """Read tests too: folders `tests`, files `test_*.py` and `conftest.py`."""
 
     def without_meaning(self) -> frozenset[str]:
         # sets were built with both before these settings came

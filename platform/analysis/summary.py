@@ -141,7 +141,7 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
       size.
     - `backward`, `in_distribution` and `forward` are means over seeds; `*_std` are sample standard deviations (NaN for
       one seed); `*_cells` and `*_missing` count the cells of all seeds that were averaged and that are missing. Which
-      cells count is the preset's convention for the task (`paper` if no preset is given).
+      cells count is the preset's convention for the task (`standard` if no preset is given).
     - `*_best`, `*_beats_oracle`, `*_highlight`, `compared_checkpoints` (of `checkpoints`) and `oracle_ratio` are
       explained at `mark`.
     - `cutoffs` are those of an Oracle series, separated by spaces.

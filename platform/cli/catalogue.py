@@ -154,17 +154,19 @@ def _kind_of_file(name: str) -> str:
     telling = {"study": "methods", "examples": "examples", "recipe": "documents", "preset": "by_task"}
     telling |= {"tasks": "evaluations"}
     found: dict[str, bool] = {}  # kinds whose key is there; whether the kind knows all keys
+    lost: InputError | None = None
     for kind, key in telling.items():
         try:
             given, _ = settings.resolved(FILES[kind].settings, name, FILES[kind].folder)
         except InputError as error:
-            if "extends" not in str(error):
-                raise
+            lost = error  # perhaps what it extends is packaged as another kind
             continue
         if key in given:
             found[kind] = given.keys() <= FILES[kind].settings.model_fields.keys()
     if found:  # `extends: monthly` gives what a recipe changes the keys of a study, too
         return max(found, key=lambda kind: found[kind])
+    if lost is not None:
+        raise lost
     raise InputError(f"{name}: neither a study nor a recipe: it has none of the keys {', '.join(telling.values())}")
 
 

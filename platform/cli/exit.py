@@ -51,7 +51,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     except Exception as error:
         if whole:
             traceback.print_exc()
-        _fail_with(error)
+        _fail_with(error, traced=whole)
     finally:
         RUNNING.clear()
         TERMINATED.clear()
@@ -59,16 +59,11 @@ def ended(command: Callable[[], object]) -> NoReturn:
         set_sigterm(before)
 
 
-def _fail_with(error: Exception) -> NoReturn:
+def _fail_with(error: Exception, traced: bool) -> NoReturn:
     """End after an error that is not of our own making, if it is one of the storage, or after one that is."""
     root = ", ".join(ROOTS[-1:]) or "the root"
     if isinstance(error, OSError) and error.errno in CLOSED:
         _fail(f"{error.filename or root}: {error.strerror}; use another --root", 2)
-    from ticlm.platform.core.reading import own_faults  # it loads pydantic, which help needs not
-
-    line = own_faults.fault_of(error)
-    if line is not None:
-        _fail(line, 1)
     storage = of_storage(error, root)
     if storage is not None:
         full = "free some space, then run the same command again"
@@ -76,12 +71,18 @@ def _fail_with(error: Exception) -> NoReturn:
         _fail(f"{storage.filename}: {storage.strerror}; {full if storage.errno in FULL else fails}", 1)
     if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
         _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
+    from ticlm.platform.core.reading import own_faults  # it loads pydantic, which help needs not
+
+    line = own_faults.fault_of(error)
+    if line is not None:
+        _fail(line, 1)
     if hasattr(error, "format_message"):  # a ClickException, of click or of the one inside typer
         said = error.format_message()
         if not said:  # no arguments: the help has been printed
             sys.exit(0)
         _fail(said, 2)
-    traceback.print_exc()
+    if not traced:
+        traceback.print_exc()
     _fail(f"this is a fault of ticlm, please report it; what is finished in {root} is kept", 1)
 
 

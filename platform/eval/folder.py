@@ -185,9 +185,9 @@ def table_of_cells(*numbers: str) -> Table:
 
 UNITS = {
     "nll": "mean negative log-likelihood per token, in nats",
-    "bits_per_byte": "negative log-likelihood per byte of text, in bits",
+    "bits-per-byte": "negative log-likelihood per byte of text, in bits",
     "accuracy": "share of right answers",
-    "exact_match": "share of answers that are right to the letter",
+    "exact-match": "share of answers that are right to the letter",
     "f1": "overlap of words with the answer, from 0 to 1",
 }
 
