@@ -44,6 +44,7 @@ def mark(rows: Sequence[Row]) -> None:
         series = _series(row, rows)
         compared = _compared(row, series)
         row["checkpoints"], row["compared_checkpoints"] = len(row["_axes"][0]), len(compared)
+        row["own_checkpoints"] = sum(label in row["_labels"] for label in row["_axes"][0])
         for mean in MEANS:
             margin = _deviation(rivals, f"{mean}_std")
             row[f"{mean}_best"] = _is_best(row, [r for r in rivals if _complete(r, mean)], mean, margin)
@@ -144,7 +145,8 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
       cells count is the preset's convention for the task (`standard` if no preset is given).
     - `*_best`, `*_beats_oracle`, `*_highlight`, `compared_checkpoints` (of `checkpoints`) and `oracle_ratio` are
       explained at `mark`.
-    - `cutoffs` are those of an Oracle series, separated by spaces.
+    - `cutoffs` are those of an Oracle series, separated by spaces; `own_checkpoints` counts the checkpoints that a
+      model of the row was trained to.
     - `forgetting` is the mean over the backward cells of how much worse each is than the best that the same run had
       reached on that period by then (NaN for an Oracle series, whose models are no run).
     - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
@@ -241,11 +243,12 @@ def _about(study: StudyResult, method: MethodResult) -> Row:
 
 
 def _cutoffs(study: StudyResult, method: MethodResult) -> list[str]:
-    """Return the cutoffs of the models of an Oracle series, oldest first; none for a continual run."""
+    """Return the cutoffs of the scored models of an Oracle series, oldest first; none for a continual run. What was
+    published lacks models that have a cost."""
     if not method.is_oracle:
         return []
-    trained = {*study.costs.loc[study.costs["method"] == method.name, "trained"]}
-    trained |= {*study.cells.loc[study.cells["method"] == method.name, "trained"]}
+    frames = (study.cells, study.static)
+    trained = {label for frame in frames for label in frame.loc[frame["method"] == method.name, "trained"]}
     return sorted(trained, key=study.timeline.index)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, count, signed
 from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.report.gaps import Numbers
 from ticlm.platform.report.words import PLACES, reference_name, tasks_of, title, unit
 
 if TYPE_CHECKING:
@@ -32,78 +33,6 @@ class Answer:
     study: str = ""
 
 
-@dataclass(frozen=True)
-class _Gap:
-    """By how much one method is better than another on one mean, in shown units; the ends are NaN if unknown."""
-
-    size: float
-    low: float
-    high: float
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the interval is known and leaves out zero."""
-        return self.low > 0 or self.high < 0
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The rows of one study and one task, and how their values are shown."""
-
-    study: StudyResult
-    task: str
-    rows: pd.DataFrame
-    """Rows of the summary, by method."""
-    apart: pd.DataFrame
-    relative: bool
-
-    @property
-    def sign(self) -> float:
-        """−1 if higher values are better."""
-        return -1.0 if self.study.metric(self.task).higher_is_better and not self.relative else 1.0
-
-    @property
-    def unit(self) -> str:
-        what = quantity(self.study.metric(self.task))
-        return what.difference if what.difference else what.unit
-
-    @property
-    def whole_unit(self) -> str:
-        """The unit in full, for where it first stands: `nats per token`."""
-        return unit(self.study.metric(self.task), True)
-
-    def number(self, method: str, column: str) -> float:
-        """Return a number of the summary."""
-        return float(self.rows[column].to_dict()[method])
-
-    def ranked(self, mean: str) -> list[str]:
-        """Return the continual methods whose mean has no missing cell, best first."""
-        known = self.rows[~self.rows["is_oracle"] & self.rows[mean].notna() & (self.rows[f"{mean}_missing"] == 0)]
-        return list((self.sign * known[mean]).sort_values(kind="stable").index)
-
-    def gap(self, a: str, b: str, mean: str) -> _Gap:
-        """Return by how much A is better than B."""
-        rows = self.apart[self.apart["mean"] == mean]
-        scale = self.sign * quantity(self.study.metric(self.task)).scale
-        for one, other, turned in ((a, b, -1.0), (b, a, 1.0)):
-            found = rows[(rows["method_a"] == one) & (rows["method_b"] == other)]
-            if len(found) and not found["missing"].iloc[0]:
-                values = turned * scale * found[["difference", "low", "high"]].to_numpy(float)[0]
-                return _Gap(float(values[0]), *sorted(map(float, values[1:])))
-        return _Gap(math.nan, math.nan, math.nan)
-
-    def text(self, value: float) -> str:
-        return signed(abs(value), quantity(self.study.metric(self.task)).digits)
-
-    def interval(self, gap: _Gap) -> str:
-        """Return the interval of a gap in brackets, turned so that the gap is positive."""
-        if math.isnan(gap.low):
-            return "(no interval: fewer than two periods)"
-        low, high = sorted(math.copysign(1.0, gap.size) * end for end in (gap.low, gap.high))
-        digits = quantity(self.study.metric(self.task)).digits
-        return f"(95\u00a0% interval {signed(low, digits)} to {signed(high, digits)})"
-
-
 def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.DataFrame) -> list[Answer]:
     """Return an answer for each study of a report that has an evaluation with periods."""
     tasks = tasks_of(results)
@@ -115,7 +44,7 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         task = own["task"].iloc[0]
         rows = own[own["task"] == task].set_index("method")
         mine = apart[(apart["study"] == study.name) & (apart["task"] == task) & (apart["source"] == "")]
-        numbers = _Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
+        numbers = Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
         where = [study.name] if len(results) > 1 else []
         where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
         sentence, more = _of(numbers)
@@ -127,7 +56,7 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
     return found
 
 
-def _of(numbers: _Numbers) -> tuple[str, str]:
+def _of(numbers: Numbers) -> tuple[str, str]:
     mean = next((mean for mean in HEADINGS if len(numbers.ranked(mean)) > 1), None)
     if mean is not None:
         return _compared(numbers, mean)
@@ -139,18 +68,20 @@ def _of(numbers: _Numbers) -> tuple[str, str]:
     return _only_oracles(numbers), ""
 
 
-def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
+def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
     """Compare the methods on the mean over past periods, or on the first mean that two of them have."""
     best, *others = numbers.ranked(mean)
     gaps = {other: numbers.gap(best, other, mean) for other in others}
-    tied = [other for other in others if not gaps[other].is_certain]
+    tied = [other for other in others if gaps[other].is_known and not gaps[other].is_certain]
     behind = [other for other in others if gaps[other].is_certain]
     where = f"{PLACES[mean]} ({HEADINGS[mean]})"
+    if numbers.relative:
+        where += f", relative to {reference_name(numbers.study)}"
     if not tied:
         second = others[0]
         gap, does = gaps[second], _superlative(numbers)
         measure = f"{numbers.text(gap.size)} {numbers.whole_unit}".rstrip()
-        side = "above" if numbers.sign < 0 else "below"
+        side = "better than" if numbers.relative else "above" if numbers.sign < 0 else "below"
         sentence = f"{best} {does} on {where}: {measure} {side} {second} {numbers.interval(gap)}"
         sentence += f"{_price(numbers, best, second)}."
     else:
@@ -158,6 +89,7 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
         gap = gaps[second]
         sentence = f"{best} cannot be told apart from {_listed(tied)} on {where}: it is {numbers.text(gap.size)} "
         sentence += f"{numbers.whole_unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
+        sentence += _price(numbers, best, second)
         if behind:
             gap = gaps[behind[0]]
             sentence += f"; {behind[0]} is {numbers.text(gap.size)} worse {numbers.interval(gap)}"
@@ -172,13 +104,13 @@ def _compared(numbers: _Numbers, mean: str) -> tuple[str, str]:
                 _forgotten(numbers, best, second),
                 _oracle(numbers, best, mean),
                 _left_out(numbers, mean),
-                _caveat(numbers),
+                _caveat(numbers) if gaps[second].is_known else "",
             ),
         )
     )
 
 
-def _superlative(numbers: _Numbers) -> str:
+def _superlative(numbers: Numbers) -> str:
     if numbers.relative:
         return "is best"
     return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {quantity(numbers.study.metric(numbers.task)).name}"
@@ -192,7 +124,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _price(numbers: _Numbers, best: str, second: str) -> str:
+def _price(numbers: Numbers, best: str, second: str) -> str:
     own, theirs = (numbers.number(name, "tokens") for name in (best, second))
     if not math.isfinite(own) or not math.isfinite(theirs):
         return ""
@@ -201,19 +133,19 @@ def _price(numbers: _Numbers, best: str, second: str) -> str:
     return f", for {count(own)} tokens of training against {count(theirs)}"
 
 
-def _new_text(numbers: _Numbers, best: str, second: str, mean: str) -> str:
+def _new_text(numbers: Numbers, best: str, second: str, mean: str) -> str:
     """Say how the first two compare on the newest text, which is what not forgetting may cost."""
     gap = numbers.gap(best, second, "in_distribution")
     if mean == "in_distribution" or math.isnan(gap.size):
         return ""
-    if not gap.is_certain:
+    if gap.is_known and not gap.is_certain:
         return f"On new text (ID) {best} and {second} cannot be told apart {numbers.interval(gap)}."
     side = "better" if gap.size > 0 else "worse"
     measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
     return f"On new text (ID) {best} is {measure} {side} than {second} {numbers.interval(gap)}."
 
 
-def _forgotten(numbers: _Numbers, best: str, second: str) -> str:
+def _forgotten(numbers: Numbers, best: str, second: str) -> str:
     """Say what the first two forgot against their own best; regret also counts what was never learned."""
     lost = [numbers.number(name, "forgetting") for name in (best, second)]
     if any(math.isnan(value) for value in lost):
@@ -223,7 +155,7 @@ def _forgotten(numbers: _Numbers, best: str, second: str) -> str:
     return f"Against its own best on each past period, {best} has lost {own} {numbers.unit}, {second} {theirs}."
 
 
-def _oracle(numbers: _Numbers, best: str, mean: str) -> str:
+def _oracle(numbers: Numbers, best: str, mean: str) -> str:
     """Say what the Oracle series of the study cost beside one run, and how it compares on the same mean."""
     series = numbers.rows[numbers.rows["is_oracle"]]
     times = numbers.number(best, "oracle_ratio")
@@ -234,38 +166,32 @@ def _oracle(numbers: _Numbers, best: str, mean: str) -> str:
     cost = f"The Oracle series cost {signed(times, 1)} times as much"
     if math.isnan(gap.size):
         return f"{cost}."
-    if gap.is_certain:
+    if gap.is_certain or not gap.is_known:
         side = "better" if gap.size > 0 else "worse"
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
         told = f"and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
     else:
         told = f"and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
-    whole, own = int(series["checkpoints"].iloc[0]), _own_oracles(numbers, name)
+    whole, own = int(series["checkpoints"].iloc[0]), int(series["own_checkpoints"].iloc[0])
     older = f"; {own} of {whole} checkpoints have an Oracle of their own, the others are compared with an older one"
     return f"{cost} {told}{older if own < whole else ''}."
 
 
-def _own_oracles(numbers: _Numbers, name: str) -> int:
-    costs = numbers.study.costs
-    trained = set(costs.loc[costs["method"] == name, "trained"])
-    return sum(label in trained for label in numbers.study.checkpoints)
-
-
-def _left_out(numbers: _Numbers, mean: str) -> str:
+def _left_out(numbers: Numbers, mean: str) -> str:
     """Name the methods that were not compared, because a cell of theirs is missing."""
     ranked = numbers.ranked(mean)
     lost = [str(name) for name in numbers.rows.index[~numbers.rows["is_oracle"]] if name not in ranked]
     return f"Not compared, because cells are missing: {_listed(lost)} (see Notes)." if lost else ""
 
 
-def _caveat(numbers: _Numbers) -> str:
+def _caveat(numbers: Numbers) -> str:
     seeds = sorted({int(n) for n in numbers.rows.loc[~numbers.rows["is_oracle"], "seeds"]})
     if seeds == [1]:
         return "Intervals are over the evaluated periods, not over seeds: each method was trained once."
     return f"Intervals are over the evaluated periods, for means over {' or '.join(map(str, seeds))} seeds."
 
 
-def _alone(numbers: _Numbers) -> str:
+def _alone(numbers: Numbers) -> str:
     rows = numbers.rows[~numbers.rows["is_oracle"]]
     what, row = quantity(numbers.study.metric(numbers.task)), rows.iloc[0]
     shown = [
@@ -276,16 +202,17 @@ def _alone(numbers: _Numbers) -> str:
     of = f" against {reference_name(numbers.study)}" if numbers.relative else ""
     name = "regret" if numbers.relative else what.name
     held = unit(numbers.study.metric(numbers.task), numbers.relative)
-    told = f"{rows.index[0]} has a {name}{of} of {', '.join(shown)}, in {held}"
+    if not shown:
+        return "There is nothing to compare yet, because cells are missing (see Notes)."
+    told = f"{rows.index[0]}, {name}{of}: {', '.join(shown)}, in {held}"
     if any(row[f"{mean}_missing"] for mean in HEADINGS if row[mean] == row[mean]):
         told += ", as far as it has cells (see Notes)"
     return f"{told}; there is no other method to compare it with."
 
 
-def _only_oracles(numbers: _Numbers) -> str:
+def _only_oracles(numbers: Numbers) -> str:
     """Speak of a study that has no continual method."""
-    name = str(numbers.rows.index[0])
-    models = int((numbers.study.costs["method"] == name).sum())
+    models = len(str(numbers.rows["cutoffs"].iloc[0]).split())
     tokens = float(numbers.rows["tokens"].iloc[0])
     cost = f" for {count(tokens)} tokens in all" if math.isfinite(tokens) else ""
     made = f"{models} models from scratch{cost}" if models else "models from scratch"

@@ -49,7 +49,7 @@ def cell_commands(results: Sequence[StudyResult]) -> dict[str, Mapping[str, obje
             "start": run_command(study.setup, "eval"),
             "methods": [method.name for method in study.methods],
             "seeds": [method.seeds[0] if len(method.seeds) > 1 else None for method in study.methods],
-            "tasks": study.cells["task"].nunique(),
+            "tasks": study.cells["task"].nunique() + study.static["task"].nunique(),
         }
         for study in results
         if study.setup is not None

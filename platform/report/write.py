@@ -131,13 +131,11 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     apart = differences(results, preset) if apart is None else apart
     frames = {"summary.csv": summary, "results.csv": tidy(results)} | ({"differences.csv": apart} if len(apart) else {})
+    frames |= {} if paper is None else {"paper.csv": paper}
     for name, frame in frames.items():
         _to_csv(frame, folder / name)
-    if not len(apart):  # an older report may have left one
-        (folder / "differences.csv").unlink(missing_ok=True)
-    if paper is not None:
-        frames["paper.csv"] = paper
-        _to_csv(paper, folder / "paper.csv")
+    for name in {"differences.csv", "paper.csv"} - frames.keys():  # an older report may have left one
+        (folder / name).unlink(missing_ok=True)
     data = payload(results, seen, summary, preset, apart)
     figures = draw(data, folder / "figures")
     beside = [*frames, *(str(path.relative_to(folder)) for path in figures)]

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from calendars import CHECKPOINTS
+from calendars import CHECKPOINTS, CUTOFFS
 from reports import PRESET, page, tic_lm
 
+from ticlm.platform.analysis.conventions import Convention, Preset
 from ticlm.platform.analysis.paired_bootstrap import differences
 from ticlm.platform.analysis.results import MethodResult, StudyResult
 from ticlm.platform.analysis.summary import summarize
@@ -39,7 +40,8 @@ def test_the_winner_is_named_with_its_lead_its_interval_and_its_cost() -> None:
     frame = differences([two], PRESET)
     row = frame[(frame["mean"] == "backward") & (frame["method_b"] == "replay-half")].iloc[0]
     assert row["method_a"] == "cyclic-cosine+ar" and row["low"] > 0
-    told = f"replay-half is best on past periods (Bwd.): {lead:.3f} nats below cyclic-cosine+ar"
+    told = "replay-half is best on past periods (Bwd.), relative to oracle trained to 2024-07: "
+    told += f"{lead:.3f} nats better than cyclic-cosine+ar"
     assert answer.sentence.startswith(told)
     assert f"(95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})" in answer.sentence
     assert answer.sentence.endswith("for the same 336B tokens of training.")
@@ -81,7 +83,10 @@ def test_of_accuracy_the_lead_is_in_points_and_upwards() -> None:
         "backward"
     ]
     assert answer.sentence.startswith(f"{means.idxmax()} has the highest accuracy")
-    assert f"{100 * (means.max() - means.min()):.1f} points above {means.idxmin()}" in answer.sentence
+    lead = 100 * (means.max() - means.min())
+    assert lead < 1 and f"{lead:.2f} points above {means.idxmin()}" in answer.sentence  # small, so with a digit more
+    (answer,) = answered(chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half", "oracle")))
+    assert "points better than" in answer.sentence, "a lower regret is a higher accuracy"
 
 
 def test_several_evaluations_and_studies_are_named() -> None:
@@ -94,7 +99,7 @@ def test_several_evaluations_and_studies_are_named() -> None:
 
 def test_a_single_method_and_a_series_of_oracles_alone_have_no_winner() -> None:
     (alone,) = answered(chosen(plain(), ("ewc", "oracle")))
-    assert alone.sentence.startswith("ewc has a regret against oracle trained to 2024-07 of ")
+    assert alone.sentence.startswith("ewc, regret against oracle trained to 2024-07: ")
     assert "no other method" in alone.sentence
     (series,) = answered(chosen(plain(), ("oracle",)))
     assert series.sentence.startswith("An Oracle series alone, 7 models from scratch for ")
@@ -110,7 +115,9 @@ def test_a_method_with_missing_cells_does_not_win() -> None:
 def test_each_method_is_said_to_be_tied_with_the_best_or_worse_and_one_that_lacks_cells_is_named() -> None:
     """Of those that are certainly worse only the first has this gap, and two that tie with the best may differ."""
     (answer,) = answered(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "cyclic-cosine", "ewc", "oracle")))
-    assert "and the others are" not in answer.sentence
+    text = answer.sentence.replace("cyclic-cosine+ar", "ar")
+    assert "cannot be told apart from" not in text or text.index("cannot be told apart from") < text.index("worse")
+    assert all(text.count(name) >= 1 for name in ("replay-half", "ewc", "ar"))
     four = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "ewc", "oracle"))
     gone = (four.cells["method"] == "ewc") & (four.cells["trained"] == "201901")
     (answer,) = answered(dataclasses.replace(four, cells=four.cells[~gone]))
@@ -118,12 +125,31 @@ def test_each_method_is_said_to_be_tied_with_the_best_or_worse_and_one_that_lack
     assert "better than replay-half on past periods" in answer.more
 
 
-def test_a_low_regret_of_a_method_that_forgot_more_is_not_called_forgetting_least() -> None:
+def test_over_one_period_there_is_no_interval_and_no_tie_is_claimed() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    summary, apart = summarize([two], PRESET), differences([two], PRESET)
+    apart[["low", "high"]] = np.nan
+    (answer,) = answers([two], summary, apart)
+    assert "(one period is too few for an interval)" in answer.sentence
+    assert "told apart" not in answer.sentence + answer.more and "Intervals" not in answer.more
+
+
+def test_oracles_of_their_own_are_counted_among_the_checkpoints_that_count() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    preset = Preset(default=Convention(first_checkpoint="201901"))
+    (answer,) = answers([two], summarize([two], preset), differences([two], preset))
+    later = [label for label in CHECKPOINTS if label >= "201901"]
+    own = sum(label in CUTOFFS for label in later)
+    assert 0 < own < len(later) and f"; {own} of {len(later)} checkpoints have an Oracle of their own" in answer.more
+
+
+def test_what_was_forgotten_is_said_whoever_is_best() -> None:
     two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
     summary, apart = summarize([two], PRESET), differences([two], PRESET)
     summary.loc[summary["method"] == "replay-half", "forgetting"] = 9.0
     (answer,) = answers([two], summary, apart)
     assert answer.sentence.startswith("replay-half is best on past periods (Bwd.)")
+    assert "replay-half has lost 9.000 nats" in answer.more
 
 
 def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:

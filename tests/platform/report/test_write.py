@@ -18,6 +18,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from calendars import CHECKPOINTS as YEARLY
 from calendars import CUTOFFS
+from reports import tic_lm
 from rich.console import Console
 
 from ticlm.platform.analysis.conventions import Convention, Preset, named
@@ -744,3 +745,9 @@ def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: 
         labels = set(browser.run("[...document.querySelectorAll('svg text')].map((text) => text.textContent)"))
     assert {"cumulative cost, tokens", "evaluated period"} <= labels
     assert ("share of train tokens" in labels) == ("regret on eval.clean" in labels) == bool(points)
+
+
+def test_a_comparison_with_the_paper_does_not_outlive_its_report(tmp_path: Path) -> None:
+    results = [tic_lm(1, ["tic-cc@1"])]
+    assert tmp_path / "paper.csv" in write(results, tmp_path, paper=pd.DataFrame({"table": ["2"]}))
+    assert tmp_path / "paper.csv" not in write(results, tmp_path) and not (tmp_path / "paper.csv").exists()
