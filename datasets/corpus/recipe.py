@@ -31,7 +31,7 @@ from ticlm.platform.core.token_rows import Column
 FOLDER = "datasets/recipes"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
-BYTES_PER_PAGE = 630
+BYTES_PER_PAGE = 1765
 """Mean length of a page of a synthetic world, measured on the packaged recipe. With another number, a finished build
 would read all its inputs again."""
 DAYS_PER_MONTH = 30.4
@@ -186,6 +186,9 @@ class CorpusRecipe(Settings):
             raise ValueError("give by_source or held_out.subsets, not both")
         if isinstance(self.documents, FileDocuments | HubDocuments):
             dates.check_resolution(self.documents.fields.timestamp_format, self.periods)
+        bounded = self.periods.last is not None or self.periods.only is not None
+        if isinstance(self.documents, SyntheticWorld) and bounded:
+            self.documents.check(self.periods.timeline().periods[0])
         if isinstance(self.documents, CrawlDocuments):
             named = [subset.name for subset in self.documents.subsets]
             if unknown := [name for name in self.held_out.subsets if name not in named]:

@@ -1,8 +1,9 @@
 """A synthetic world: dated news of an invented country, and the truth about it.
 
 `world` holds the settings and yields the documents of a period; start there. `facts` generates the history (who holds
-which office, and since when) and the ground truth. `writing` plans and writes the pages of one month. `tables` loads
-the words, sentences and relations from the YAML files beside it: `vocabulary`, `topics`, `relations` and `papers`.
+which office, and since when) and the ground truth. `writing` plans and writes the pages of one month, with the common
+words of `prose`; `tides` moves their frequencies. `tables` loads the words, sentences and relations from the YAML files
+beside it: `vocabulary`, `topics`, `relations`, `papers` and `prose`.
 
-The same settings always give the same bytes. A change to any text must raise `SyntheticWorld.edition`.
+The same settings always give the same bytes. A change to any text must raise the version of `SyntheticWorld`.
 """

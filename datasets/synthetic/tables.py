@@ -9,7 +9,7 @@ from typing import Any
 
 from ticlm.platform.core.settings import Settings, parse
 
-FILES = ("vocabulary.yaml", "topics.yaml", "relations.yaml", "papers.yaml")
+FILES = ("vocabulary.yaml", "topics.yaml", "relations.yaml", "papers.yaml", "prose.yaml")
 
 Words = tuple[str, ...]
 
@@ -70,6 +70,8 @@ class Tables(Settings):
     papers: tuple[Paper, ...]
     quoted: Words
     connectives: Words
+    prose: Mapping[str, Words]
+    """Common words by part of speech, and the sentences that they make."""
 
     @cached_property
     def relation(self) -> dict[str, Relation]:

@@ -8,42 +8,51 @@ a model can be tested on what it learned, kept and forgot.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.synthetic.facts import History, KnownFact, ground_truth
+from ticlm.datasets.synthetic.prose import Prose
+from ticlm.datasets.synthetic.tides import Tides
 from ticlm.datasets.synthetic.writing import Newsroom, SyntheticPage
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Period, Timeline
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
+EDITIONS: dict[str, dict[str, Any]] = {
+    "slow": {"waves": (24.0, 72.0), "changing": 0.08, "turnover": 0.03, "stories": 8},
+    "fast": {"waves": (8.0, 24.0), "changing": 0.2, "turnover": 0.06, "stories": 16},
+}
 
-class SyntheticWorld(Settings):
+
+class SyntheticWorld(Settings, version=2):
     """News of an invented country, month after month, without end.
+
+    An edition is a set of values for `waves`, `changing`, `turnover` and `stories`; each can also be given by itself.
+    `benchmarks/experiments/world.py` measures how far the months of a world lie apart.
 
     The documents of a month depend on the settings and on earlier history, never on later months, and are generated
     without those of any other month. A period of any length holds those documents of its months that fall on its days.
     """
 
     kind: Literal["synthetic"] = "synthetic"
-    edition: Literal[1] = 1
-    """Version of the texts: raise it when the same settings give other texts. It is part of a corpus's identity."""
+    edition: Literal["slow", "fast"] = "slow"
+    """How fast the world changes: as the web does, with a year here for a decade there, or several times faster."""
     seed: int = 0
     """Seed of the world; another seed is another country."""
     epoch: date = date(2023, 1, 1)
     """The first day of the world; it must be the first day of a month."""
     initial_documents: int = Field(2500, ge=1)
     """Documents of the first month, which stands for the past that an initial model has read."""
-    documents_per_month: int = Field(730, ge=1)
-    """Documents of each later month. With a byte-level BPE of 1,024 entries, a document has about 180 tokens in the
-    first month and 200 in later ones."""
+    documents_per_month: int = Field(400, ge=1)
+    """Documents of each later month. With a byte-level BPE of 512 entries, a document has about 680 tokens."""
     rewritten: float = Field(0.15, ge=0, lt=1)
     """Share of a month's documents that are older pages, rewritten under their url."""
     towns: int = Field(16, ge=4, le=1000)
@@ -54,15 +63,38 @@ class SyntheticWorld(Settings):
     """Number of sports clubs."""
     offices: int = Field(8, ge=1, le=10)
     """Number of public offices that people hold."""
-    stories: int = Field(12, ge=0, le=200)
-    """Number of running stories: short-lived names, two to four months each."""
+    stories: int = Field(8, ge=0, le=200)
+    """Number of running stories: short-lived names, two to four months each (`fast`: 16)."""
     changing: float = Field(0.08, ge=0, le=1)
-    """Share of the changeable facts that change, per month."""
-    turnover: float = Field(0.05, ge=0, le=1)
-    """Share of firms that close and are replaced by new firms, per month."""
-    drift: float = Field(1.0, ge=0, le=3)
+    """Share of the changeable facts that change, per month (`fast`: 0.2)."""
+    turnover: float = Field(0.03, ge=0, le=1)
+    """Share of firms that close and are replaced by new firms, per month (`fast`: 0.06)."""
+    drift: float = Field(1.6, ge=0, le=3)
     """How strongly the frequencies of topics, phrases, words and names vary: by exp(-drift) to exp(drift) of their
     mean."""
+    waves: tuple[float, float] = (24.0, 72.0)
+    """Shortest and longest time in which a frequency rises and falls once, in months (`fast`: 8 and 24)."""
+    vocabulary: int = Field(1000, ge=100, le=3000)
+    """Number of common words. More of them make the text harder to predict."""
+    noise: float = Field(0.7, ge=0, le=0.95)
+    """Share of sentences that are prose of common words and state nothing. More of it makes the text harder to predict,
+    and months more alike."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_edition(cls, given: object) -> object:
+        """Add the edition's values for what is not given."""
+        if not isinstance(given, Mapping):
+            return given
+        return {**EDITIONS.get(str(given.get("edition")), {}), **given}
+
+    @model_validator(mode="after")
+    def _changes(self) -> SyntheticWorld:
+        if not 1 <= self.waves[0] <= self.waves[1]:
+            raise ValueError(f"waves: expected a shortest and a longest wave of a month or more, got {self.waves}")
+        if not (self.drift or self.changing or self.turnover or self.stories):
+            raise ValueError("nothing in this world ever changes: give drift, changing, turnover or stories")
+        return self
 
     @field_validator("epoch")
     @classmethod
@@ -77,7 +109,7 @@ class SyntheticWorld(Settings):
         `extra` of a document holds its topic and the ids of the facts that its text states. Raises InputError if the
         period begins before the epoch.
         """
-        self._check(period)
+        self.check(period)
         first, last = self._history.month_of(period.start), self._history.month_of(period.end - timedelta(days=1))
         for month in range(first, last + 1):
             yield from self._month(month, period)
@@ -85,7 +117,7 @@ class SyntheticWorld(Settings):
     def facts(self, periods: Timeline | Sequence[Period]) -> list[KnownFact]:
         """Return the facts that a reader of these periods can know, each with its category (see `ground_truth`)."""
         listed = periods.periods if isinstance(periods, Timeline) else periods
-        self._check(listed[0])
+        self.check(listed[0])
         return ground_truth(self._history, listed)
 
     def write_truth(self, store: Store, path: str, periods: Timeline | Sequence[Period]) -> None:
@@ -97,7 +129,8 @@ class SyntheticWorld(Settings):
         pq.write_table(pa.Table.from_pylist([known.row() for known in self.facts(periods)]), buffer)
         store.write(path, buffer.getvalue())
 
-    def _check(self, period: Period) -> None:
+    def check(self, period: Period) -> None:
+        """Raise InputError if a period begins before the epoch."""
         if period.start < self.epoch:
             raise InputError(f"period {period.label} begins before the synthetic world does (epoch {self.epoch})")
 
@@ -106,13 +139,19 @@ class SyntheticWorld(Settings):
         kinds = {"town": self.towns, "firm": self.firms, "club": self.clubs, "office": self.offices}
         return History(self.seed, self.epoch, kinds | {"story": self.stories}, self.changing, self.turnover)
 
+    @property
+    def _tides(self) -> Tides:
+        return Tides(self.seed, self.drift, self.waves)
+
     @cached_property
     def _rooms(self) -> dict[int, Newsroom]:
         return {}
 
     def _room(self, month: int) -> Newsroom:
         if month not in self._rooms:
-            self._rooms[month] = Newsroom(self.seed, self.drift, month, self._history)
+            self._rooms[month] = Newsroom(
+                self.seed, month, self._history, self._tides, Prose(self._tides, self.vocabulary, month), self.noise
+            )
         return self._rooms[month]
 
     def _month(self, month: int, period: Period) -> Iterator[Document]:

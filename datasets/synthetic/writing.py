@@ -1,12 +1,10 @@
 """The news of the synthetic world: the pages of a month, and their sentences, words and names.
 
-Each topic, phrase, word, name and newspaper has a tide: its frequency rises and falls from month to month, by a wave of
-its own. The wave is a function of the month alone, so a month can be written without the others.
+Topics, phrases, words, names and newspapers have tides (see `tides`).
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +16,12 @@ from string import Formatter
 from typing import TypeVar
 
 from ticlm.datasets.synthetic.facts import Fact, History
+from ticlm.datasets.synthetic.prose import Prose
 from ticlm.datasets.synthetic.tables import Paper, Topic, tables
+from ticlm.datasets.synthetic.tides import Tides
 
 T = TypeVar("T")
 
-TIDE_MONTHS = (10.0, 30.0)
-"""Shortest and longest wave: long compared with a demo of a few months, so that what becomes rare stays rare."""
 ON_CHANGES = 0.3
 """Share of pages whose subject is one of those with a change in the last RECENT_DAYS."""
 RECENT_DAYS = 40
@@ -51,15 +49,16 @@ class SyntheticPage:
 class Newsroom:
     """The writer of one month: it plans the month's pages and writes their texts."""
 
-    def __init__(self, seed: int, drift: float, month: int, history: History) -> None:
-        self.seed, self.drift, self.month, self.history = seed, drift, month, history
+    def __init__(self, seed: int, month: int, history: History, tides: Tides, prose: Prose, noise: float) -> None:
+        self.seed, self.month, self.history, self.tides = seed, month, history, tides
+        self.prose, self.noise = prose, noise
         self.first_day, self.next_day = history.first_day(month), history.first_day(month + 1)
         self.season = SEASON[self.first_day.month - 1]
         self.casts = {kind: [entity.name for entity in history.cast(kind, month)] for kind in history.sizes}
         self.lists = {**tables().words, **tables().seasons[self.season]}
         self.stories = {story.name: story.topic for story in history.cast("story", month)}
         self.changes = [*(history.changes(month - 1) if month else ()), *history.changes(month)]
-        self._tides: dict[str, list[float]] = {}
+        self._weights: dict[str, list[float]] = {}
 
     def plan(self, index: int) -> SyntheticPage:
         """Return the new page of the month that has this index."""
@@ -92,11 +91,11 @@ class Newsroom:
 
     def pick(self, name: str, keys: Sequence[str], rng: Random) -> int:
         """Return the position of a random key, weighted by its tide. A `name` must always come with the same keys."""
-        tides = self._tides.get(name)
-        if tides is None:
-            tides = list(accumulate(tide(self.seed, f"{name}/{key}", self.month, self.drift) for key in keys))
-            self._tides[name] = tides
-        return rng.choices(range(len(keys)), cum_weights=tides)[0]
+        weights = self._weights.get(name)
+        if weights is None:
+            weights = list(accumulate(self.tides.weight(f"{name}/{key}", self.month) for key in keys))
+            self._weights[name] = weights
+        return rng.choices(range(len(keys)), cum_weights=weights)[0]
 
     def choose(self, name: str, items: Sequence[str], rng: Random) -> str:
         """Return a random item, as `pick` does."""
@@ -123,6 +122,7 @@ class _Report:
             sentences += [self._sentence(template) for template in on_story]
         sentences += self._quotes(rng.randint(*paper.quotes))
         sentences += self._facts(rng.randint(*paper.facts))
+        sentences += self._prose(1 + len(sentences))
         rng.shuffle(sentences)
         half = (len(sentences) + 1) // 2
         headline = self._sentence(self.room.choose(f"{topic.name}.headline", topic.headlines, rng))
@@ -153,6 +153,12 @@ class _Report:
     def _some(self, name: str, templates: Sequence[str], count: int) -> list[str]:
         """Return up to `count` different templates, drawn by their tides."""
         return list(dict.fromkeys(self.room.choose(name, templates, self.rng) for _ in range(count)))
+
+    def _prose(self, others: int) -> list[str]:
+        """Return sentences of common words: as many as are the world's share of `noise`, beside the others."""
+        room, rng = self.room, self.rng
+        field, count = room.prose.field(rng), int(others * room.noise / (1 - room.noise) + rng.random())
+        return [_A_BEFORE_VOWEL.sub(r"\1n", room.prose.sentence(field, rng)) for _ in range(count)]
 
     def _quotes(self, count: int) -> list[str]:
         titled = [fact for fact in self.known if tables().relation[fact.relation].title]
@@ -268,19 +274,6 @@ class _Report:
             case "soon":
                 return f"{self.room.history.first_day(self.room.month + rng.randint(1, 3)):%B}"
         raise ValueError(f"a sentence of the synthetic world has an unknown slot: {slot}")
-
-
-def tide(seed: int, name: str, month: int, drift: float) -> float:
-    """Return the weight of `name` in a month: from exp(-drift) to exp(drift), by a wave of its own."""
-    phase, length = _wave(seed, name)
-    height = math.exp(drift * math.cos(2 * math.pi * (month / length + phase)))
-    return round(height, 9)  # the last bits of exp and cos differ between machines
-
-
-@lru_cache(maxsize=1 << 16)
-def _wave(seed: int, name: str) -> tuple[float, float]:
-    rng = Random(f"{seed}/tide/{name}")
-    return rng.random(), rng.uniform(*TIDE_MONTHS)
 
 
 @lru_cache(maxsize=4096)

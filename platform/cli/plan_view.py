@@ -15,7 +15,7 @@ from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.costs import Machine
-from ticlm.platform.study.needs import missing_periods
+from ticlm.platform.study.needs import LEAST_TOKENS, least_tokens, missing_periods
 from ticlm.platform.study.plan import Plan, rowless
 
 DEFAULT = Machine()
@@ -115,6 +115,12 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     if rows := rowless(plan):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")
+    if (tokens := least_tokens(plan)) is not None and tokens < LEAST_TOKENS:
+        notes.append(
+            f"a model from scratch sees {tokens:.2g} tokens per parameter; below {LEAST_TOKENS:g} it has hardly begun "
+            "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
+            "(docs/sizing.md)"
+        )
     cells, unknown = _cells(plan)
     notes += unknown
     return {

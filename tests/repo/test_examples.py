@@ -19,7 +19,7 @@ from ticlm.platform.study.tree import rounds
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "__pycache__")
 SMALL = (
     *("periods.last=202303", "initial.budget=30720", "continual_tokens.per_period=20480", "resources.workers=1"),
-    *("resources.trainer=process", "resources.device=cpu"),
+    *("resources.trainer=process", "resources.carrier=process", "resources.device=cpu"),
 )
 
 
@@ -66,7 +66,7 @@ def test_studies_of_examples_are_planned_as_they_stand(monkeypatch: pytest.Monke
     labels = {run.method.name: [len(newest.rounds[key].sources) for key in run.rounds.values()] for run in newest.runs}
     assert labels["replay-newest"] == [1, 2, *[3] * 10] and labels["replay-equal"] == list(range(1, 13))
     table = rounds(load(str(ROOT / "examples/table_2_on_a_laptop/study.yaml")))
-    assert len(table.runs) == 10 and len(table.rounds) == 101
+    assert len(table.runs) == 10 and len(table.rounds) == 103
 
 
 @pytest.mark.nightly

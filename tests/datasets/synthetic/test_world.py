@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, timedelta
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ from ticlm.platform.core.periods import Calendar, Period, Timeline
 from ticlm.platform.core.settings import load
 from ticlm.platform.core.store import Store
 
-EDITION_1 = "b4e50e9a6989879234a614014f337e0103068dfa3996af74590ab79bd28b1e42"
+TEXT = "5f85c4fdd5ab351e2d1daf4641789c8ff02a12a5c5378a2d88cc4ed74f5a4dbf"
 YEAR = Calendar(initial="202301", last="202312").timeline()
 
 
@@ -43,9 +44,11 @@ def test_the_same_seed_gives_the_same_world_and_another_seed_another() -> None:
     assert {d.text for d in once}.isdisjoint(d.text for d in other)
 
 
-def test_an_edition_always_reads_the_same() -> None:
+def test_a_version_always_reads_the_same() -> None:
     text = "".join(f"{d.id} {d.timestamp} {d.text}" for d in small().documents(month("202303")))
-    assert hashlib.sha256(text.encode()).hexdigest() == EDITION_1, "the world reads differently: raise its edition"
+    assert hashlib.sha256(text.encode()).hexdigest() == TEXT, (
+        "the world reads differently: raise the version of SyntheticWorld"
+    )
 
 
 def test_a_month_needs_no_other_month_to_have_been_written() -> None:
@@ -195,7 +198,7 @@ def test_facts_whose_relation_never_changes_never_change() -> None:
 
 
 def test_a_still_world_has_no_updates() -> None:
-    still = small(changing=0, turnover=0, stories=0).facts(YEAR)
+    still = small(changing=0, turnover=0, stories=0, drift=0.1).facts(YEAR)
     assert {known.category for known in still} == {"invariant"}
 
 
@@ -213,8 +216,52 @@ def test_the_truth_lies_beside_a_corpus_as_parquet(tmp_path: object) -> None:
 def test_vocabulary_drifts_further_with_time_and_not_without_drift() -> None:
     near, far = (_distance(small(documents_per_month=150), "202302", later) for later in ("202303", "202310"))
     assert far > 1.3 * near
-    still = small(documents_per_month=150, drift=0, changing=0, turnover=0, stories=0)
+    still = small(documents_per_month=150, drift=0, changing=0, turnover=0, stories=1)
     assert _distance(still, "202302", "202310") < 0.6 * far
+
+
+def test_an_edition_gives_what_is_not_given_itself() -> None:
+    slow, fast = small(), small(edition="fast")
+    assert slow == small(edition="slow") == small(waves=(24, 72), stories=8)
+    assert (fast.waves, fast.stories, fast.turnover) == ((8.0, 24.0), 16, 0.06)
+    assert small(edition="fast", stories=2).stories == 2 and small(edition="fast", stories=2).waves == fast.waves
+    near, far = (_distance(small(documents_per_month=150, edition=e), "202302", "202308") for e in ("slow", "fast"))
+    assert far > 1.2 * near
+
+
+def test_a_larger_vocabulary_has_more_words_and_noise_states_no_facts() -> None:
+    few, many = (len(_words(small(vocabulary=size), "202301")) for size in (100, 3000))
+    assert many > 1.1 * few
+    quiet, noisy = (documents(small(noise=noise), YEAR.periods[:1]) for noise in (0.0, 0.9))
+    sizes = [sum(len(d.text) for d in found) for found in (quiet, noisy)]
+    assert sizes[1] > 4 * sizes[0]
+    assert all(d.extra["facts"] for d in noisy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"drift": 0, "changing": 0, "turnover": 0, "stories": 0}, "nothing in this world ever changes: give drift"),
+        ({"initial_documents": 0}, "initial_documents"),
+        ({"documents_per_month": 0}, "documents_per_month"),
+        ({"waves": (30, 20)}, "a shortest and a longest wave of a month or more, got \\(30.0, 20.0\\)"),
+        ({"waves": (0, 20)}, "a shortest and a longest wave"),
+        ({"noise": 1}, "noise"),
+        ({"edition": "glacial"}, "edition"),
+    ],
+)
+def test_a_world_without_text_or_change_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+def test_a_recipe_whose_months_lie_before_its_world_is_refused(tmp_path: Path) -> None:
+    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
+
+    recipe = tmp_path / "early.yaml"
+    recipe.write_text("extends: synthetic\nname: early\nperiods: {initial: 202201, last: 202212}\n")
+    with pytest.raises(InputError, match=r"period 202201 begins before the synthetic world does \(epoch 2023-01-01\)"):
+        load(CorpusRecipe, str(recipe), FOLDER)
 
 
 def test_new_names_keep_coming() -> None:

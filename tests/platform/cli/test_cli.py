@@ -595,6 +595,15 @@ def test_a_period_without_training_rows_is_told_by_the_plan(desk: Desk, toy_corp
     desk.ticlm("run", study, "--root", str(desk.root)).in_one_line(2, "bare@1/202302/train has no row to train on")
 
 
+def test_a_model_that_sees_few_tokens_per_parameter_is_told_by_the_plan(desk: Desk) -> None:
+    root = ("--root", str(desk.root))
+    enough = desk.study | {"initial": desk.study["initial"] | {"budget": 10_000_000}, "max_epochs": None}
+    ended = desk.ticlm("plan", desk.write(enough), *root)
+    assert ended.code == 0 and "tokens per parameter" not in ended.out
+    ended = desk.ticlm("plan", desk.write(desk.study), *root)
+    assert ended.code == 0 and "tokens per parameter; below 5 it has hardly begun" in " ".join(ended.out.split())
+
+
 def test_a_model_is_scored_by_its_address_and_the_table_says_what_it_shows(desk: Desk) -> None:
     assert desk.run().code == 0
     tasks = desk.write({"evaluations": [{"kind": "perplexity-on", "name": "own", "corpus": "toy"}]}, "tasks")

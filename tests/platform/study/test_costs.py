@@ -81,7 +81,7 @@ def test_no_library_is_loaded_to_size_a_preset() -> None:
 def test_the_vocabulary_comes_from_the_recipe_of_the_corpus(toy_study: Studies, toy_root: Path) -> None:
     assert priced(toy_study(corpus="nowhere"))["cost"] is None
     guessed = priced(toy_study(corpus="synthetic"))["cost"]
-    assert (guessed["vocabulary"], guessed["vocabulary_from"]) == (1024, "recipe synthetic")
+    assert (guessed["vocabulary"], guessed["vocabulary_from"]) == (512, "recipe synthetic")
     known = priced(toy_study(), root=toy_root)["cost"]
     assert known["vocabulary_from"] == "corpus toy@1" and known["shard_bytes"] > 0 and guessed["shard_bytes"] is None
     assert priced(toy_study(corpus="tic-cc"))["cost"] is None, "a tokenizer by name is not looked up"

@@ -1,6 +1,6 @@
 """Experiment on deduplicating newer text against older text: two corpora of one crawl, compared on text of neither.
 
-    python -m benchmarks.windowed ROOT [--data ../shared/data]
+    python -m benchmarks.experiments.windowed ROOT [--data ../shared/data]
 
 The crawl holds dated posts and pages of another site that are crawled again whenever they change. One corpus is
 deduplicated within every period, the other over windows of ten periods (TiC-LM, appendix D.7). The same study runs on

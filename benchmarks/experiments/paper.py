@@ -1,6 +1,6 @@
 """Comparison of a report's summary with TiC-LM's Table 2: rank correlation of each column, and orderings that hold.
 
-    python -m benchmarks.paper ROOT/reports/monthly-HASH/summary.csv
+    python -m benchmarks.experiments.paper ROOT/reports/monthly-HASH/summary.csv
 
 Rows are matched by the catalogue's names. Spearman's ρ is computed over the methods that both have, without the Oracle
 series, because it is not a continual method. An ordering is a pair of methods whose difference in the paper is larger

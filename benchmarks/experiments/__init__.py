@@ -1,0 +1,1 @@
+"""Experiments behind docs/: what a study found, measured again by one command."""
