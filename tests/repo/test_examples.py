@@ -18,7 +18,7 @@ from ticlm.platform.study.tree import rounds
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "__pycache__")
 SMALL = (
-    *("periods.last=202303", "initial.budget=30720", "continual_tokens.per_period=20480", "resources.workers=1"),
+    *("periods.last=202303", "initial.budget=30720", "continual_tokens.per_period=30720", "resources.workers=1"),
     *("resources.trainer=process", "resources.carrier=process", "resources.device=cpu"),
 )
 
