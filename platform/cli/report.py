@@ -14,10 +14,9 @@ from ticlm.platform.cli.options import Json, Root, Sets, absolute, plan_of
 from ticlm.platform.core.errors import InputError, TiclmWarning
 
 if TYPE_CHECKING:
-    from ticlm.platform.analysis.conventions import Preset
     from ticlm.platform.analysis.results import StudyResult
     from ticlm.platform.core.store import Store
-    from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.report.report import Report
 
 
 def report(
@@ -52,6 +51,7 @@ def report(
     from ticlm.platform.analysis.published.borrowed_reference import beside, relative_to, renamed
     from ticlm.platform.analysis.setup import StudyRequest
     from ticlm.platform.core.store import Store
+    from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
 
     if not studies and not imports:
@@ -66,7 +66,7 @@ def report(
         others = tuple(relative_to(one, reference) for one in others)
     results = [*(beside(study, others) for study in renamed(own, names or (), others)), *others]
     request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper)
-    publish(results, Store(absolute(root)), chosen, request, as_json)
+    publish(Report(results, chosen, request), Store(absolute(root)), as_json)
 
 
 def imported(paths: Sequence[str]) -> tuple[StudyResult, ...]:
@@ -81,48 +81,41 @@ def imported(paths: Sequence[str]) -> tuple[StudyResult, ...]:
     return oracles.studies(found)
 
 
-def publish(
-    results: Sequence[StudyResult], store: Store, preset: Preset, request: ReportRequest, as_json: bool = False
-) -> None:
+def publish(report: Report, store: Store, as_json: bool = False) -> None:
     """Print the table of results with notes on it, and write the page to a folder of its own in `reports/` of the root.
 
-    With `as_json`, only print the numbers. With `paper`, those that TiC-LM prints stand beside ours, also in
-    `paper.csv` of the page's folder.
+    With `as_json`, only print the numbers.
     """
     from ticlm.platform.analysis import paired_bootstrap
-    from ticlm.platform.analysis.missing import missing
     from ticlm.platform.analysis.published import printed
-    from ticlm.platform.analysis.summary import summarize
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
-    from ticlm.platform.report.answer import answers
     from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
 
-    summary, apart = summarize(results, preset), paired_bootstrap.differences(results, preset)
-    compared = printed.compared(summary, results) if request.paper else None
     if as_json:
-        print(write.as_json(results, preset, compared))
+        print(write.as_json(report))
         return
-    folder = request.folder(results, preset)
+    assert report.request is not None
+    folder = report.request.folder(report.results, report.preset)
     with ExitStack() as stack:
         local = stack.enter_context(tempfile.TemporaryDirectory()) if not store.is_local else store.path(folder)
-        write.write(results, Path(local), preset, request=request, apart=apart, paper=compared)
+        write.write(report, Path(local))
         if not store.is_local:
             store.upload(Path(local), folder)
-    for answer in answers(results, summary, apart):
+    for answer in report.answers:
         console().print(f"{answer.sentence} {answer.more}".strip())
-    console().print(write.table(summary, results=results))
-    if compared is not None and len(compared):
-        console().print(table(compared))
+    console().print(write.table(report.summary, results=report.results))
+    if report.paper is not None and len(report.paper):
+        console().print(table(report.paper))
     notes = {
-        "paper": [] if compared is None else printed.describe(compared),
-        "means": preset.describe(summary["task"]),
-        "difference": paired_bootstrap.describe(apart),
-        "contamination": write.contamination_lines(results),
-        "from outside": [line for result in results for line in result.external_inputs],
-        "missing": missing(results, preset),
-        "set": set_lines(results),
+        "paper": [] if report.paper is None else printed.describe(report.paper),
+        "means": report.preset.describe(report.summary["task"]),
+        "difference": paired_bootstrap.describe(report.differences),
+        "contamination": write.contamination_lines(report.results),
+        "from outside": [line for result in report.results for line in result.external_inputs],
+        "missing": report.missing,
+        "set": set_lines(report.results),
     }
     for name, lines in notes.items():
         for line in lines:

@@ -60,13 +60,13 @@ def run(
     If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
     The same command continues a run that was interrupted.
     """
-    from ticlm.platform.analysis import conventions
     from ticlm.platform.analysis.collect import study_result
     from ticlm.platform.analysis.setup import StudyRequest
     from ticlm.platform.cli import data, report
     from ticlm.platform.cli.console import bars
     from ticlm.platform.core.lease import lease
     from ticlm.platform.core.store import Store
+    from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.run import driver
 
@@ -90,7 +90,7 @@ def run(
             driver.train(made, show)
             driver.evaluate(made, show)
     result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
-    report.publish([result], Store(absolute(root)), conventions.named(), ReportRequest(root))
+    report.publish(Report([result], request=ReportRequest(root)), Store(absolute(root)))
 
 
 def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:

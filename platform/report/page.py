@@ -11,18 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.matrix import View
-from ticlm.platform.analysis.missing import missing
 from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report import palette, words
-from ticlm.platform.report.answer import answers
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
 from ticlm.platform.report.figures import CHARTS, asset, pictures
 from ticlm.platform.report.page_tables import parts_table, tables
 from ticlm.platform.report.provenance import code_lines, study_runs
-from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.report.report import Report
 from ticlm.platform.report.table_rows import dated, legend, lines, scores
 
 if TYPE_CHECKING:
@@ -31,29 +28,18 @@ if TYPE_CHECKING:
 SCRIPTS = (*CHARTS, "pointer.js", "page.js", "copy.js")
 
 
-def render(
-    results: Sequence[StudyResult],
-    seen: Sequence[Sequence[View]],
-    summary: pd.DataFrame,
-    preset: Preset,
-    data: Mapping[str, Any],
-    made: str | None = None,
-    apart: pd.DataFrame | None = None,
-    request: ReportRequest | None = None,
-    files: Sequence[str] = (),
-) -> str:
-    """Return the page of these studies as HTML.
+def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -> str:
+    """Return the page of a report as HTML.
 
-    `seen` holds the views of each study, `data` the numbers of the charts (page_data.payload), and `made`, such as a
-    date, is shown as it is. `apart` are the differences between methods, `request` is how the report was asked for, and
-    `files` are the files beside the page, to which it links.
+    `data` holds the numbers of the charts (page_data.payload), and `files` are the files beside the page, to which it
+    links.
     """
     from jinja2 import Environment, StrictUndefined
 
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     ).from_string(_read("page.html"))
-    shown = [study for study in data["studies"] if study["views"]]
+    results, shown = report.results, [study for study in data["studies"] if study["views"]]
     return template.render(
         title=", ".join(study.name for study in results),
         lead=_lead(results),
@@ -62,19 +48,19 @@ def render(
         script="\n".join(_read(name) for name in SCRIPTS),
         data=_json({**data, "studies": shown}),
         commands=_json(cell_commands(results)),
-        answers=[] if apart is None else answers(results, summary, apart),
-        explained=words.explained(results, summary),
-        explanations=words.explanations(results, summary),
-        missing=missing(results, preset, seen),
+        answers=report.answers,
+        explained=words.explained(results, report.summary),
+        explanations=words.explanations(results, report.summary),
+        missing=report.missing,
         external_inputs=_outside(results),
         color=_colors(results),
         pictures=pictures({**data, "studies": shown}),
         ratio=ratio,
         count=count,
         power=power,
-        **_of_tables(results, summary, preset),
-        **_of_charts(results, seen, shown),
-        **_of_run(results, made, request, files),
+        **_of_tables(results, report.summary, report.preset),
+        **_of_charts(report, shown),
+        **_of_run(report, files),
     )
 
 
@@ -103,11 +89,9 @@ def _of_tables(results: Sequence[StudyResult], summary: pd.DataFrame, preset: Pr
     }
 
 
-def _of_charts(
-    results: Sequence[StudyResult], seen: Sequence[Sequence[View]], shown: Sequence[Mapping[str, Any]]
-) -> dict[str, object]:
+def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """Return which charts there are."""
-    drawn = [study for study, of in zip(results, seen) if of]
+    drawn = [study for study, of in zip(report.results, report.views) if of]
     return {
         "has_views": bool(drawn),
         "has_rates": any(len(study.rates) for study in drawn),
@@ -120,18 +104,15 @@ def _of_charts(
     }
 
 
-def _of_run(
-    results: Sequence[StudyResult], made: str | None, request: ReportRequest | None, files: Sequence[str]
-) -> dict[str, object]:
+def _of_run(report: Report, files: Sequence[str]) -> dict[str, object]:
     """Return what was run, and what lies beside the page."""
     tables = [name for name in files if name.endswith(".csv")]
     figures = sorted({name.rpartition(".")[0] for name in files if "/" in name})
-    provenance = [f"{study.name}: {len(study.cells):,} cells" for study in results]
+    provenance = [f"{study.name}: {len(study.cells):,} cells" for study in report.results]
     return {
-        "runs": study_runs(results),
-        "command": request.command(results) if request is not None else "",
+        "runs": study_runs(report.results),
+        "command": report.request.command(report.results) if report.request is not None else "",
         "code": code_lines(),
-        "made": made,
         "provenance": provenance,
         "csv_files": tables,
         "figure_files": figures,

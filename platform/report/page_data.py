@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.contamination import Contamination, contamination
-from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import places
 from ticlm.platform.analysis.matrix import View, period
 from ticlm.platform.analysis.numbers import TableColumn
@@ -22,7 +21,7 @@ from ticlm.platform.report.view_data import KINDS, rounded, view_payload
 from ticlm.platform.report.words import column_title, tasks_of
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from ticlm.platform.report.report import Report
 
 POINTS = 3000
 """Most points of one scatter plot; a browser draws each as an element of its own."""
@@ -34,29 +33,22 @@ CONSTANTS: Mapping[str, object] = {
 }
 
 
-def payload(
-    results: Sequence[StudyResult],
-    seen: Sequence[Sequence[View]],
-    summary: pd.DataFrame,
-    preset: Preset,
-    differences: pd.DataFrame | None = None,
-) -> dict[str, Any]:
-    """Return the numbers of all charts of these studies; `seen` holds the views of each study.
-
-    `differences` are those between methods (analysis/paired_bootstrap.py); None leaves their chart out.
-    """
-    labels = {(line.study, line.method): line.label for line in lines(summary)}
-    tasks = tasks_of(results)
+def payload(report: Report) -> dict[str, Any]:
+    """Return the numbers of all charts of a report."""
+    labels = {(line.study, line.method): line.label for line in lines(report.summary)}
+    tasks = tasks_of(report.results)
     studies = [
         _study(study, views, labels, styles)
         | {
             "views": [
-                view_payload(view, summary, preset, differences)
+                view_payload(view, report.summary, report.preset, report.differences)
                 | {"task": view.task, "title": column_title(TableColumn(view.task, view.source), tasks)}
                 for view in views
             ]
         }
-        for study, views, styles in zip(results, seen, palette.styles([study.methods for study in results]))
+        for study, views, styles in zip(
+            report.results, report.views, palette.styles([study.methods for study in report.results])
+        )
     ]
     return {**CONSTANTS, "studies": studies}
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.results import StudyResult, tidy
-from ticlm.platform.analysis.summary import COSTS, MEANS, Row, summarize
+from ticlm.platform.analysis.summary import COSTS, MEANS, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from ticlm.platform.analysis.numbers import TableColumn
     from ticlm.platform.report.page_tables import StaticColumn
-    from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.report.report import Report
     from ticlm.platform.report.table_rows import TableValue
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -101,47 +100,29 @@ def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
     ]
 
 
-def write(
-    results: Sequence[StudyResult],
-    folder: Path,
-    preset: Preset | None = None,
-    made: str | None = None,
-    request: ReportRequest | None = None,
-    apart: pd.DataFrame | None = None,
-    paper: pd.DataFrame | None = None,
-) -> list[Path]:
-    """Write the report to `folder`.
+def write(report: Report, folder: Path) -> list[Path]:
+    """Write the report to `folder`; return the files written, sorted. The same results give the same bytes.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
     figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv.
-
-    `made`, such as a date, is shown on the page, `request` is how the report was asked for, and `apart` are the
-    differences between methods, if they are known already. Returns the files written, sorted. The same results give the
-    same bytes.
     """
-    from ticlm.platform.analysis.matrix import views
-    from ticlm.platform.analysis.paired_bootstrap import differences
     from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
     from ticlm.platform.report.page_data import payload
 
-    preset = preset or named()
-    summary = summarize(results, preset)
-    seen = [views(study) for study in results]
     folder.mkdir(parents=True, exist_ok=True)
-    apart = differences(results, preset) if apart is None else apart
-    frames = {"summary.csv": summary, "results.csv": tidy(results)} | ({"differences.csv": apart} if len(apart) else {})
-    frames |= {} if paper is None else {"paper.csv": paper}
+    frames = {"summary.csv": report.summary, "results.csv": tidy(report.results)}
+    frames |= {"differences.csv": report.differences} if len(report.differences) else {}
+    frames |= {} if report.paper is None else {"paper.csv": report.paper}
     for name, frame in frames.items():
         _to_csv(frame, folder / name)
     for name in {"differences.csv", "paper.csv"} - frames.keys():  # an older report may have left one
         (folder / name).unlink(missing_ok=True)
-    data = payload(results, seen, summary, preset, apart)
+    data = payload(report)
     figures = draw(data, folder / "figures")
     beside = [*frames, *(str(path.relative_to(folder)) for path in figures)]
     page = folder / "index.html"
-    text = render(results, seen, summary, preset, data, made, apart, request, beside)
-    page.write_text(text, encoding="utf-8")
+    page.write_text(render(report, data, beside), encoding="utf-8")
     return sorted([page, *(folder / name for name in frames), *figures])
 
 
@@ -159,7 +140,7 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
     safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
-def as_json(results: Sequence[StudyResult], preset: Preset | None = None, paper: pd.DataFrame | None = None) -> str:
+def as_json(report: Report) -> str:
     """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
     as JSON; with a comparison with the paper's numbers, also that.
 
@@ -167,19 +148,13 @@ def as_json(results: Sequence[StudyResult], preset: Preset | None = None, paper:
     """
     import json
 
-    from ticlm.platform.analysis.missing import missing
-    from ticlm.platform.analysis.paired_bootstrap import differences
-    from ticlm.platform.report.answer import answers
-
-    preset = preset or named()
-    frames = {"summary": summarize(results, preset), "differences": differences(results, preset)}
-    found = answers(results, frames["summary"], frames["differences"])
-    told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in found]}
-    frames |= {} if paper is None else {"paper": paper}
-    static = {study.name: _records(study.static) for study in results if len(study.static)}
+    told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
+    frames = {"summary": report.summary, "differences": report.differences}
+    frames |= {} if report.paper is None else {"paper": report.paper}
+    static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
-        "missing": missing(results, preset),
-        "outside": [line for study in results for line in study.external_inputs],
+        "missing": report.missing,
+        "outside": [line for study in report.results for line in study.external_inputs],
     }
     whole = {name: _records(frame) for name, frame in frames.items()}
     return json.dumps({**told, **whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)

@@ -27,12 +27,12 @@ def kinds(folder: Path) -> dict[str, str]:
     year = tuple(name for name, *_ in METHODS)
     first = made_up("demo", MONTHS, cutoffs=(0, 5, 11))
     return {
-        "demo": page(first, apart=True),
-        "weekly": page(made_up("weekly", WEEKS, cutoffs=(), reference=False), apart=True),
-        "two": page(first, made_up("demo-again", MONTHS, cutoffs=(0, 5, 11), shift=0.05), apart=True),
-        "eight": page(with_static(with_examples(tic_lm())), apart=True),
+        "demo": page(first),
+        "weekly": page(made_up("weekly", WEEKS, cutoffs=(), reference=False)),
+        "two": page(first, made_up("demo-again", MONTHS, cutoffs=(0, 5, 11), shift=0.05)),
+        "eight": page(with_static(with_examples(tic_lm()))),
         "imported": page(*oracles.studies(files.read([str(write(folder))]))),
-        "year": page(made_up("year", MONTHS, year, cutoffs=(0, 3, 6, 9, 11)), apart=True),
+        "year": page(made_up("year", MONTHS, year, cutoffs=(0, 3, 6, 9, 11))),
     }
 
 

@@ -11,14 +11,12 @@ from calendars import CHECKPOINTS, CUTOFFS, NUMPY, PYTORCH, WIKI
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.paired_bootstrap import differences
 from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
-from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
+from ticlm.platform.report.report import Report
 
 FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"
@@ -179,8 +177,7 @@ def with_examples(result: StudyResult) -> StudyResult:
 PRESET = Preset()
 
 
-def page(*results: StudyResult, preset: Preset = PRESET, apart: bool = False) -> str:
-    """The page of these studies, with the differences between methods where `apart` is set."""
-    seen, summary = [views(study) for study in results], summarize(results, preset)
-    found = differences(results, preset) if apart else None
-    return render(results, seen, summary, preset, payload(results, seen, summary, preset, found), apart=found)
+def page(*results: StudyResult, preset: Preset = PRESET) -> str:
+    """The page of these studies."""
+    report = Report(results, preset)
+    return render(report, payload(report))

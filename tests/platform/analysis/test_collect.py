@@ -118,6 +118,7 @@ def test_a_study_of_an_imported_model_alone_has_a_report(
     from ticlm.platform.models import build, folders
     from ticlm.platform.models.settings import PresetModel
     from ticlm.platform.report import write
+    from ticlm.platform.report.report import Report
 
     config = build.config(PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32}'), 64)
     folders.publish(build.scratch(config, Causal(), 0).state_dict(), config, Causal(), [], tmp_path / "model")
@@ -130,5 +131,5 @@ def test_a_study_of_an_imported_model_alone_has_a_report(
     driver.evaluate(made)
     result = study_result(made)
     assert len(result.cells) == 4 and result.rates.empty
-    write.write([result], tmp_path / "page", None)
+    write.write(Report([result]), tmp_path / "page")
     assert (tmp_path / "page/index.html").exists()

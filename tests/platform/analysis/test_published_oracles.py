@@ -16,7 +16,6 @@ from reports import tic_lm
 from rich.console import Console
 
 from ticlm.platform.analysis.conventions import Preset, named
-from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.published.borrowed_reference import beside, relative_to, renamed
 from ticlm.platform.analysis.published.files import Published, read
 from ticlm.platform.analysis.published.oracles import CHECKPOINTS, studies
@@ -26,6 +25,7 @@ from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
+from ticlm.platform.report.report import Report
 from ticlm.platform.report.write import as_json, table
 
 
@@ -131,7 +131,7 @@ def test_core_of_an_earlier_cutoff_says_so_wherever_it_stands(tree: Path, tmp_pa
 def test_the_page_and_the_json_count_the_same_missing_cells(tmp_path: Path) -> None:
     write(tmp_path, "3b", [c for c in CUTOFFS if c != "202407"])
     (study,) = studies(read([str(tmp_path)]))
-    told = json.loads(as_json([study], named("paper-1b")))
+    told = json.loads(as_json(Report([study], named("paper-1b"))))
     page = page_of([study], named("paper-1b"))
     for row in told["summary"]:
         assert row["missing"] > 0
@@ -149,9 +149,8 @@ def terminal(study: StudyResult) -> str:
 
 
 def page_of(results: list[StudyResult], preset: Preset | None = None) -> str:
-    chosen = preset or named()
-    seen, summary = [views(study) for study in results], summarize(results, chosen)
-    return render(results, seen, summary, chosen, payload(results, seen, summary, chosen))
+    report = Report(results, preset or named())
+    return render(report, payload(report))
 
 
 def test_another_oracle_can_be_the_reference(everything: Published) -> None:

@@ -148,6 +148,6 @@ def test_what_was_forgotten_is_said_whoever_is_best() -> None:
 
 
 def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
-    html = page(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")), apart=True)
+    html = page(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")))
     places = [html.index(part) for part in ('class="answer"', 'id="cost"', 'id="matrices"', 'id="summary"', 'id="run"')]
     assert places == sorted(places)

@@ -15,20 +15,17 @@ from quickjs import Context
 from report_kinds import MONTHS, WEEKS, made_up, renamed
 from reports import PRESET, page, tic_lm
 
-from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.paired_bootstrap import differences
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.report.figures import CHARTS, asset, draw
 from ticlm.platform.report.page_data import CONSTANTS, payload
+from ticlm.platform.report.report import Report
 
 WEEKLY = WEEKS.timeline().labels
 YEAR = MONTHS.timeline().labels
 
 
 def data(*results: StudyResult) -> dict[str, Any]:
-    seen = [views(result) for result in results]
-    return payload(results, seen, summarize(results, PRESET), PRESET, differences(results, PRESET))
+    return payload(Report(results, PRESET))
 
 
 def js(expression: str, report: dict[str, Any] | None = None, **given: object) -> Any:

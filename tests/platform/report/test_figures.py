@@ -20,11 +20,11 @@ from resvg_py import svg_to_bytes
 
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.report.figures import UNCOVERED, asset, draw, slug
 from ticlm.platform.report.page_data import examples_payload, payload
 from ticlm.platform.report.palette import THEMES
+from ticlm.platform.report.report import Report
 
 SVG = "{http://www.w3.org/2000/svg}"
 Figure = ElementTree.Element
@@ -36,8 +36,7 @@ def figures(tmp_path: Path) -> Callable[..., dict[str, Figure]]:
     """Draws a study; its figures by name, each parsed."""
 
     def drawn(result: StudyResult) -> dict[str, Figure]:
-        data = payload([result], [views(result)], summarize([result]), PRESET)
-        return parsed(draw(data, tmp_path))
+        return parsed(draw(payload(Report([result], PRESET)), tmp_path))
 
     return drawn
 

@@ -48,7 +48,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a study with everything on it."""
     path = tmp_path_factory.mktemp("page") / "index.html"
-    path.write_text(page(with_static(with_examples(tic_lm(5))), apart=True), encoding="utf-8")
+    path.write_text(page(with_static(with_examples(tic_lm(5)))), encoding="utf-8")
     return path
 
 
@@ -166,7 +166,7 @@ def test_parts_of_bars_can_be_hidden_and_the_rest_fills_the_chart(browser: Brows
 def test_a_study_without_a_reference_or_two_studies_are_shown_too(browser: Browser, tmp_path: Path) -> None:
     raw = dataclasses.replace(tic_lm(2, ["wiki-qa@1", "wiki-diff@1"]), reference=None, name="raw")
     path = tmp_path / "index.html"
-    path.write_text(page(tic_lm(3, ["tic-cc@1", "wiki-qa@1"]), raw, apart=True), encoding="utf-8")
+    path.write_text(page(tic_lm(3, ["tic-cc@1", "wiki-qa@1"]), raw), encoding="utf-8")
     browser.open(path, 400)
     choose(browser, "study", 1)
     assert browser.run("document.getElementById('side').textContent") == "Right of zero: better."
@@ -226,7 +226,7 @@ def test_a_row_and_a_cell_offer_the_command_that_gives_them_again(browser: Brows
 def test_two_studies_are_compared_side_by_side_on_one_scale(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "index.html"
     first = made_up("first", MONTHS, cutoffs=(0, 11))
-    path.write_text(page(first, made_up("second", MONTHS, cutoffs=(0, 11), shift=0.3), apart=True), encoding="utf-8")
+    path.write_text(page(first, made_up("second", MONTHS, cutoffs=(0, 11), shift=0.3)), encoding="utf-8")
     browser.open(path, 1280)
     assert browser.run("document.getElementById('study').selectedOptions[0].textContent") == "all, side by side"
     assert browser.run("document.querySelectorAll('#heatmaps svg').length") == 6
@@ -257,7 +257,7 @@ def test_the_first_screen_holds_the_answer_and_the_top_of_the_first_chart(
     browser: Browser, tmp_path: Path, width: int, height: int
 ) -> None:
     path = tmp_path / "index.html"
-    path.write_text(page(tic_lm(3, ["tic-cc@1"]), apart=True), encoding="utf-8")
+    path.write_text(page(tic_lm(3, ["tic-cc@1"])), encoding="utf-8")
     browser.open(path, width, height)
     bottom = browser.run("document.querySelector('.answer').getBoundingClientRect().bottom")
     chart = browser.run("document.querySelector('#cost-chart svg').getBoundingClientRect().top")

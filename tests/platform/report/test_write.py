@@ -22,7 +22,6 @@ from reports import tic_lm
 from rich.console import Console
 
 from ticlm.platform.analysis.conventions import Convention, Preset, named
-from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.numbers import count
 from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
@@ -31,6 +30,8 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
+from ticlm.platform.report.report import Report
+from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.report.table_rows import legend
 from ticlm.platform.report.write import as_json, contamination_lines, table, write
 
@@ -361,7 +362,7 @@ def test_cells_that_a_convention_leaves_out_are_neither_averaged_nor_missing() -
 
 
 def test_the_report_as_json_has_every_row_and_no_nan() -> None:
-    told = json.loads(as_json([study(methods=METHODS[:2])]))
+    told = json.loads(as_json(Report([study(methods=METHODS[:2])])))
     assert told["answers"][0].startswith("cyclic-cosine-ar cannot be told apart from cyclic-cosine on past periods")
     assert [row["method"] for row in told["summary"]] == ["cyclic-cosine", "cyclic-cosine-ar", "oracle"]
     assert told["summary"][1]["forward_std"] is None and told["summary"][0]["forward_std"] == pytest.approx(0.0004)
@@ -498,10 +499,10 @@ def page_of(folder: Path) -> Page:
     return Page((folder / "index.html").read_text(encoding="utf-8"))
 
 
-def rendered(*results: StudyResult, made: str | None = None) -> str:
+def rendered(*results: StudyResult) -> str:
     """The page alone, without figures beside it."""
-    seen, summary = [views(result) for result in results], summarize(results)
-    return render(results, seen, summary, named(), payload(results, seen, summary, named()), made)
+    report = Report(results)
+    return render(report, payload(report))
 
 
 @pytest.fixture(scope="module")
@@ -509,7 +510,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of a study with seeds, sources and missing cells."""
     into = tmp_path_factory.mktemp("report")
     holed = without(study(sources=("wiki",), methods=METHODS[:5]), method="replay-t", trained="201901")
-    write([dataclasses.replace(holed, missing=("replay-t, 201901: the chain <failed>",))], into)
+    write(Report([dataclasses.replace(holed, missing=("replay-t, 201901: the chain <failed>",))]), into)
     return into
 
 
@@ -607,11 +608,11 @@ def test_a_cloud_of_points_stays_a_small_page(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 def test_the_text_and_contamination_are_figures_too(tmp_path: Path) -> None:
-    files = write([cleaned(study(methods=METHODS[:1]))], tmp_path)
+    files = write(Report([cleaned(study(methods=METHODS[:1]))]), tmp_path)
     names = {path.stem for path in files if path.suffix in (".png", ".svg")}
     assert {"text-tic-cc-3b", "contamination-tic-cc-3b-tic-cc-1-clean-1"} <= names
     assert "share of train tokens" in (tmp_path / "figures/text-tic-cc-3b.svg").read_text()
-    write([cleaned(study(methods=METHODS[:1]), subsets=False)], tmp_path / "bare")
+    write(Report([cleaned(study(methods=METHODS[:1]), subsets=False)]), tmp_path / "bare")
     assert "share of train tokens" not in (tmp_path / "bare/figures/text-tic-cc-3b.svg").read_text()
 
 
@@ -626,8 +627,8 @@ def test_names_cannot_break_out_of_the_page() -> None:
 @pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     result = without(cleaned(study(methods=METHODS[:2])), trained="201901", method="oracle")
-    first = write([result], tmp_path / "a", made="2026-01-01")
-    second = write([result], tmp_path / "b", made="2026-01-01")
+    first = write(Report([result]), tmp_path / "a")
+    second = write(Report([result]), tmp_path / "b")
     assert [path.name for path in first] == [path.name for path in second]
     for one, other in zip(first, second):
         assert one.read_bytes() == other.read_bytes(), one.name
@@ -636,15 +637,15 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 def test_what_is_missing_is_the_same_in_json_and_on_the_page() -> None:
     whole, other = study(methods=METHODS[:1]), dataclasses.replace(study(methods=METHODS[:1]), name="other")
     holed = dataclasses.replace(without(whole, method="cyclic-cosine", trained="201901", seed=1), missing=("why",))
-    told = json.loads(as_json([holed, other]))["missing"]
+    told = json.loads(as_json(Report([holed, other])))["missing"]
     assert told == ["tic-cc-3b: why", "tic-cc-3b, tic-cc@1, cyclic-cosine: 12 of 432 cells are missing"]
     assert all(line in Page(rendered(holed, other)).text for line in told)
 
 
 def test_differences_of_an_older_report_do_not_stay_beside_it(tmp_path: Path) -> None:
-    write([study(methods=METHODS[:2])], tmp_path)
+    write(Report([study(methods=METHODS[:2])]), tmp_path)
     assert (tmp_path / "differences.csv").exists()
-    files = write([study(methods=METHODS[:1], oracle=False)], tmp_path)
+    files = write(Report([study(methods=METHODS[:1], oracle=False)]), tmp_path)
     assert not (tmp_path / "differences.csv").exists() and tmp_path / "summary.csv" in files
 
 
@@ -659,13 +660,8 @@ def test_a_reference_of_ones_own_that_lacks_a_task_is_missing_and_not_raw() -> N
     assert not summarize([borrowed])["relative"].any()
 
 
-def test_the_date_is_shown_only_where_it_is_given() -> None:
-    result = study(methods=METHODS[:1])
-    assert rendered(result, made="on 2026-01-01").replace(", on 2026-01-01", "") == rendered(result)
-
-
 def test_a_method_without_any_cell_is_shown_as_missing(tmp_path: Path) -> None:
-    write([without(study(methods=METHODS[:2]), method="cyclic-cosine-ar")], tmp_path)
+    write(Report([without(study(methods=METHODS[:2]), method="cyclic-cosine-ar")]), tmp_path)
     assert "cyclic-cosine-ar: 144 of 144 cells are missing" in page_of(tmp_path).text
     assert "NaN" not in page_of(tmp_path).data
 
@@ -703,7 +699,7 @@ def quarterly() -> StudyResult:
 
 def test_a_study_of_quarters_without_costs_or_rates_is_reported_too(tmp_path: Path) -> None:
     result = quarterly()
-    files = write([result], tmp_path)
+    files = write(Report([result]), tmp_path)
     assert not any("rates" in path.name for path in files)
     summary = summarize([result]).set_index("task")
     assert summary["in_distribution"].to_dict() == pytest.approx({"tic-cc@1": 2.5, "stack@1": 3.0})
@@ -715,7 +711,7 @@ def test_a_study_of_quarters_without_costs_or_rates_is_reported_too(tmp_path: Pa
 def test_twelve_methods_of_every_month_fit_in_a_small_page(tmp_path: Path) -> None:
     many = [(f"{name}-{k}", group, (1,), a, b, c) for k in (0, 1) for name, group, _, a, b, c in METHODS][:11]
     result = study(TIC_CC_MONTHS, TIC_CC_MONTHS, many, steps=200)
-    write([result], tmp_path)
+    write(Report([result]), tmp_path)
     assert (tmp_path / "index.html").stat().st_size < 1_050_000  # a tenth are pictures
 
 
@@ -749,5 +745,5 @@ def test_the_page_runs_in_a_browser_without_a_complaint(folder: Path, tmp_path: 
 
 def test_a_comparison_with_the_paper_does_not_outlive_its_report(tmp_path: Path) -> None:
     results = [tic_lm(1, ["tic-cc@1"])]
-    assert tmp_path / "paper.csv" in write(results, tmp_path, paper=pd.DataFrame({"table": ["2"]}))
-    assert tmp_path / "paper.csv" not in write(results, tmp_path) and not (tmp_path / "paper.csv").exists()
+    assert tmp_path / "paper.csv" in write(Report(results, request=ReportRequest(paper=True)), tmp_path)
+    assert tmp_path / "paper.csv" not in write(Report(results), tmp_path) and not (tmp_path / "paper.csv").exists()

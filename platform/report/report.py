@@ -1,0 +1,68 @@
+"""One report: its studies, and all that its page, its files, its table and its JSON are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ticlm.platform.analysis.conventions import Preset, named
+from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.report.request import ReportRequest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ticlm.platform.report.answer import Answer
+
+
+@dataclass(frozen=True)
+class Report:
+    """Studies side by side. What is derived from them is computed when it is first asked for, and once."""
+
+    results: Sequence[StudyResult]
+    preset: Preset = field(default_factory=named)
+    request: ReportRequest | None = None
+    """How the report was asked for."""
+
+    @cached_property
+    def views(self) -> list[tuple[View, ...]]:
+        """The views of each study."""
+        return [views(study) for study in self.results]
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row per study, method, task and source (analysis/summary.py)."""
+        from ticlm.platform.analysis.summary import summarize
+
+        return summarize(self.results, self.preset)
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """The differences between methods, with intervals (analysis/paired_bootstrap.py)."""
+        from ticlm.platform.analysis.paired_bootstrap import differences
+
+        return differences(self.results, self.preset)
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """A sentence for each study that says who won, by how much, at what cost."""
+        from ticlm.platform.report.answer import answers
+
+        return answers(self.results, self.summary, self.differences)
+
+    @cached_property
+    def missing(self) -> list[str]:
+        """Lines about what is missing."""
+        from ticlm.platform.analysis.missing import missing
+
+        return missing(self.results, self.preset, self.views)
+
+    @cached_property
+    def paper(self) -> pd.DataFrame | None:
+        """The numbers that TiC-LM prints beside those of the report, if they were asked for."""
+        from ticlm.platform.analysis.published.printed import compared
+
+        return compared(self.summary, self.results) if self.request is not None and self.request.paper else None
