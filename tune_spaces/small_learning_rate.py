@@ -2,11 +2,11 @@
 
 from ticlm.tune_spaces.space import Space
 
-AR = {"kind": "autoregressive-cosine", "max_rate": 1e-3, "end_rate": 3e-4, "warmup_steps": 5}
+AR = {"kind": "autoregressive-cosine", "max_rate": 2e-2, "end_rate": 1e-4, "warmup_steps": 5}
 
 SPACE = Space(
     name="small_learning_rate",
     method="cyclic-cosine",
-    points=(*({"schedule.max_rate": rate} for rate in (4e-3, 2e-3, 1e-3, 5e-4, 3e-4)), {"schedule": AR}),
+    points=(*({"schedule.max_rate": rate} for rate in (2e-2, 1e-2, 5e-3, 2.5e-3, 1.25e-3)), {"schedule": AR}),
     says="the learning rate of the cyclic cosine, and AR, for models of a laptop's size",
 )
