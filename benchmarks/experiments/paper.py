@@ -5,8 +5,8 @@
 Rows are matched by the catalogue's names; a variant that the paper does not print stands for the printed method where
 that one was not run. Spearman's ρ is computed over the continual methods that both have, and again within those that
 replay and within the others, because replay against no replay alone makes a high correlation. An ordering is a pair of
-methods whose difference in the paper is larger than its spread of seeds (.001); it holds if our difference has the same
-sign.
+methods that differ by more than SEPARATE in the paper, one and a half times its spread of seeds (.001); it holds if our
+difference has the same sign.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
     python -m benchmarks.experiments.rows STUDY METHOD METHOD --root ROOT
 
 Every checkpoint of the two is scored once more, and this time the loss of each held-out row is kept. The standard error
-due to rows treats the rows of a period as drawn at random, the same rows for all checkpoints. It is given for the two
-methods as they were scored, on the same rows, and as if each had been scored on rows of its own. The standard error due
-to seeds needs several seeds of both methods. The last columns say how many rows a period needs, all else equal, for a
-standard error of 0.005, which tells a difference of 0.01 from none.
+due to rows treats the rows of a period as drawn at random, the same rows for all checkpoints. Rows of one long document
+are not independent, so this is a lower bound. It is given for the two methods as they were scored, on the same rows,
+and as if each had been scored on rows of its own. The error due to seeds needs several seeds of both methods. The
+last columns say how many independent rows a period needs, all else equal, for a standard error of 0.005, which tells a
+difference of 0.01 from none.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def main() -> None:
     options = parser.parse_args()
     plan = plans.make(studies.load(options.study, ()), str(Path(options.root).resolve()))
     view = next(one for one in views(study_result(plan)) if not one.source)
+    seeds = {one.method.name: len(one.method.seeds) for one in view.methods if not one.method.is_oracle}
+    if any(name not in seeds for name in options.methods):
+        parser.error(f"METHOD: one of {', '.join(seeds)}")
+    if len({seeds[name] for name in options.methods}) > 1:
+        parser.error("both methods need the same number of seeds")
     cells, held = view.cells(named()), ~np.isnan(view.methods[0].mean).any(0)  # some periods have no held-out row
     evaluated = tuple(np.array(view.evaluated)[held].tolist())
     first, second = (row_losses(plan, view.task, name, evaluated) for name in options.methods)

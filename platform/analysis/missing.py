@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.results import StudyResult
 
 
-def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequence[View]] | None = None) -> list[str]:
+def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequence[View]]) -> list[str]:
     """Return lines about what is missing: first what each study itself reports, then how many cells each method lacks.
 
     Counted are the cells that the preset's convention averages, as in the summary (`summary.summarize`); what lies
-    outside of them is named beside. `seen` are the views of each study, if they were made already.
+    outside of them is named beside. `seen` are the views of each study.
     """
     several = len(results) > 1
     lines = [f"{study.name}: {line}" if several else line for study in results for line in study.missing]
-    for study, of in zip(results, [views(study) for study in results] if seen is None else seen):
+    for study, of in zip(results, seen):
         if not of and not len(study.static):
             lines.append(f"{study.name}: no cells at all, so it is not shown")
         lines += [line for view in of for line in _cells(view, preset)]

@@ -112,7 +112,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
         "paper": [] if report.paper is None else printed.describe(report.paper),
         "means": report.preset.describe(report.summary["task"]),
         "difference": paired_bootstrap.describe(report.differences),
-        "contamination": write.contamination_lines(report.results),
+        "contamination": write.contamination_lines(report),
         "from outside": [line for result in report.results for line in result.external_inputs],
         "missing": report.missing,
         "set": set_lines(report.results),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ticlm.platform.analysis.contamination import Contamination, contamination
+from ticlm.platform.analysis.contamination import Contamination
 from ticlm.platform.analysis.lag import places
-from ticlm.platform.analysis.matrix import View, period
+from ticlm.platform.analysis.matrix import period
 from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
@@ -36,9 +36,9 @@ CONSTANTS: Mapping[str, object] = {
 def payload(report: Report) -> dict[str, Any]:
     """Return the numbers of all charts of a report."""
     labels = {(line.study, line.method): line.label for line in lines(report.summary)}
-    tasks = tasks_of(report.results)
+    tasks, styles = tasks_of(report.results), palette.styles([study.methods for study in report.results])
     studies = [
-        _study(study, views, labels, styles)
+        _study(study, contaminations, labels, own_styles)
         | {
             "views": [
                 view_payload(view, report.summary, report.preset, report.differences)
@@ -46,9 +46,7 @@ def payload(report: Report) -> dict[str, Any]:
                 for view in views
             ]
         }
-        for study, views, styles in zip(
-            report.results, report.views, palette.styles([study.methods for study in report.results])
-        )
+        for study, views, contaminations, own_styles in zip(report.results, report.views, report.contaminations, styles)
     ]
     return {**CONSTANTS, "studies": studies}
 
@@ -60,7 +58,7 @@ def examples_payload(counted: CountedExamples) -> dict[str, Any]:
 
 def _study(
     study: StudyResult,
-    views: Sequence[View],
+    contaminations: Sequence[Contamination],
     labels: Mapping[tuple[str, str], str],
     styles: Sequence[palette.Style],
 ) -> dict[str, object]:
@@ -75,7 +73,7 @@ def _study(
         "methods": methods,
         "rates": _rates(study),
         "text": _text(study) if study.text else None,
-        "contamination": [_contamination(comparison) for comparison in contamination(views)],
+        "contamination": [_contamination(comparison) for comparison in contaminations],
         "examples": [_examples(counted) for counted in study.examples],
     }
 

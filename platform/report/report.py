@@ -15,12 +15,13 @@ from ticlm.platform.report.request import ReportRequest
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ticlm.platform.analysis.contamination import Contamination
     from ticlm.platform.report.answer import Answer
 
 
 @dataclass(frozen=True)
 class Report:
-    """Studies side by side. What is derived from them is computed when it is first asked for, and once."""
+    """Studies side by side. Each part below is computed when it is first asked for, and once."""
 
     results: Sequence[StudyResult]
     preset: Preset = field(default_factory=named)
@@ -52,6 +53,13 @@ class Report:
         from ticlm.platform.report.answer import answers
 
         return answers(self.results, self.summary, self.differences)
+
+    @cached_property
+    def contaminations(self) -> list[tuple[Contamination, ...]]:
+        """For each study: its tasks that were scored on a held-out split and on the cleaned copy of it."""
+        from ticlm.platform.analysis.contamination import contamination
+
+        return [tuple(contamination(of)) for of in self.views]
 
     @cached_property
     def missing(self) -> list[str]:

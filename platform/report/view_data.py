@@ -30,7 +30,7 @@ MISSING = 65535
 KINDS = {"forward": 0, "backward": 1, "in_distribution": 2, "uncounted": 3}
 
 
-def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences: pd.DataFrame | None) -> dict[str, Any]:
+def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences: pd.DataFrame) -> dict[str, Any]:
     """Return the numbers of the charts of one task and source.
 
     `summary` holds its means, `differences` those between methods (analysis/paired_bootstrap.py).
@@ -64,7 +64,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
         "curves": [_curve(view, method, what) for method in view.methods],
         "unit": period.name,
         "lags": [_lag(view, method, period) for method in view.methods],
-        "differences": None if differences is None else _differences(view, summary, differences, what),
+        "differences": _differences(view, summary, differences, what),
     }
 
 

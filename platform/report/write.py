@@ -90,14 +90,9 @@ def _table(
     return out
 
 
-def contamination_lines(results: Sequence[StudyResult]) -> list[str]:
+def contamination_lines(report: Report) -> list[str]:
     """Return a line for every task that was scored on a held-out split and on its cleaned copy."""
-    from ticlm.platform.analysis.contamination import contamination
-    from ticlm.platform.analysis.matrix import views
-
-    return [
-        f"{one.study.name}, {one.name}: {one.describe()}" for study in results for one in contamination(views(study))
-    ]
+    return [f"{one.study.name}, {one.name}: {one.describe()}" for of in report.contaminations for one in of]
 
 
 def write(report: Report, folder: Path) -> list[Path]:

@@ -585,7 +585,7 @@ def test_a_text_without_a_census_has_no_shares_and_no_text_has_no_section(tmp_pa
 
 def test_contamination_is_one_line_in_the_terminal_and_a_cloud_of_points_on_the_page() -> None:
     result = cleaned(study(methods=METHODS[:2]))
-    (line,) = contamination_lines([study(methods=METHODS[:1]), result])
+    (line,) = contamination_lines(Report([study(methods=METHODS[:1]), result]))
     # cyclic-cosine's three seeds and one of the other, 12 checkpoints each, and the Oracle's cutoffs but the reference
     cells = (4 * 12 + len(CUTOFFS) - 1) * 12
     told = f"Pearson 1.0000, Spearman 1.0000, over {cells} cells; the mean loss changes by +0.010; of eval, the train "
