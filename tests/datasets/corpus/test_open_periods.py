@@ -192,8 +192,8 @@ def test_a_file_that_was_written_anew_is_said_to_be_unknown(loop: None, tmp_path
 def test_the_packaged_recipe_takes_a_month_at_a_time(loop: None, tmp_path: Path) -> None:
     from ticlm.platform.core.settings import load
 
-    folder = months(tmp_path / "texts", "201412", "201503")
-    for last, periods in (("201503", 2), ("201504", 2), ("201505", 2), ("201506", 3)):
+    folder = months(tmp_path / "texts", "201512", "201603")
+    for last, periods in (("201603", 2), ("201604", 2), ("201605", 2), ("201606", 3)):
         months(folder, last, last)
         sets = [f"documents.paths=['{folder}']", f"periods.last={last}"]
         chosen = load(type(recipe(folder)), "monthly", "datasets/recipes", sets)
