@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.numbers import HEADINGS
+from ticlm.platform.cli.options import plan_of
 from ticlm.platform.core import paths
 from ticlm.platform.eval.cells import scored
 from ticlm.platform.eval.checkpoint import load_checkpoint
-from ticlm.platform.study import plan as plans
-from ticlm.platform.study import settings as studies
-from ticlm.platform.tasks.packed_rows import PackedRows
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.packed_rows import Perplexity
 
-MEANS = {"backward": "Bwd.", "in_distribution": "ID", "forward": "Fwd."}
 ENOUGH = 0.005
 Array = NDArray[np.float64]
 
@@ -40,8 +40,11 @@ def main() -> None:
     parser.add_argument("methods", nargs=2, metavar="METHOD")
     parser.add_argument("--root", required=True)
     options = parser.parse_args()
-    plan = plans.make(studies.load(options.study, ()), str(Path(options.root).resolve()))
-    view = next(one for one in views(study_result(plan)) if not one.source)
+    plan = plan_of(options.study, options.root, None)
+    task = next((one for one in plan.study.evaluations if isinstance(one, Perplexity)), None)
+    if task is None:
+        parser.error(f"STUDY: {plan.study.name} does not score the rows of its corpus (perplexity)")
+    view = next(one for one in views(study_result(plan)) if one.task == task.id and not one.source)
     seeds = {one.method.name: len(one.method.seeds) for one in view.methods if not one.method.is_oracle}
     if any(name not in seeds for name in options.methods):
         parser.error(f"METHOD: one of {', '.join(seeds)}")
@@ -49,10 +52,10 @@ def main() -> None:
         parser.error("both methods need the same number of seeds")
     cells, held = view.cells(named()), ~np.isnan(view.methods[0].mean).any(0)  # some periods have no held-out row
     evaluated = tuple(np.array(view.evaluated)[held].tolist())
-    first, second = (row_losses(plan, view.task, name, evaluated) for name in options.methods)
+    first, second = (row_losses(plan, task, name, evaluated) for name in options.methods)
     print(f"{' − '.join(options.methods)}, nats per token; {view.task}, {len(first)} seeds")
     print(f"{'':6}{'difference':>12}{'rows':>9}{'unpaired':>10}{'seeds':>9}{'rows a period':>15}{'unpaired':>10}")
-    for mean, heading in MEANS.items():
+    for mean, heading in HEADINGS.items():
         mask = getattr(cells, mean)[:, held]
         apart, paired, own, number = 0.0, 0.0, 0.0, 0
         by_seed = np.zeros((2, len(first)))
@@ -79,19 +82,19 @@ def error(values: Array) -> float:
     return float(values.var(ddof=1) / len(values))
 
 
-def row_losses(plan: plans.Plan, task: str, method: str, evaluated: tuple[str, ...]) -> list[dict[str, Array]]:
+def row_losses(plan: Plan, task: Perplexity, method: str, evaluated: tuple[str, ...]) -> list[dict[str, Array]]:
     """Return for each seed of a method: evaluated period -> mean loss per target, float64[trained, row]."""
     assert plan.store is not None and plan.corpus is not None
     found: dict[int, dict[str, list[Any]]] = {}
     for run, trained, scoring in scored(plan):
-        if run.method.name != method or scoring.id != task or not isinstance(scoring, PackedRows):
+        if run.method.name != method or scoring != task:
             continue
         key = run.rounds[trained]
         model = paths.model(paths.round_folder(plan.ids[key]), plan.records[key].attempt)
         with plan.store.local(model) as folder:
             answerer = load_checkpoint(Path(folder), plan.study.objective)
         for label in evaluated:
-            blocks = plan.corpus.rows(label, scoring.split).all(plan.study.resources.evaluation_rows, scoring.max_rows)
+            blocks = plan.corpus.rows(label, task.split).all(plan.study.resources.evaluation_rows, task.max_rows)
             sums, counts = map(np.concatenate, zip(*(answerer.rows(block) for block in blocks)))
             found.setdefault(run.seed, {}).setdefault(label, []).append(sums / counts)
     return [{label: np.stack(losses) for label, losses in of.items()} for of in found.values()]

@@ -14,13 +14,12 @@ import argparse
 import gzip
 import html
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from benchmarks.experiments.commands import ticlm
 
 PERIODS = "{initial: 201305..201412, step: quarter, last: 202312}"
 NGRAMS = "expected_ngrams: 4_000_000"  # filters of one size: in the first period both corpora are the same
@@ -133,10 +132,6 @@ def documentation(data: Path, root: Path) -> None:
     recipe = root / "numpy.yaml"
     recipe.write_text(NUMPY.format(folder=folder, tokenizer=root / "corpora/posts-local@1/tokenizer"))
     ticlm("data", "build", recipe, root=root)
-
-
-def ticlm(*command: object, root: Path) -> None:
-    subprocess.run([sys.executable, "-m", "ticlm.platform", *map(str, command), "--root", str(root)], check=True)
 
 
 def compare(root: Path) -> None:

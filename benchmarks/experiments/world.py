@@ -9,11 +9,10 @@ held-out text of that month, in nats per token, and how much higher it is on tex
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
+from benchmarks.experiments.commands import ticlm
 
 WORLDS = (
     *("edition=slow", "edition=fast"),
@@ -42,6 +41,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=WORLDS, help="this world; may be given several times")
     options = parser.parse_args()
     root = options.root.resolve()
+    root.mkdir(parents=True, exist_ok=True)
     print(f"{'world':16}{'own month':>11}" + "".join(f"{f'+{n} months':>12}" for n in DISTANCES.values()))
     for changed in options.only or WORLDS:
         losses = measure(root, changed)
@@ -58,21 +58,13 @@ def measure(root: Path, changed: str) -> dict[str, float]:
         **{"documents.documents_per_month": "150", "splits.eval": "0.4", "by_source": "false"},
     }
     given = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
-    ticlm("data", "build", "synthetic", *given, root=root)
+    ticlm("data", "build", "synthetic", *given, root=root, quiet=True)
     study = root / f"{name}.yaml"
     study.write_text(STUDY.format(name=name, periods=", ".join(DISTANCES)))
-    ticlm("run", str(study), root=root)
+    ticlm("run", study, root=root, quiet=True)
     (results,) = (root / "reports").glob(f"{name}-????????/results.csv")
     rows = pd.read_csv(results, dtype={"evaluated": str}, keep_default_na=False)
     return dict(zip(rows["evaluated"], rows["value"].astype(float)))
-
-
-def ticlm(*arguments: str, root: Path) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "ticlm.platform", *arguments, "--root", str(root)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    if ended.returncode:
-        raise SystemExit(ended.stderr or ended.stdout)
 
 
 if __name__ == "__main__":

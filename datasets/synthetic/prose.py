@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from random import Random
-from string import Formatter
 
-from ticlm.datasets.synthetic.tables import tables
+from ticlm.datasets.synthetic.tables import tables, template_parts
 from ticlm.datasets.synthetic.tides import Tides
 
 FIELDS = 12
@@ -64,7 +63,9 @@ class Prose:
     def sentence(self, field: int, rng: Random) -> str:
         """Return a sentence of a text about a field."""
         template = self._lists["sentences", None].draw(rng)
-        text = "".join(literal + (self._word(slot, field, rng) if slot else "") for literal, slot in _parts(template))
+        text = "".join(
+            literal + (self._word(slot, field, rng) if slot else "") for literal, slot in template_parts(template)
+        )
         return text[0].upper() + text[1:]
 
     def _word(self, part: str, field: int, rng: Random) -> str:
@@ -100,8 +101,3 @@ def _made(part: str, size: int, rng: Random) -> list[str]:
             if a != b:
                 words[f"{a} {b}"] = None
     return list(words)[:size]
-
-
-@lru_cache(maxsize=64)
-def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
-    return tuple((literal, slot) for literal, slot, _, _ in Formatter().parse(template))

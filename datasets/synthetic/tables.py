@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from string import Formatter
 from typing import Any
 
 from ticlm.platform.core.settings import Settings, parse
@@ -98,3 +99,9 @@ def tables() -> Tables:
     for name in FILES:
         data |= yaml.load(files("ticlm.datasets.synthetic").joinpath(name).read_text("utf-8"), loader)
     return parse(Tables, data, "the tables of the synthetic world")
+
+
+@lru_cache(maxsize=4096)
+def template_parts(template: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the literal texts of a sentence, each with the slot that follows it, None at the end."""
+    return tuple((literal, slot) for literal, slot, _, _ in Formatter().parse(template))

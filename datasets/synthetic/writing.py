@@ -9,15 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
 from itertools import accumulate
 from random import Random
-from string import Formatter
 from typing import TypeVar
 
 from ticlm.datasets.synthetic.facts import Fact, History
 from ticlm.datasets.synthetic.prose import Prose
-from ticlm.datasets.synthetic.tables import Paper, Topic, tables
+from ticlm.datasets.synthetic.tables import Paper, Topic, tables, template_parts
 from ticlm.datasets.synthetic.tides import Tides
 
 T = TypeVar("T")
@@ -133,7 +131,7 @@ class _Report:
     def fill(self, template: str, **more: str) -> str:
         """Return a template with its slots filled; a list gives each of its slots another word, if five tries do."""
         parts: list[str] = []
-        for literal, slot in _parts(template):
+        for literal, slot in template_parts(template):
             parts.append(literal)
             if slot:
                 word = more.get(slot) or self.cast.get(slot) or self._word(slot)
@@ -274,11 +272,6 @@ class _Report:
             case "soon":
                 return f"{self.room.history.first_day(self.room.month + rng.randint(1, 3)):%B}"
         raise ValueError(f"a sentence of the synthetic world has an unknown slot: {slot}")
-
-
-@lru_cache(maxsize=4096)
-def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
-    return tuple((literal, slot) for literal, slot, _, _ in Formatter().parse(template))
 
 
 _A_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")

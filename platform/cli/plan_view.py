@@ -15,10 +15,12 @@ from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.costs import Machine
-from ticlm.platform.study.needs import LEAST_TOKENS, least_tokens, missing_periods
+from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan, rowless
 
 DEFAULT = Machine()
+LEAST_TOKENS = 5.0
+"""Tokens per parameter below which a model trained from scratch has hardly begun to converge (docs/sizing.md)."""
 
 
 def view(plan: Plan, machine: Machine = DEFAULT) -> RenderableType:
@@ -115,7 +117,7 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     if rows := rowless(plan):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")
-    if (tokens := least_tokens(plan)) is not None and tokens < LEAST_TOKENS:
+    if (tokens := _least_tokens(plan)) is not None and tokens < LEAST_TOKENS:
         notes.append(
             f"a model from scratch sees {tokens:.2g} tokens per parameter; below {LEAST_TOKENS:g} it has hardly begun "
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
@@ -136,6 +138,12 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "cells": cells,
         "notes": notes,
     }
+
+
+def _least_tokens(plan: Plan) -> float | None:
+    """Return the tokens per parameter of the model from scratch that has the fewest; None if that is unknown."""
+    scratch = [spec.tokens for spec in plan.tree.rounds.values() if spec.parent is None]
+    return min(scratch) / plan.parameters if scratch and plan.parameters else None
 
 
 def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:

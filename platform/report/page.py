@@ -58,14 +58,15 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
         ratio=ratio,
         count=count,
         power=power,
-        **_of_tables(results, report.summary, report.preset),
+        **_of_tables(report),
         **_of_charts(report, shown),
         **_of_run(report, files),
     )
 
 
-def _of_tables(results: Sequence[StudyResult], summary: pd.DataFrame, preset: Preset) -> dict[str, object]:
+def _of_tables(report: Report) -> dict[str, object]:
     """Return what the tables and the cards of the page show."""
+    results, summary = report.results, report.summary
     every, rows = scores(summary), dated(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
@@ -84,7 +85,7 @@ def _of_tables(results: Sequence[StudyResult], summary: pd.DataFrame, preset: Pr
         ],
         "row_commands": row_commands(results),
         "legend": legend(summary),
-        "conventions": _conventions(preset, rows) if every else [],
+        "conventions": _conventions(report.preset, rows) if every else [],
         "relative": bool(rows["relative"].all()),
     }
 
