@@ -1,0 +1,59 @@
+"""What LoRA adds to a module. Imports torch."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from ticlm.methods.adapters import places
+from ticlm.methods.adapters.places import Projection
+from ticlm.platform.core.errors import InputError
+
+DEVIATION = 0.02
+"""Standard deviation of A's random values (CKL's code)."""
+
+
+class LowRank(nn.Module):
+    """scale · B(A x), for inputs [..., `inputs`] and outputs [..., `size`]."""
+
+    def __init__(self, inputs: int, size: int, rank: int, scale: float) -> None:
+        super().__init__()
+        self.down = nn.Linear(inputs, rank, bias=False)
+        self.up = nn.Linear(rank, size, bias=False)
+        self.scale = scale
+        nn.init.normal_(self.down.weight, std=DEVIATION)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, values: Tensor) -> Tensor:
+        added: Tensor = self.up(self.down(values)) * self.scale
+        return added
+
+
+def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Literal["all", "encoder"]) -> None:
+    """Add low-rank matrices to the projections of queries and values. Raises InputError if there are none."""
+    within = module
+    if attention == "encoder":
+        if not places.is_encoder_decoder(module):
+            raise InputError(f"adapter.attention: encoder, but {places.architecture(module)} has no encoder of its own")
+        within = places.tower(module).module
+    for projection in places.projections(module, within):
+        _add(projection, places.place(depth), LowRank(projection.inputs, projection.size, rank, scale))
+
+
+def _add(projection: Projection, place: str, added: LowRank) -> None:
+    linear, outputs = projection.module, projection.outputs
+    if not hasattr(linear, place):
+        linear.add_module(place, nn.ModuleDict())
+    linear.get_submodule(place).add_module(projection.name, added)
+
+    def hook(_: nn.Module, arguments: tuple[Any, ...], result: Tensor) -> Tensor:
+        more: Tensor = added(arguments[0])
+        if outputs is None:
+            return result + more
+        first, last = outputs.start, outputs.stop
+        changed = result[..., outputs] + more
+        return torch.cat([result[..., :first], changed, result[..., last:]], dim=-1)
+
+    linear.register_forward_hook(hook)

@@ -1,0 +1,41 @@
+"""Freezing: which of a model's weights a round trains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ticlm.platform.core.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ticlm.methods.seams import Adapter
+
+Freeze = Literal["nothing", "encoder", "all"]
+"""`nothing`: all weights are trained, with whatever adapters added. `encoder`: those of the encoder and the input
+embeddings are not, so the decoder is trained, with what earlier phases added to it, and the round's own adapter.
+`all`: the round's own adapter alone is trained."""
+
+
+def frozen(rule: Freeze | None, adapter: Adapter | None) -> Freeze:
+    """Return a method's rule: where it gives none, all weights are frozen beside an adapter, and none without one."""
+    return rule or ("nothing" if adapter is None else "all")
+
+
+def freeze(module: nn.Module, rule: Freeze, newest: int | None) -> None:
+    """Let gradients reach what a rule leaves, and the adapter of depth `newest`, if one is given; nothing else.
+
+    Raises InputError if the model has no encoder to freeze, or if nothing is left to train.
+    """
+    module.requires_grad_(rule != "all")
+    if rule == "encoder":
+        model = cast(Any, module)
+        if not getattr(model.config, "is_encoder_decoder", False):
+            raise InputError(f"freeze: encoder, but {model.config.model_type} has no encoder of its own; give all")
+        model.get_encoder().requires_grad_(False)
+        model.get_input_embeddings().requires_grad_(False)
+    for name, parameter in module.named_parameters():
+        if newest is not None and f"adapter_{newest}" in name.split("."):
+            parameter.requires_grad_(True)
+    if not any(parameter.requires_grad for parameter in module.parameters()):
+        raise InputError("freeze: all, and no adapter, leave nothing to train; give an adapter, or another freeze")
