@@ -5,13 +5,18 @@ A study lists methods by name, or changes one with `base: NAME`.
 
 from __future__ import annotations
 
+from ticlm.methods.adapters.k_adapter import KAdapter
+from ticlm.methods.adapters.lora import LoRA
+from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
 from ticlm.methods.method import Continual, Joint, OracleSeries
-from ticlm.methods.optimizers import ScheduleFree
+from ticlm.methods.mix_review import MixReview
+from ticlm.methods.optimizers import Adafactor, ScheduleFree
+from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay
-from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Replay
+from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, LinearDecay, Rsqrt, WarmupCosine
+from ticlm.methods.seams import Adapter, Replay
 
 ORACLE_CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
 
@@ -22,6 +27,25 @@ REPLAYS: dict[str, Replay] = {
     "replay-exp": ExponentialReplay(),
     **{f"replay-{alpha}": FixedReplay(alpha=alpha) for alpha in (0.1, 0.3, 0.7, 0.9)},
 }
+
+# CKL (Jang et al., 2022), Table 2, on a T5: its optimizer and schedule; with additions, the encoder is frozen and the
+# decoder trained. On GPT-2, all its own weights are frozen: `freeze: all`.
+NEWS = {"schedule": LinearDecay(max_rate=1e-3)}
+ADDITIONS: dict[str, Adapter] = {
+    "ckl-lora": LoRA(),
+    "ckl-k-adapter-2": KAdapter(layers=(1, 11)),
+    "ckl-k-adapter-3": KAdapter(layers=(1, 11, 23)),
+    "ckl-modular": Modular(),
+}
+CKL = (
+    Continual(name="ckl-vanilla", optimizer=Adafactor(), **NEWS),
+    Continual(name="ckl-recadam", group="regularization", optimizer=RecAdam(), **NEWS),
+    Continual(name="ckl-mix-review", group="replay", replay=MixReview(), optimizer=Adafactor(), **NEWS),
+    *(
+        Continual(name=name, group="adapter", adapter=adapter, freeze="encoder", optimizer=Adafactor(), **NEWS)
+        for name, adapter in ADDITIONS.items()
+    ),
+)
 
 # TiC-LM, Tables 2, 9 and 10. Learning rates: 1e-4 for continual rounds, 3e-4 for AR's first (facts of the release).
 METHODS: tuple[Continual | OracleSeries, ...] = (
@@ -40,6 +64,14 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="lwf-per-token", group="regularization", penalties=(LwF(),)),
     Continual(name="ewc", group="regularization", penalties=(EWC(),)),
     Continual(name="ewc-new-data", group="regularization", penalties=(EWC(data="new"),)),
+    Continual(name="recadam", group="regularization", optimizer=RecAdam()),
+    # CKL, appendix D; TemporalWiki mixes one to one throughout
+    Continual(name="mix-review", group="replay", replay=MixReview()),
+    Continual(name="mix-review-1-1", group="replay", replay=MixReview(ratio=1, decay=1)),
+    # beside any model, all of whose own weights are frozen
+    Continual(name="lora", group="adapter", adapter=LoRA()),
+    Continual(name="k-adapter", group="adapter", adapter=KAdapter()),
+    *CKL,
     Joint(name="joint"),
     OracleSeries(name="oracle", cutoffs=ORACLE_CUTOFFS),
 )

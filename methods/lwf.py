@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Batch, Context, Imported, Penalty
+from ticlm.methods.seams import Batch, Context, Penalty
+from ticlm.methods.timeline import Imported
 
 if TYPE_CHECKING:
     import torch

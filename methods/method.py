@@ -10,12 +10,29 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
+from ticlm.methods.adapters.k_adapter import KAdapter
+from ticlm.methods.adapters.lora import LoRA
+from ticlm.methods.adapters.modular import Modular
+from ticlm.methods.budgets import ContinualTokens
 from ticlm.methods.ewc import EWC
+from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
-from ticlm.methods.optimizers import AdamW, ScheduleFree
+from ticlm.methods.mix_review import MixReview
+from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
+from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
-from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
-from ticlm.methods.seams import Adapter, Imported, MethodTimeline, Optimizer, Penalty, Replay, RoundRequest, Schedule
+from ticlm.methods.schedules import (
+    AutoregressiveCosine,
+    Constant,
+    CyclicRsqrt,
+    Linear,
+    LinearDecay,
+    OneCycleLegacy,
+    Rsqrt,
+    WarmupCosine,
+)
+from ticlm.methods.seams import Adapter, Optimizer, Penalty, Replay, Schedule
+from ticlm.methods.timeline import Imported, MethodTimeline, RoundRequest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import METHODS, Own
 from ticlm.platform.core.mixture import Mixture, allot
@@ -23,26 +40,22 @@ from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
-    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant,
+    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant | LinearDecay | OneCycleLegacy,
     Field(discriminator="kind"),
     Own(Schedule, METHODS),
 ]
 AnyReplay = Annotated[
-    NoReplay | EqualReplay | FixedReplay | ExponentialReplay, Field(discriminator="kind"), Own(Replay, METHODS)
+    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview,
+    Field(discriminator="kind"),
+    Own(Replay, METHODS),
 ]
-AnyOptimizer = Annotated[AdamW | ScheduleFree, Field(discriminator="kind"), Own(Optimizer, METHODS)]
+AnyOptimizer = Annotated[
+    AdamW | ScheduleFree | Adafactor | RecAdam, Field(discriminator="kind"), Own(Optimizer, METHODS)
+]
 AnyPenalty = Annotated[Annotated[EWC | LwF, Field(discriminator="kind")] | InstanceOf[Penalty], Own(Penalty, METHODS)]
-AnyAdapter = Annotated[InstanceOf[Adapter], Own(Adapter, METHODS)]
-
-
-class PerPeriod(Settings):
-    """A budget that does not depend on how many periods there are, so that one more month changes no earlier one."""
-
-    per_period: int = Field(gt=0)
-    """Tokens of each continual round."""
-
-
-ContinualTokens = Annotated[int, Field(gt=0)] | PerPeriod
+AnyAdapter = Annotated[
+    Annotated[LoRA | KAdapter | Modular, Field(discriminator="kind")] | InstanceOf[Adapter], Own(Adapter, METHODS)
+]
 
 
 class Continual(Settings):
@@ -56,13 +69,16 @@ class Continual(Settings):
     schedule: AnySchedule = WarmupCosine()
     """The learning rate of continual rounds."""
     replay: AnyReplay = NoReplay()
-    """How a round's budget is shared between the new period and earlier ones."""
+    """What old text a round draws beside its new period, and how much."""
     optimizer: AnyOptimizer = AdamW()
     """The optimizer of continual rounds; its state starts fresh in every round."""
     penalties: tuple[AnyPenalty, ...] = ()
     """What ties a round to the period before it."""
     adapter: AnyAdapter | None = None
-    """Parameters that each round adds to a frozen model; by default all weights are trained."""
+    """Parameters that are added to a frozen model; by default there are none, and all weights are trained."""
+    freeze: Freeze | None = None
+    """Which of the model's own weights continual rounds do not train: `nothing`, `encoder` (with the input embeddings),
+    or `all`; by default all with an adapter, and nothing without one."""
     seeds: tuple[int, ...] = (0,)
     """The seeds to run it with; each is a run of its own."""
     is_series: ClassVar[bool] = False
@@ -77,7 +93,10 @@ class Continual(Settings):
             raise ValueError(
                 f"{self.name}: two penalties {min(twice)} have no meaning; give one with the summed weight"
             )
-        if self.adapter is not None and any(isinstance(penalty, EWC) for penalty in self.penalties):
+        if self.adapter is None and self.freeze == "all":
+            raise ValueError(f"{self.name}: freeze all leaves nothing to train without an adapter")
+        alone = self.adapter is not None and self.adapter.per == "round" and self.freeze in (None, "all")
+        if alone and any(isinstance(penalty, EWC) for penalty in self.penalties):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         return self
 
@@ -89,18 +108,23 @@ class Continual(Settings):
             yield RoundRequest(
                 period=label,
                 start="previous",
-                mixture=self.replay.draw(timeline.seen(label), timeline.budget(None)),
+                mixtures=self.replay.mixtures(label, timeline),
                 index=timeline.continual.index(label),
                 previous=previous,
             )
             previous = label
+
+    @property
+    def has_old_on_top(self) -> bool:
+        """Whether its rounds draw old rows on top of their budgets."""
+        return self.replay.on_top
 
     def trains_at(self, label: str) -> bool:
         """Return whether it may have a checkpoint of this period."""
         return True
 
     def _check_reads(self, previous: str, label: str, timeline: MethodTimeline) -> None:
-        if previous in self.replay.expired:
+        if previous in self.replay.expired_periods:
             before, now = timeline.sources[previous], timeline.sources[label]
             if any(penalty.reads(before, now) == before for penalty in self.penalties):
                 where = f"methods.{self.name}: a penalty of the round at {label}"
@@ -108,8 +132,9 @@ class Continual(Settings):
 
 
 class Joint(Continual):
-    """One round from the initial checkpoint on equal tokens of all remaining periods, together as many as a continual
-    run sees (TiC-LM, section 6.2). It has only one checkpoint, that of the last period."""
+    """One round from the initial checkpoint on all remaining periods at once, of each as many tokens as a continual run
+    gives its round: equal ones, unless that is in epochs (TiC-LM, section 6.2). It has only one checkpoint, that of the
+    last period."""
 
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     group: Literal["reference"] = "reference"  # type: ignore[assignment]
@@ -122,10 +147,8 @@ class Joint(Continual):
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
         yield timeline.first()
-        last = timeline.later[-1]
-        tokens = timeline.budget(None) * len(timeline.later)
-        mixture = Mixture.of(allot(tokens, {timeline.sources[label]: 1 for label in timeline.later}))
-        yield RoundRequest(period=last, start="previous", mixture=mixture, previous=timeline.start)
+        mixture = Mixture.of({timeline.sources[label]: timeline.budget(label) for label in timeline.later})
+        yield RoundRequest(period=timeline.later[-1], start="previous", mixtures=(mixture,), previous=timeline.start)
 
 
 class OracleSeries(Settings):
@@ -147,6 +170,7 @@ class OracleSeries(Settings):
     seeds: tuple[int, ...] = (0,)
     """Seeds of the runs; its models take the seed of `initial`."""
     is_series: ClassVar[bool] = True
+    has_old_on_top: ClassVar[bool] = False
 
     @model_validator(mode="after")
     def _some(self) -> OracleSeries:
@@ -174,12 +198,11 @@ class OracleSeries(Settings):
         ready = {model.as_of: model for model in self.models}
         for cutoff in sorted(self.labels, key=timeline.labels.index):
             if cutoff in ready:
-                nothing = Mixture(shares=())
-                yield RoundRequest(period=cutoff, start="scratch", mixture=nothing, initial=True, model=ready[cutoff])
+                yield RoundRequest(period=cutoff, start="scratch", mixtures=(), initial=True, model=ready[cutoff])
                 continue
             tokens = timeline.initial + timeline.budget_upto(cutoff, self.continual_tokens)
             mixture = Mixture.of(allot(tokens, dict.fromkeys(timeline.seen(cutoff), 1)))
-            yield RoundRequest(period=cutoff, start="scratch", mixture=mixture, initial=True)
+            yield RoundRequest(period=cutoff, start="scratch", mixtures=(mixture,), initial=True)
 
 
 def _kind(value: Any) -> str:

@@ -26,9 +26,8 @@ class AdamW(Optimizer):
     def start(self, context: Context) -> torch.optim.Optimizer:
         from ticlm.methods.adamw import ShardableAdamW
 
-        trained = [p for p in context.module.parameters() if p.requires_grad]
         return ShardableAdamW(
-            trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
+            context.trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
         )
 
 
@@ -48,11 +47,43 @@ class ScheduleFree(Optimizer):
     def start(self, context: Context) -> torch.optim.Optimizer:
         from schedulefree import AdamWScheduleFree
 
-        trained = [p for p in context.module.parameters() if p.requires_grad]
-        optimizer = AdamWScheduleFree(trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay)
+        optimizer = AdamWScheduleFree(
+            context.trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay
+        )
         optimizer.train()
         optimizer.state.clear()  # it leaves an empty state per weight, which a checkpoint would be loaded into as it is
         return cast("torch.optim.Optimizer", optimizer)
 
     def before_evaluation(self, optimizer: torch.optim.Optimizer) -> None:
         cast(Any, optimizer).eval()
+
+
+class Adafactor(Optimizer):
+    """Adafactor (Shazeer and Stern, 2018) under an external rate, without momentum: the library's, with
+    `scale_parameter` and `relative_step` off, as CKL trains T5 (Jang et al., 2022). Its state is a mean of squared
+    gradients per row and per column of each matrix. Every worker holds it whole, and gathers each weight to update it,
+    so that the number of workers changes no bit."""
+
+    kind: Literal["adafactor"] = "adafactor"
+    eps: float = Field(1e-30, gt=0)
+    """Added to squared gradients."""
+    clip_threshold: float = Field(1.0, gt=0)
+    """The root mean square above which the update of a weight is scaled down to it, before the rate."""
+    decay_rate: float = Field(-0.8, lt=0)
+    """The means forget by 1 − t to this power in step t of the round."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Decoupled weight decay; each step shrinks the weights by this times the rate."""
+
+    def start(self, context: Context) -> torch.optim.Optimizer:
+        from ticlm.methods.adafactor import WholeAdafactor
+
+        return WholeAdafactor(
+            context.trained,
+            lr=0.0,
+            eps=(self.eps, 1e-3),  # the second is of the parameter scale, which is off
+            clip_threshold=self.clip_threshold,
+            decay_rate=self.decay_rate,
+            weight_decay=self.weight_decay,
+            scale_parameter=False,
+            relative_step=False,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Literal
 
 from pydantic import Field
@@ -27,7 +28,9 @@ class Warmup(Schedule):
             return self.peak(position) * (step + 1) / self.warmup_steps
         return self.after_warmup(step, position)
 
+    @abstractmethod
     def after_warmup(self, step: int, position: RoundPosition) -> float:
+        """Return the learning rate of a step after the warm-up."""
         raise NotImplementedError
 
     def check(self, position: RoundPosition) -> None:
@@ -134,3 +137,66 @@ class Rsqrt(CyclicRsqrt):
             return super().rate(step, position)
         target = self.trajectory(position.steps_before + self.warmup_steps)
         return self.end_rate + (target - self.end_rate) * (step + 1) / self.warmup_steps
+
+
+class LinearDecay(Schedule):
+    """A line from 0 to `max_rate`, then a line down to a share of it, both over shares of the round. It starts anew in
+    every round. The defaults are those of CKL's T5 (Jang et al., 2022)."""
+
+    kind: Literal["linear-decay"] = "linear-decay"
+    max_rate: float = Field(1e-3, gt=0)
+    """The rate at the end of the warm-up."""
+    warmup_share: float = Field(0.1, ge=0, lt=1)
+    """Share of a round's steps over which the rate rises, from 0 in the round's first step."""
+    end_share: float = Field(0.5, ge=0, le=1)
+    """The rate at the end of a round, as a share of `max_rate`."""
+
+    def rate(self, step: int, position: RoundPosition) -> float:
+        warmup = self.warmup_share * position.steps
+        if step < warmup:
+            return self.max_rate * (step / warmup)
+        progress = (step - warmup) / (position.steps - warmup)
+        return self.max_rate * (1 - progress * (1 - self.end_share))
+
+    def check(self, position: RoundPosition) -> None:
+        if self.warmup_share * position.steps > position.steps - 1:
+            raise ValueError(
+                f"warmup_share must leave a step at max_rate or after it, got {self.warmup_share:g} of a round of "
+                f"{position.steps} steps"
+            )
+
+
+class OneCycleLegacy(Schedule):
+    """The schedule of CKL's released code, which is not that of its paper: torch's `OneCycleLR` (linear, warm-up over
+    10 %, from 1/25 of the peak, down to 1/250,000 of it) over a horizon that is longer than the round. So a round ends
+    before the rate is low: at 0.556 of the peak with a `stretch` of 2 (its full setting), at 0.741 with 3 (its small
+    one), close to 0 with 1 (its GPT-2). Take `linear-decay` for what the paper says."""
+
+    kind: Literal["onecycle-legacy"] = "onecycle-legacy"
+    max_rate: float = Field(1e-3, gt=0)
+    """The rate at the end of the warm-up."""
+    stretch: float = Field(2.0, ge=1, le=10)
+    """The schedule's horizon, in lengths of the round; the warm-up takes a tenth of the horizon."""
+
+    def rate(self, step: int, position: RoundPosition) -> float:
+        horizon, start = self._horizon(position), self.max_rate / 25
+        peak = self._peak(position)
+        if step <= peak:
+            return (self.max_rate - start) * (step / peak) + start
+        end = start / 1e4
+        return (end - self.max_rate) * ((step - peak) / (horizon - 1 - peak)) + self.max_rate
+
+    def check(self, position: RoundPosition) -> None:
+        peak = self._peak(position)
+        if not 0 < peak <= position.steps - 1:
+            raise ValueError(
+                f"the warm-up, a tenth of stretch x the steps of a round, must be longer than 1 step and end within "
+                f"the round; a stretch of {self.stretch:g} makes it {peak + 1:g} of {position.steps} steps"
+            )
+
+    def _horizon(self, position: RoundPosition) -> int:
+        return round(self.stretch * position.steps)
+
+    def _peak(self, position: RoundPosition) -> float:
+        """Return the step, which may be a fraction, at which the warm-up ends."""
+        return 0.1 * self._horizon(position) - 1

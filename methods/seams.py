@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.methods.timeline import Imported, MethodTimeline
+from ticlm.platform.core.mixture import Mixture, OldCorpus, Source
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
@@ -42,7 +43,29 @@ class Schedule(Settings):
         """Raise ValueError if a round of this length makes no sense for the schedule."""
 
 
-class Replay(Settings):
+class Rehearsal(Settings):
+    """Base of what a round trains on: its own period, and what old data beside it."""
+
+    on_top: ClassVar[bool] = False
+    """Whether old data come on top of a round's budget, which then counts its own period alone."""
+
+    @abstractmethod
+    def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
+        """Return what the round at period `label` draws: one mixture for each of its segments, in order."""
+        raise NotImplementedError
+
+    @property
+    def expired_periods(self) -> tuple[Label, ...]:
+        """The periods that are never drawn once they are old."""
+        return ()
+
+    @property
+    def old_corpus(self) -> OldCorpus | None:
+        """The corpus, other than the study's, that old data come from; None: there is no such corpus."""
+        return None
+
+
+class Replay(Rehearsal):
     """Base of replay: how a round's budget is shared between the new period and the earlier ones.
 
     What may be replayed can be restricted under every rule. `buffer_tokens` is the number of old tokens that are kept,
@@ -61,6 +84,13 @@ class Replay(Settings):
     def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
         """Return the tokens to take from each source seen so far, the newest last; they sum to `budget` exactly."""
         raise NotImplementedError
+
+    @property
+    def expired_periods(self) -> tuple[Label, ...]:
+        return self.expired
+
+    def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
+        return (self.draw(timeline.seen(label), timeline.budget(label)),)
 
     def draw(self, seen: Sequence[Source], budget: int) -> Mixture:
         """Return the `mixture` of what is left: no expired period, and of each old one only its part of the buffer."""
@@ -114,23 +144,16 @@ class Context:
     world: int
     resuming: bool = False
 
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """The parameters that the round trains."""
+        return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+
 
 def local_shard(tensor: Tensor) -> Tensor:
     """Return this rank's shard of a tensor, without its gradient; it shares memory with the whole tensor."""
     shard: Tensor = tensor.detach()
     return shard.to_local() if hasattr(shard, "to_local") else shard
-
-
-class Imported(Settings):
-    """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
-    `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
-
-    path: str
-    """Folder of the model in Hugging Face's format: a path or a URI."""
-    as_of: Label
-    """The last period that it has seen, or `outside` if that is not known."""
-    sha256: str = ""
-    """Hash of its files; plans fill it in."""
 
 
 class Optimizer(Settings):
@@ -140,6 +163,9 @@ class Optimizer(Settings):
     def start(self, context: Context) -> TorchOptimizer:
         """Return a fresh optimizer over the parameters that require gradients."""
         raise NotImplementedError
+
+    def check(self, schedule: Schedule, position: RoundPosition) -> None:
+        """Raise ValueError if it cannot train the round at `position` under this schedule."""
 
     def before_evaluation(self, optimizer: TorchOptimizer) -> None:
         """Make the weights those that are evaluated; averaging optimizers swap them here.
@@ -205,56 +231,21 @@ class Adapter(Settings):
     The stack is saved beside the weights, and rebuilt when they are loaded.
     """
 
+    per: Literal["round", "run"] = "round"
+    """Whether each `round` freezes the adapters before it and adds one of its own (the phases of CKL), or the rounds of
+    a `run` all train the same one (EvolvingQA)."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | ({"per"} if self.per == "round" else set())
+
     @abstractmethod
     def add(self, module: nn.Module, depth: int) -> None:
         """Add the parameters of the adapter at this depth to a frozen module."""
         raise NotImplementedError
 
+    def peft(self, depth: int, weights: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+        """Return the adapter at this depth as peft's configuration and tensors, or None if peft has none of its kind.
 
-class RoundRequest(Settings):
-    """A round that a method asks for: where it starts, what it draws, and under whose schedule and optimizer."""
-
-    period: str
-    start: Literal["scratch", "previous"]
-    mixture: Mixture
-    initial: bool = False
-    """Whether the study's `initial` schedule, optimizer and seed apply in place of the method's own."""
-    index: int = 0
-    """The number of the timeline's continual periods before this round."""
-    previous: str | None = None
-    """The period of the round before, which penalties refer to."""
-    model: Imported | None = None
-    """The imported model that a round without tokens takes as it is, if that is not the study's own."""
-
-
-@dataclass(frozen=True)
-class MethodTimeline:
-    """What a method may know when it lays out its rounds: sources by period, oldest first, and token budgets.
-
-    `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
-    taken as it is). `continual` are all periods of the timeline with a continual round, `later` those after `start`.
-    `budget(total)` gives the tokens of one continual period, `budget_upto(label, total)` those of all periods up to and
-    including `label`. If `total` is given, it replaces the study's own `continual_tokens`.
-    """
-
-    sources: Mapping[str, Source]
-    start: str
-    initial: int
-    continual: tuple[str, ...]
-    later: tuple[str, ...]
-    budget: Callable[[Any], int]
-    budget_upto: Callable[[str, Any], int]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(self.sources)
-
-    def seen(self, label: str) -> list[Source]:
-        """Return the sources up to and including `label`, the newest last."""
-        labels = self.labels
-        return [self.sources[name] for name in labels[: labels.index(label) + 1]]
-
-    def first(self) -> RoundRequest:
-        """Return the round of the initial checkpoint."""
-        mixture = Mixture.of({self.sources[self.start]: self.initial}) if self.initial else Mixture(shares=())
-        return RoundRequest(period=self.start, start="scratch", mixture=mixture, initial=True)
+        `weights` are those of all adapters of a model folder, by name.
+        """
+        return None

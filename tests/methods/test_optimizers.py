@@ -1,4 +1,4 @@
-"""Schedule-Free AdamW against its equations, and that the averaged weights are what is kept."""
+"""Schedule-Free AdamW and Adafactor against their equations, and that the averaged weights are what is kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from optimizing import context
 from torch import Tensor, nn
 
-from ticlm.methods.optimizers import ScheduleFree
+from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
@@ -92,3 +92,53 @@ def test_a_round_publishes_the_averaged_weights(
         assert all(torch.equal(after[name], value) for name, value in weights.items())
     changed = [any(not torch.equal(before[name], after[name]) for name in after) for before, after in seen]
     assert changed == [False, True], "the first round is AdamW's, which takes no average"
+
+
+# Adafactor
+
+
+def adafactor_by_its_equations(setting: Adafactor, start: Tensor) -> Tensor:
+    """Shazeer and Stern, 2018, Algorithms 4 and 5, in float64, under an external rate."""
+    weight = start.double()
+    row, column, whole = (torch.zeros((), dtype=torch.float64) for _ in range(3))
+    for t, rate in enumerate(RATES, 1):
+        forgets = 1 - t**setting.decay_rate
+        g = gradient(weight, t)
+        squares = g * g + setting.eps
+        if weight.ndim > 1:
+            row = forgets * row + (1 - forgets) * squares.mean(dim=-1)
+            column = forgets * column + (1 - forgets) * squares.mean(dim=-2)
+            second = row[..., None] * column[..., None, :] / row.mean(dim=-1)[..., None, None]
+        else:
+            second = whole = forgets * whole + (1 - forgets) * squares
+        update = g / second.sqrt()
+        update = update / max(1.0, float(update.square().mean().sqrt()) / setting.clip_threshold)
+        weight = weight - rate * setting.weight_decay * weight - rate * update
+    return weight.float()
+
+
+OTHERS = Adafactor(clip_threshold=0.1, decay_rate=-0.5, weight_decay=0.1)
+
+
+@pytest.mark.parametrize("setting", [Adafactor(), OTHERS], ids=str)
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4)], ids=str)
+def test_adafactor_is_that_of_the_equations(setting: Adafactor, shape: tuple[int, ...]) -> None:
+    start = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    weight = nn.Parameter(start.clone())
+    optimizer = setting.start(context(nn.ParameterList([weight])))
+    for t, rate in enumerate(RATES, 1):
+        optimizer.param_groups[0]["lr"] = rate
+        weight.grad = gradient(weight.detach(), t)
+        optimizer.step()
+    torch.testing.assert_close(weight.detach(), adafactor_by_its_equations(setting, start), rtol=1e-4, atol=1e-6)
+    assert list(optimizer.state) == [weight] and optimizer.param_groups[0]["params"] == [weight]
+
+
+def test_the_state_of_adafactor_is_a_mean_per_row_and_per_column() -> None:
+    matrix, vector = nn.Parameter(torch.ones(30, 40)), nn.Parameter(torch.ones(50))
+    optimizer = Adafactor().start(context(nn.ParameterList([matrix, vector])))
+    for weight in (matrix, vector):
+        weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    sizes = [sum(v.numel() for v in optimizer.state[w].values() if isinstance(v, Tensor)) for w in (matrix, vector)]
+    assert sizes == [30 + 40 + 1, 50 + 1], "the last is the norm of the weight"

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, Linear, Rsqrt, WarmupCosine
+from ticlm.methods.schedules import (
+    AutoregressiveCosine,
+    Constant,
+    CyclicRsqrt,
+    Linear,
+    LinearDecay,
+    OneCycleLegacy,
+    Rsqrt,
+    Warmup,
+    WarmupCosine,
+)
 from ticlm.methods.seams import RoundPosition
 from ticlm.platform.core.periods import Calendar
 
@@ -183,3 +193,73 @@ def test_a_warm_up_must_end_before_the_round(schedule: WarmupCosine) -> None:
     schedule.check(place(51))
     with pytest.raises(ValueError, match="warmup_steps must be below the 50 steps of a round, got 50"):
         schedule.check(place(50))
+
+
+# of CKL
+
+
+@pytest.mark.parametrize("steps", [100, 200, 1000, 2500, 25_000])
+def test_a_linear_decay_is_a_table_of_shares_of_the_round(steps: int) -> None:
+    schedule = LinearDecay()
+    found = [schedule.rate(share * steps // 100, place(steps)) for share in (0, 5, 10, 55, 100)]
+    assert found == [share * 1e-3 for share in (0, 0.5, 1, 0.75, 0.5)]
+    assert schedule.rate(7, place(steps, 3)) == schedule.rate(7, place(steps, 0)), "it starts anew in every round"
+
+
+def test_a_linear_decay_has_other_shares_too() -> None:
+    flat, steep = LinearDecay(warmup_share=0, end_share=1), LinearDecay(warmup_share=0.5, end_share=0, max_rate=2.0)
+    assert [flat.rate(s, place(3)) for s in range(3)] == [1e-3] * 3
+    assert [steep.rate(s, place(8)) for s in range(8)] == [0, 0.5, 1, 1.5, 2, 1.5, 1, 0.5]
+
+
+def test_a_round_without_a_step_after_the_warm_up_is_refused() -> None:
+    LinearDecay().check(place(2))
+    LinearDecay(warmup_share=0).check(place(1))
+    with pytest.raises(ValueError, match=r"got 0.1 of a round of 1 steps"):
+        LinearDecay().check(place(1))
+    with pytest.raises(ValueError, match=r"got 0.95 of a round of 10 steps"):
+        LinearDecay(warmup_share=0.95).check(place(10))
+
+
+@pytest.mark.parametrize(("stretch", "steps"), [(1, 40), (2, 40), (2, 97), (2.5, 33), (3, 250), (10, 11)])
+def test_the_one_cycle_is_torchs_over_a_longer_horizon(stretch: float, steps: int) -> None:
+    import torch
+
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    theirs = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, 1e-3, total_steps=round(stretch * steps), pct_start=0.1, anneal_strategy="linear",
+        cycle_momentum=False, div_factor=25, final_div_factor=1e4,
+    )  # fmt: skip
+    schedule = OneCycleLegacy(stretch=stretch)
+    schedule.check(place(steps))
+    for step in range(steps):
+        assert schedule.rate(step, place(steps)) == pytest.approx(theirs.get_last_lr()[0], rel=1e-12)
+        optimizer.step()
+        theirs.step()
+
+
+@pytest.mark.parametrize(
+    ("stretch", "warmup", "end"),
+    [(1, 0.1, 4e-9), (2, 0.2, 5.556e-4), (3, 0.3, 7.407e-4)],
+    ids=["gpt2", "full", "small"],
+)
+def test_the_released_settings_of_ckl_end_far_above_their_papers(stretch: float, warmup: float, end: float) -> None:
+    schedule, steps = OneCycleLegacy(stretch=stretch), 25_000
+    rates = [schedule.rate(s, place(steps)) for s in range(steps)]
+    assert rates[0] == pytest.approx(4e-5) and rates.index(max(rates)) + 1 == warmup * steps
+    assert max(rates) == pytest.approx(1e-3) and rates[-1] == pytest.approx(end, rel=1e-4)
+
+
+@pytest.mark.parametrize(("stretch", "steps", "warmup"), [(1, 10, 1), (2, 5, 1), (1.5, 3, 0.4)])
+def test_a_round_too_short_for_the_one_cycle_is_refused(stretch: float, steps: int, warmup: float) -> None:
+    with pytest.raises(ValueError, match=f"a stretch of {stretch} makes it {warmup} of {steps} steps"):
+        OneCycleLegacy(stretch=stretch).check(place(steps))
+    OneCycleLegacy(stretch=stretch).check(place(steps + 10))
+
+
+def test_a_schedule_with_a_warm_up_must_say_what_follows_it() -> None:
+    class Forgotten(Warmup):
+        pass
+
+    with pytest.raises(TypeError, match="after_warmup"):
+        Forgotten()  # type: ignore[abstract]

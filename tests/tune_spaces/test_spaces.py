@@ -17,6 +17,7 @@ from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
 from ticlm.methods.method import Continual, Joint
 from ticlm.methods.optimizers import AdamW
+from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, CyclicRsqrt, Linear, WarmupCosine
 from ticlm.methods.seams import Context, Penalty, PenaltyState, RoundPosition
@@ -56,7 +57,7 @@ def one_line(what: Callable[[], object]) -> str:
 
 
 def test_the_packaged_spaces_are_there_under_their_names() -> None:
-    papers = {"learning_rate", "schedule_free", "ewc", "lwf", "rsqrt", "replay", "joint"}
+    papers = {"learning_rate", "schedule_free", "ewc", "lwf", "rsqrt", "replay", "joint", "recadam"}
     assert set(packaged()) == papers | {"small_learning_rate"}
     assert [load(name).name for name in packaged()] == packaged()
     assert all(load(name).says for name in packaged())
@@ -103,6 +104,12 @@ def test_rsqrt_has_every_rate_with_every_cooldown_and_fits_a_round_of_the_paper(
     assert pairs == [(rate, steps) for rate in (1e-3, 3e-4, 1e-4, 5e-5, 3e-5) for steps in (50, 100, 200, 400)]
     for schedule in found:
         schedule.check(RoundPosition(index=0, steps=1887, steps_before=0))
+
+
+def test_recadam_has_every_middle_with_every_steepness_at_the_papers_strength() -> None:
+    found = [method.optimizer for method in methods_of(load("recadam"))]
+    assert found == [RecAdam(t0=t0, k=k) for t0 in (100, 250, 500, 1000) for k in (0.05, 0.1, 0.2, 0.5, 1.0)]
+    assert RecAdam().gamma == 5000
 
 
 def test_replay_has_the_shares_of_table_9_and_one_over_t() -> None:

@@ -1,0 +1,90 @@
+"""RecAdam: AdamW that starts as a pull to the weights of the period before and is annealed into training alone."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ticlm.methods.seams import Context, Optimizer, RoundPosition, Schedule
+
+if TYPE_CHECKING:
+    import torch
+
+
+class RecAdam(Optimizer):
+    """RecAdam (Chen et al., 2020; in CKL, Jang et al., 2022). With θ* the weights that the round starts from, it
+    minimises λ(t) · loss + (1 − λ(t)) · γ/2 · |θ − θ*|², where λ rises over the round's steps t = 1, 2, … The moments
+    see the gradient of the loss alone. The weights of a round that ends before λ is near 1 hardly change.
+
+    Each step is AdamW's under rate · λ, followed by the pull, with p = rate · γ · (1 − λ): θ ← θ* + (θ − θ*) / (1 + p).
+    This is the penalty's proximal step, stable for every rate and γ. The explicit form, which was published, is
+    θ ← θ − p · (θ − θ*); it diverges where p is above 2. CKL's code chooses the weights to pull by names that none of
+    T5's has, so it trained without the penalty; here the pull acts on every trained weight."""
+
+    kind: Literal["recadam"] = "recadam"
+    gamma: float = Field(5000.0, ge=0)
+    """Strength γ of the pull to the weights that the round starts from."""
+    anneal: Literal["sigmoid", "linear", "constant"] = "sigmoid"
+    """How λ rises: `sigmoid` is 1 / (1 + exp(−k (t − t0))), `linear` min(1, t / t0), `constant` always `task_share`."""
+    t0: int = Field(250, gt=0)
+    """The step at which the sigmoid is 1/2, and at which the line reaches 1."""
+    k: float = Field(0.5, gt=0)
+    """Steepness of the sigmoid, per step."""
+    task_share: float = Field(0.5, ge=0, le=1)
+    """λ under `anneal: constant`."""
+    form: Literal["proximal", "explicit"] = "proximal"
+    """How the pull is applied: `proximal`, which is stable; or `explicit`, as published."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Decay of the first and of the second moment."""
+    eps: float = Field(1e-8, gt=0)
+    """Added to the root of the second moment."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Decoupled weight decay; each step shrinks the weights by this times the rate times λ."""
+
+    def start(self, context: Context) -> torch.optim.Optimizer:
+        from ticlm.methods.recadam_step import RecallingAdamW
+
+        return RecallingAdamW(
+            context.trained,
+            lr=0.0,
+            betas=self.betas,
+            eps=self.eps,
+            weight_decay=self.weight_decay,
+            annealed=self.annealed,
+            pull=self.pull,
+        )
+
+    def annealed(self, t: int) -> float:
+        """Return λ(t) of step t of the round, from 1."""
+        if self.anneal == "constant":
+            return self.task_share
+        if self.anneal == "linear":
+            return min(1.0, t / self.t0)
+        small = math.exp(-abs(self.k * (t - self.t0)))  # written so that it cannot overflow
+        return 1 / (1 + small) if t >= self.t0 else small / (1 + small)
+
+    def pull(self, rate: float, share: float) -> float:
+        """Return the part of θ − θ* that a step at this rate takes away, where λ is `share`."""
+        strength = rate * self.gamma * (1 - share)
+        return strength if self.form == "explicit" else strength / (1 + strength)
+
+    def check(self, schedule: Schedule, position: RoundPosition) -> None:
+        """Raise ValueError if a step of the explicit form takes away twice θ − θ* or more, so that it never shrinks."""
+        if self.form == "proximal":
+            return
+        pulls = [self.pull(schedule.rate(t - 1, position), self.annealed(t)) for t in range(1, position.steps + 1)]
+        first = next((t for t, pull in enumerate(pulls, 1) if pull >= 2), None)
+        if first is not None:
+            raise ValueError(
+                f"form: explicit multiplies the distance from the round's starting weights by "
+                f"1 - rate * gamma * (1 - lambda) = {1 - pulls[first - 1]:.4g} in step {first}, so it does not shrink; "
+                f"give form: proximal, or a gamma below {_floored(2 * self.gamma / max(pulls)):g}"
+            )
+
+
+def _floored(value: float) -> float:
+    """Return a positive number with three digits, rounded down."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / unit * (1 + 1e-12)) * unit

@@ -1,0 +1,76 @@
+"""What a method sees of a study, the rounds that it asks for, and models that come from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
+
+
+class Imported(Settings):
+    """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
+    `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
+
+    path: str
+    """Folder of the model in Hugging Face's format: a path or a URI."""
+    as_of: Label
+    """The last period that it has seen, or `outside` if that is not known."""
+    sha256: str = ""
+    """Hash of its files; plans fill it in."""
+
+
+class RoundRequest(Settings):
+    """A round that a method asks for: where it starts, what it draws, and under whose schedule and optimizer."""
+
+    period: str
+    start: Literal["scratch", "previous"]
+    mixtures: tuple[Mixture, ...]
+    """What it draws, one mixture after another; none: it takes an imported model as it is."""
+    initial: bool = False
+    """Whether the study's `initial` schedule, optimizer and seed apply in place of the method's own."""
+    index: int = 0
+    """The number of the timeline's continual periods before this round."""
+    previous: str | None = None
+    """The period of the round before, which penalties refer to."""
+    model: Imported | None = None
+    """The imported model that a round without tokens takes as it is, if that is not the study's own."""
+
+
+@dataclass(frozen=True)
+class MethodTimeline:
+    """What a method may know when it lays out its rounds: sources by period, oldest first, and token budgets.
+
+    `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
+    taken as it is). `continual` are all periods of the timeline with a continual round, `later` those after `start`.
+    `budget(label)` are the tokens of a period's continual round, `budget_upto(label, total)` those of all periods up to
+    and including `label`, under `total` or else the study's own `continual_tokens`. `sizes` are training rows by
+    period, None without a corpus; `length` are the tokens of a row.
+    """
+
+    sources: Mapping[str, Source]
+    start: str
+    initial: int
+    continual: tuple[str, ...]
+    later: tuple[str, ...]
+    budget: Callable[[str], int]
+    budget_upto: Callable[[str, Any], int]
+    sizes: Mapping[str, int] | None
+    length: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.sources)
+
+    def seen(self, label: str) -> list[Source]:
+        """Return the sources up to and including `label`, the newest last."""
+        labels = self.labels
+        return [self.sources[name] for name in labels[: labels.index(label) + 1]]
+
+    def first(self) -> RoundRequest:
+        """Return the round of the initial checkpoint."""
+        mixtures = (Mixture.of({self.sources[self.start]: self.initial}),) if self.initial else ()
+        return RoundRequest(period=self.start, start="scratch", mixtures=mixtures, initial=True)
