@@ -141,7 +141,7 @@ def _packed(folder: Path, store: Store, out: str, info: TokenizerInfo, parts: in
     bundle = Bundle(period=period, attempt="benchmark", parts=parts, tally=DocumentCounts())
     ranges = pack.plan(store, out, corpus, 0, HeldOut(), PackedTokens(), bundle)
     written = [shards.write(store, out, corpus, 0, PackedTokens(), some) for some in ranges]
-    pack.publish(store, out, HeldOut(), PackedTokens(), (bundle, written))
+    pack.publish(store, out, HeldOut(), (bundle, written))
     return {"tokens": tokens}
 
 

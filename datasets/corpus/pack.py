@@ -20,6 +20,7 @@ import numpy as np
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowMaker
+from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.shards import SetOfRows, ShardRange, SourceRows, Stretch, Written, ranges_of, token_stream
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.staging import SPLITS
@@ -33,11 +34,11 @@ from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Attempt, Store
 
-TAIL, SHORT = PackedTokens.left_out, PrefixLM.left_out
+(TAIL,), (SHORT,) = PackedTokens.left_out, PrefixLM.left_out
 """Tokens after the last whole row of a stream, and of pieces that cannot be split in two."""
 BEYOND = "tokens beyond the held-out rows"
 """Tokens of held-out rows that were not chosen, if the rows of a set are limited."""
-TOKEN_REASONS = (TAIL, SHORT, BEYOND)
+TOKEN_REASONS = (TAIL, SHORT, *SalientSpans.left_out, BEYOND)
 """Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
 
@@ -57,12 +58,12 @@ class Bundle(Settings):
 
 class Packing(Settings):
     """What `plan` has counted in a period's streams: documents and bytes of each set of rows, tokens of all its rows
-    (chosen or not) and those that are in no row, and the period's accounting."""
+    (chosen or not), those that are in no row by reason, and the period's accounting."""
 
     documents: dict[Split, int]
     bytes: dict[Split, int]
     tokens: dict[Split, int]
-    left: int
+    left: dict[str, int]
     accounting: Accounting
 
 
@@ -72,25 +73,23 @@ def plan(
     """Count the rows of each set of a period, write down where their tokens are, and return the shards to write."""
     label = bundle.period.label
     packing, found = _counted(store, folder, info, bundle)
-    tokens, left, todo = {}, 0, []
+    tokens, left, todo = {}, Counter[str](), []
     for split in _sets(held_out):
         sources, tokens[split] = {}, 0
         for source, stretches in sorted(found.get(split, {}).items()):
-            count = maker.count(token_stream(store, info, seed, label, split, source, stretches), info.columns)
+            count = maker.count(token_stream(store, info, seed, maker, label, split, source, stretches), info.columns)
             sources[source] = SourceRows(stretches=tuple(stretches), rows=count.rows)
-            left += count.left
+            left.update(count.left)
             tokens[split] += count.tokens
         rows = SetOfRows(period=label, split=split, sources=sources, most=None if split == "train" else held_out.rows)
         rows.write(store, folder)
         todo += ranges_of(rows, info, paths.attempt(paths.period(label), bundle.attempt))
-    packing = packing.model_copy(update={"tokens": tokens, "left": left})
+    packing = packing.model_copy(update={"tokens": tokens, "left": dict(left)})
     store.write(_path(folder, label), packing.model_dump_json().encode())
     return todo
 
 
-def publish(
-    store: Store, folder: str, held_out: HeldOut, maker: RowMaker, packed: tuple[Bundle, Sequence[Written]]
-) -> tuple[str, int]:
+def publish(store: Store, folder: str, held_out: HeldOut, packed: tuple[Bundle, Sequence[Written]]) -> tuple[str, int]:
     """Write the record of a period whose shards are written, remove what was made on the way to them, and return the
     period and its train tokens."""
     bundle, written = packed
@@ -108,10 +107,11 @@ def publish(
             tokens=tokens,
             documents=packing.documents.get(split, 0),
             bytes=packing.bytes.get(split, 0),
+            spans=tuple(file for some in mine for file in some.spans),
         )
     dropped = Counter(bundle.tally.dropped)
     dropped.update({DUPLICATE: sum(d.documents_dropped for d in bundle.deduplication)})
-    dropped.update({maker.left_out: packing.left, BEYOND: beyond})
+    dropped.update({**packing.left, BEYOND: beyond})
     manifest = PeriodManifest(
         period=bundle.period,
         splits=splits,
@@ -134,10 +134,11 @@ def _counted(
     documents, held, subsets = Counter[Split](), Counter[Split](), Counter[str]()
     hosts, train = HostCounts(), 0
     for stream, largest in streams(store, folder, bundle.period.label, bundle.parts):
-        at = 0
+        at = spans = 0
         for section in stream.sections:
-            stretch = Stretch(stream.path, at, section.tokens * size)
+            stretch = Stretch(stream.path, at, section.tokens * size, spans, section.spans)
             at += stretch.bytes
+            spans += section.spans
             found.setdefault(section.split, {}).setdefault(section.source, []).append(stretch)
             documents[section.split] += section.documents
             held[section.split] += section.bytes
@@ -152,7 +153,7 @@ def _counted(
         deduplication=bundle.deduplication,
         overlap=bundle.overlap,
     )
-    return Packing(documents=dict(documents), bytes=dict(held), tokens={}, left=0, accounting=accounting), found
+    return Packing(documents=dict(documents), bytes=dict(held), tokens={}, left={}, accounting=accounting), found
 
 
 def _sets(held_out: HeldOut) -> list[Split]:

@@ -46,7 +46,10 @@ class PeriodsBuild:
         self.recipe, self.store, self.staged = recipe, store, staged
         self.executor, self.progress = executor, progress
         deduplicated = recipe.deduplicate is not None
-        self.sets = Sets(by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated)
+        marking = recipe.rows.marking(recipe.length)
+        self.sets = Sets(
+            by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated, marking=marking
+        )
         self.published: TokenizerInfo | None = None
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
@@ -181,7 +184,7 @@ class PeriodsBuild:
         memory = shards.TASK_BYTES if any(some.last - some.first > 1 for some in ranges) else 0
         written = list(self._watched("wrote", ranges, each(write, ranges, size, memory=memory)))
         mine = [(bundle, [some for some in written if some.period == bundle.period.label]) for bundle in bundles]
-        yield from each(partial(packing.publish, self.store, self.staged, recipe.held_out, recipe.rows), mine, size)
+        yield from each(partial(packing.publish, self.store, self.staged, recipe.held_out), mine, size)
 
     def _bundle(self, label: str, record: BuildRecord, parts: int, history: History) -> Bundle:
         return Bundle(

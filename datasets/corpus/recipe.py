@@ -8,22 +8,27 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
-from ticlm.datasets.corpus.row_makers import AnyRowMaker, PackedTokens
+from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM
+from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
-from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, padding
+from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, ids_of, padding
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
 from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
+from ticlm.datasets.news.articles import ArticleDocuments
+from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.synthetic.world import SyntheticWorld
+from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint, hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
+from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.core.token_rows import Column
@@ -135,10 +140,19 @@ AnyFilters = Annotated[
     ),
 ]
 AnyDocuments = Annotated[
-    Annotated[FileDocuments | CrawlDocuments | HubDocuments | SyntheticWorld, Field(discriminator="kind")]
+    Annotated[
+        FileDocuments | ArticleDocuments | MaskedCsv | CrawlDocuments | HubDocuments | SyntheticWorld,
+        Field(discriminator="kind"),
+    ]
     | InstanceOf[Documents],
     Own(Documents, SOURCES),
 ]
+
+AnyRowMaker = Annotated[
+    Annotated[PackedTokens | PrefixLM | SalientSpans, Field(discriminator="kind")],
+    Plain("kind", Literal["packed", "prefix-lm"]),
+]
+"""How a stream of tokens becomes rows. To add one, write a class (`row_makers.RowMaker`) and add it to this union."""
 
 
 class CorpusRecipe(Settings):
@@ -184,8 +198,13 @@ class CorpusRecipe(Settings):
             raise ValueError("held_out.clean needs deduplicate, whose rule it follows")
         if self.by_source and self.held_out.subsets:
             raise ValueError("give by_source or held_out.subsets, not both")
-        if isinstance(self.documents, FileDocuments | HubDocuments):
+        if isinstance(self.documents, FileDocuments | ArticleDocuments | HubDocuments):
             dates.check_resolution(self.documents.fields.timestamp_format, self.periods)
+        masked = isinstance(self.rows, SalientSpans) and isinstance(self.rows.tagger, MaskedTagger)
+        if masked != (isinstance(self.documents, MaskedCsv) and self.documents.spans):
+            raise ValueError("rows.tagger masked and documents of kind masked-csv with spans go together")
+        if masked and isinstance(self.rows, SalientSpans) and self.rows.title:
+            raise ValueError("rows.title: texts that were masked before have no line of a title; set rows.title: false")
         bounded = self.periods.last is not None or self.periods.only is not None
         if isinstance(self.documents, SyntheticWorld) and bounded:
             self.documents.check(self.periods.timeline().periods[0])
@@ -217,20 +236,21 @@ class CorpusRecipe(Settings):
         """Return the fingerprint of what determines the bytes of a period: no names, no paths, not the last period."""
         filters = tuple(getattr(step, "identity", step) for step in self.filters)
         kept = (self.reader.identity, self.calendar, self.splits, filters, self.tokenizer)
-        parts = (self.deduplicate, self.held_out, self.rows)
+        parts = (self.deduplicate, self.held_out, self.rows.identity)
         chosen = tuple(part for part in parts if part not in (None, HeldOut(), PackedTokens()))
         return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))
 
     def columns(self, store: Store, tokenizer: TokenizerInfo) -> tuple[Column, ...]:
-        """Return the columns of the corpus's rows, given its tokenizer, which is in `store`."""
+        """Return the columns of the corpus's rows, given its tokenizer, which is in `store`. Raises InputError if that
+        lacks a token that the rows need."""
+        ids_of(store, self.rows.sentinels, tokenizer.name)
         return self.rows.columns(self.length, tokenizer, padding(store))
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return one line for each thing from outside the timeline that selects text."""
-        return tuple(
-            line for line in (getattr(step, "external_inputs", None) for step in self.filters) if line is not None
-        )
+        """Return one line for each thing from outside the timeline that selects or marks text."""
+        lines = (getattr(step, "external_inputs", None) for step in (*self.filters, self.rows))
+        return tuple(line for line in lines if line is not None)
 
     def position(self, label: str) -> int:
         """Return the position of a period in the timeline, whose end does not matter. Without a start, count months."""

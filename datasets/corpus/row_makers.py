@@ -6,21 +6,22 @@ recipe's `rows` names the maker; the objective of a study reads the columns that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
+
+if TYPE_CHECKING:
+    from ticlm.datasets.corpus.salient.marking import Marking
 
 PAD = "<pad>"
 """The padding token of a tokenizer that is trained for rows with padding; its id is 0, as in T5."""
@@ -29,39 +30,63 @@ BLOCK = 1 << 20
 
 
 class RowCount(NamedTuple):
-    """How many rows a stream makes, the tokens in them without padding, and the tokens of text that are in no row."""
+    """How many rows a stream makes, the tokens in them without padding, and the tokens of text that are in no row, by
+    reason."""
 
     rows: int
     tokens: int
-    left: int
+    left: Mapping[str, int]
+
+
+def _no_tags() -> Iterator[Tokens]:
+    raise ValueError("the documents of this stream were not marked")
 
 
 @dataclass(frozen=True)
 class TokenStream:
     """A stream of `tokens` tokens with their ends of text. `blocks` reads it from its beginning, in blocks [n] that end
-    anywhere; `key` seeds whatever a maker draws at random, and is another one for every stream."""
+    anywhere; `key` seeds whatever a maker draws at random, and is another one for every stream. If the maker has
+    documents marked, `tags` reads a tag for each token, in the same blocks. `sentinels` are the ids of its own."""
 
     tokens: int
     blocks: Callable[[], Iterator[Tokens]]
     end_of_text: int
     key: int
+    tags: Callable[[], Iterator[Tokens]] = _no_tags
+    sentinels: tuple[int, ...] = ()
 
 
 class RowMaker(Protocol):
     """Makes rows from a stream. What it makes follows from the stream and its key alone, so that the same documents
     give the same bytes however the work is cut.
 
-    T5's span corruption fits this as one more class: its `special_tokens` add the sentinels `<extra_id_0>` … to those
-    of `PrefixLM`, its `columns` are `inputs` and `targets`, its `rows` draw the spans of each piece with `key`. It
-    joins `AnyRowMaker`, and its `left_out`, if new, `pack.TOKEN_REASONS`. `objective: {kind: seq2seq}` trains on it.
+    T5's span corruption fits this as one more class: its `sentinels` are `<extra_id_0>` …, which its `special_tokens`
+    add to those of `PrefixLM`, its `columns` are `inputs` and `targets`, its `rows` draw the spans of each piece with
+    `key`. It joins `AnyRowMaker` (`recipe.py`), and its `left_out`, if new, `pack.TOKEN_REASONS`.
     """
 
-    left_out: ClassVar[str]
-    """The reason under which a period counts the tokens that are in no row."""
+    left_out: ClassVar[tuple[str, ...]]
+    """The reasons under which a period counts the tokens that are in no row."""
+    sentinels: ClassVar[tuple[str, ...]]
+    """Tokens that the tokenizer must have, and whose ids a stream has."""
+
+    @property
+    def identity(self) -> Any:
+        """Return what determines the rows."""
+        ...
+
+    @property
+    def external_inputs(self) -> str | None:
+        """Return a line on what comes from outside the timeline; None if nothing does."""
+        ...
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
         """Tokens that stand in no text, which a tokenizer trained for the corpus gets before the end of text."""
+        ...
+
+    def marking(self, length: int) -> Marking | None:
+        """Return how documents are marked before they are tokenized, in a recipe of this `length`; None if not."""
         ...
 
     def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
@@ -69,6 +94,10 @@ class RowMaker(Protocol):
 
         Raises InputError if the tokenizer lacks a token that the rows need.
         """
+        ...
+
+    def beside(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """Return the columns that `rows` yields after those of the shards: what is kept beside each row."""
         ...
 
     def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
@@ -80,12 +109,32 @@ class RowMaker(Protocol):
         ...
 
 
-class PackedTokens(Settings):
+class _Plain(Settings):
+    """Base of makers that need the tokens alone."""
+
+    sentinels: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def identity(self) -> Settings:
+        return self
+
+    @property
+    def external_inputs(self) -> None:
+        return None
+
+    def marking(self, length: int) -> None:
+        return None
+
+    def beside(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        return ()
+
+
+class PackedTokens(_Plain):
     """Rows of `length` + 1 tokens cut from the stream without regard to documents, and without padding, for a causal
     model. The last tokens of a stream, too few for a row, are left out."""
 
     kind: Literal["packed"] = "packed"
-    left_out: ClassVar[str] = "tokens of tails"
+    left_out: ClassVar[tuple[str, ...]] = ("tokens of tails",)
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
@@ -97,7 +146,7 @@ class PackedTokens(Settings):
     def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
         (column,) = columns
         rows, left = divmod(stream.tokens, column.length)
-        return RowCount(rows, rows * column.length, left)
+        return RowCount(rows, rows * column.length, {self.left_out[0]: left})
 
     def rows(self, stream: TokenStream, columns: tuple[Column, ...]) -> Iterator[dict[str, Tokens]]:
         (column,) = columns
@@ -109,7 +158,7 @@ class PackedTokens(Settings):
             rest = joined[whole * column.length :]
 
 
-class PrefixLM(Settings):
+class PrefixLM(_Plain):
     """Rows for an encoder–decoder, as in T5's prefix language modelling (Raffel et al., 2020, section 3.3.1).
 
     A document is cut into pieces of `length` tokens, the last one shorter. Each piece of n tokens is split at a random
@@ -119,20 +168,16 @@ class PrefixLM(Settings):
     """
 
     kind: Literal["prefix-lm"] = "prefix-lm"
-    left_out: ClassVar[str] = "tokens of pieces too short to split"
+    left_out: ClassVar[tuple[str, ...]] = ("tokens of pieces too short to split",)
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
         return (PAD,)
 
     def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
-        if pad is None or pad == tokenizer.end_of_text:
-            what = "no padding token (pad_token)" if pad is None else "one token for padding and the end of text"
-            raise InputError(f"rows: {self.kind} needs padding that is in no text, and {tokenizer.name} has {what}")
         if length < 2:
             raise InputError(f"length must be at least 2 for rows: {self.kind}, got {length}")
-        dtype = dtype_for(tokenizer.vocab_size)
-        return tuple(Column(name=name, length=length, dtype=dtype, pad=pad) for name in (INPUTS, TARGETS))
+        return padded(self.kind, {INPUTS: length, TARGETS: length}, tokenizer, pad)
 
     def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
         rows = text = left = 0
@@ -141,7 +186,8 @@ class PrefixLM(Settings):
             rows += int(split.sum())
             text += int(sizes[split].sum())
             left += int(sizes[~split].sum())
-        return RowCount(rows, text + 2 * rows, left)  # an end of text after inputs and targets each
+        tokens = text + 2 * rows  # an end of text after inputs and targets each
+        return RowCount(rows, tokens, {self.left_out[0]: left})
 
     def rows(self, stream: TokenStream, columns: tuple[Column, ...]) -> Iterator[dict[str, Tokens]]:
         length, pad = columns[0].length, columns[0].pad
@@ -161,6 +207,16 @@ class PrefixLM(Settings):
                     INPUTS: _filled(tokens, begin, middle, length, stream.end_of_text, pad),
                     TARGETS: _filled(tokens, begin + middle, rest, length, stream.end_of_text, pad),
                 }
+
+
+def padded(kind: str, lengths: Mapping[str, int], tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
+    """Return columns of these lengths that are filled up with padding. Raises InputError if the tokenizer has none that
+    is in no text."""
+    if pad is None or pad == tokenizer.end_of_text:
+        what = "no padding token (pad_token)" if pad is None else "one token for padding and the end of text"
+        raise InputError(f"rows: {kind} needs padding that is in no text, and {tokenizer.name} has {what}")
+    dtype = dtype_for(tokenizer.vocab_size)
+    return tuple(Column(name=name, length=length, dtype=dtype, pad=pad) for name, length in lengths.items())
 
 
 def _pieces(stream: TokenStream, size: int) -> Iterator[tuple[Tokens, NDArray[np.int64], NDArray[np.int64]]]:
@@ -197,9 +253,3 @@ def _filled(
     rows[at >= sizes[:, None]] = pad
     rows[np.arange(len(rows)), sizes] = end_of_text
     return rows
-
-
-AnyRowMaker = Annotated[
-    Annotated[PackedTokens | PrefixLM, Field(discriminator="kind")],
-    Plain("kind", Literal["packed", "prefix-lm"]),
-]

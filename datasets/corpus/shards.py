@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import RowMaker, TokenStream
+from ticlm.datasets.corpus.salient import span_files
+from ticlm.datasets.corpus.tokenizers import ids_of
 from ticlm.platform.core.corpus import CorpusInfo
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.seeds import random_numbers
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import ROW_GROUP, ShardFile, Tokens, to_parquet
+from ticlm.platform.core.token_rows import ROW_GROUP, SPANS, ShardFile, Tokens, spans_to_parquet, to_parquet
 
 SHARD_BYTES = 64 << 20
 SHARDS_AT_ONCE = 16
@@ -33,11 +35,14 @@ BLOCK_TOKENS = 1 << 22
 
 
 class Stretch(NamedTuple):
-    """Tokens of one set and source in the stream of a part: from byte `start` of the file, `bytes` of them."""
+    """Tokens of one set and source in the stream of a part: from byte `start` of the file, `bytes` of them. Of marked
+    documents, also their spans: `spans` of them, from number `first_span` of the part on."""
 
     path: str
     start: int
     bytes: int
+    first_span: int = 0
+    spans: int = 0
 
 
 class SourceRows(Settings):
@@ -78,13 +83,14 @@ class ShardRange(Settings):
 
 
 class Written(Settings):
-    """The files of a range of shards, and the tokens in them."""
+    """The files of a range of shards, the tokens in them, and the files of their rows' spans."""
 
     period: str
     split: Split
     first: int
     files: tuple[ShardFile, ...]
     tokens: int
+    spans: tuple[ShardFile, ...] = ()
 
 
 def ranges_of(rows: SetOfRows, info: CorpusInfo, into: str) -> list[ShardRange]:
@@ -101,27 +107,54 @@ def ranges_of(rows: SetOfRows, info: CorpusInfo, into: str) -> list[ShardRange]:
 def write(store: Store, folder: str, info: CorpusInfo, seed: int, maker: RowMaker, some: ShardRange) -> Written:
     """Write a range of shards of a set whose rows are counted, and return their files."""
     rows = SetOfRows.model_validate(store.read_json(_path(folder, some.period, some.split)))
-    columns, size = info.columns, _rows_of_a_shard(info)
+    columns, size = (*info.columns, *maker.beside(info.columns)), _rows_of_a_shard(info)
     borders = np.cumsum([column.length for column in columns])[:-1]
     low, high = some.first * size, min(some.last * size, rows.chosen)
     key = hash64(f"{seed}\0{some.period}\0{some.split}")
     blocks = _blocks_of_rows(store, info, seed, maker, rows)
     values, which = picked(blocks, rows.total, sum(column.width for column in columns), key, low, high)
     names, ends = list(rows.sources), np.cumsum([source.rows for source in rows.sources.values()])
+    owner = np.searchsorted(ends, which, side="right")
     named = info.sources is not None and some.split != "train"
+    whole = dict(zip((column.name for column in columns), np.split(values.view(columns[0].dtype), borders, 1)))
     files, held = [], 0
     for number, start in enumerate(range(0, high - low, size), some.first):
-        mine = slice(start, start + size)
-        owners = [names[i] for i in np.searchsorted(ends, which[mine], side="right")] if named else None
-        parts = np.split(values[mine].view(columns[0].dtype), borders, 1)
-        values_of = {column.name: part for column, part in zip(columns, parts)}
-        data = to_parquet(values_of, columns, owners, info.page_checksums)
-        path = f"{some.split}/part-{number:05d}.parquet"
-        store.write(f"{some.into}/{path}", data)
-        held += sum(part.size if c.pad is None else int((part != c.pad).sum()) for c, part in zip(columns, parts))
-        digest = hashlib.sha256(data).hexdigest()
-        files.append(ShardFile(path=path, rows=len(parts[0]), bytes=len(data), sha256=digest))
-    return Written(period=some.period, split=some.split, first=some.first, files=tuple(files), tokens=held)
+        mine = {column.name: whole[column.name][start : start + size] for column in info.columns}
+        owners = [names[i] for i in owner[start : start + size]] if named else None
+        data = to_parquet(mine, info.columns, owners, info.page_checksums)
+        count = len(mine[columns[0].name])
+        files.append(_stored(store, some, f"{some.split}/part-{number:05d}.parquet", data, count))
+        held += sum(mine[c.name].size if c.pad is None else int((mine[c.name] != c.pad).sum()) for c in info.columns)
+    spans = _spans(store, rows, some, size, whole[SPANS].copy().view("<i8"), owner) if SPANS in whole else []
+    return Written(
+        period=some.period, split=some.split, first=some.first, files=tuple(files), tokens=held, spans=tuple(spans)
+    )
+
+
+def _stored(store: Store, some: ShardRange, path: str, data: bytes, rows: int) -> ShardFile:
+    store.write(f"{some.into}/{path}", data)
+    return ShardFile(path=path, rows=rows, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _spans(
+    store: Store, rows: SetOfRows, some: ShardRange, size: int, numbers: NDArray[np.int64], owner: NDArray[np.int64]
+) -> list[ShardFile]:
+    """Write the spans of rows, a file for each shard. `numbers` [rows, 2] are a row's first span, counted in its
+    source, and how many it has."""
+    places = [
+        (stretch.path, stretch.first_span, stretch.spans)
+        for source in rows.sources.values()
+        for stretch in source.stretches
+    ]
+    in_source = [sum(stretch.spans for stretch in source.stretches) for source in rows.sources.values()]
+    before = np.cumsum([0, *in_source])[owner]
+    found = span_files.gathered(store, places, numbers[:, 0] + before, numbers[:, 1])
+    files = []
+    for number, start in enumerate(range(0, len(found), size), some.first):
+        mine = found[start : start + size]
+        path = f"{some.split}/spans-{number:05d}.parquet"
+        files.append(_stored(store, some, path, spans_to_parquet(mine), len(mine)))
+    return files
 
 
 def picked(
@@ -145,20 +178,30 @@ def picked(
 
 
 def token_stream(
-    store: Store, info: CorpusInfo, seed: int, period: str, split: Split, source: str, stretches: Sequence[Stretch]
+    store: Store,
+    info: CorpusInfo,
+    seed: int,
+    maker: RowMaker,
+    period: str,
+    split: Split,
+    source: str,
+    stretches: Sequence[Stretch],
 ) -> TokenStream:
     """Return the documents of one source of a split as one stream."""
     little = np.dtype(info.columns[0].dtype).newbyteorder("<")
+    tags = [(span_files.tags_of(s.path), s.start // little.itemsize, s.bytes // little.itemsize) for s in stretches]
     return TokenStream(
         tokens=sum(stretch.bytes for stretch in stretches) // little.itemsize,
-        blocks=partial(_blocks, store, stretches, little),
+        blocks=partial(_blocks, store, [stretch[:3] for stretch in stretches], little),
         end_of_text=info.tokenizer.end_of_text,
         key=hash64(f"{seed}\0{period}\0{split}\0{source}\0rows"),
+        tags=partial(_blocks, store, tags, np.dtype(np.uint8)),
+        sentinels=ids_of(store, maker.sentinels, info.tokenizer.name),
     )
 
 
-def _blocks(store: Store, stretches: Sequence[Stretch], little: np.dtype[Any]) -> Iterator[Tokens]:
-    """Yield the tokens of a stream, a block at a time."""
+def _blocks(store: Store, stretches: Sequence[tuple[str, int, int]], little: np.dtype[Any]) -> Iterator[Tokens]:
+    """Yield the tokens of a stream, or their tags, a block at a time."""
     for path, start, size in stretches:
         with store.fs.open(store.path(path), "rb") as raw:
             raw.seek(start)
@@ -171,9 +214,9 @@ def _blocks(store: Store, stretches: Sequence[Stretch], little: np.dtype[Any]) -
 def _blocks_of_rows(store: Store, info: CorpusInfo, seed: int, maker: RowMaker, rows: SetOfRows) -> Iterator[Tokens]:
     """Yield all rows of a set, source after source: blocks [n, columns side by side]."""
     for source, held in rows.sources.items():
-        stream = token_stream(store, info, seed, rows.period, rows.split, source, held.stretches)
+        stream = token_stream(store, info, seed, maker, rows.period, rows.split, source, held.stretches)
         for block in maker.rows(stream, info.columns):
-            yield np.concatenate([block[column.name] for column in info.columns], 1)
+            yield np.concatenate([block[column.name] for column in (*info.columns, *maker.beside(info.columns))], 1)
 
 
 def _rows_of_a_shard(info: CorpusInfo) -> int:

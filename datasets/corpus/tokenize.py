@@ -3,6 +3,8 @@
 <staging>/periods/<period>/tokens/<part>          token ids, little-endian
 <staging>/periods/<period>/tokens/<part>.hosts    tokens by host of the train split (Hosts)
 <staging>/periods/<period>/tokens/<part>.json     Stream, written last
+
+If the recipe's rows need spans, `salient.span_files` keeps tags and spans beside them.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ import numpy as np
 from pydantic import Field
 
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
+from ticlm.datasets.corpus.salient import span_files
+from ticlm.datasets.corpus.salient.marking import Marked, Marking, marked
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenizers import StreamEncoder, TrainedTokenizer
+from ticlm.datasets.text.spans import plain
 from ticlm.platform.core.accounting import Host
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.mixture import Split
@@ -37,6 +42,7 @@ class Section(Settings):
     bytes: int
     tokens: int
     subsets: dict[str, int] = Field(default_factory=dict)
+    spans: int = 0
 
 
 class Stream(Settings):
@@ -53,11 +59,13 @@ class Hosts(Settings):
 
 
 class Sets(Settings):
-    """Which sets of rows documents belong to, and whether verdicts on repeated text are there."""
+    """Which sets of rows documents belong to, whether verdicts on repeated text are there, and how documents are
+    marked."""
 
     by_source: bool = False
     held_out: HeldOut = HeldOut()
     deduplicated: bool = False
+    marking: Marking | None = None
 
 
 def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:
@@ -66,9 +74,16 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: D
     if store.exists(f"{path}.json"):
         return
     encoder = _encoder(store.root, info)
-    sections, blocks, largest = [], [], Hosts()
+    sections, blocks, found, largest = [], [], list[Marked](), Hosts()
     for split, source, documents in _sections(store, folder, sets, part):
-        tokens, lengths = encoder.encode(documents.texts)
+        if sets.marking is None:
+            tokens, lengths = encoder.encode(documents.texts)
+            spans = 0
+        else:
+            mine = marked(sets.marking, documents.texts, encoder)
+            tokens, lengths = [one.tokens for one in mine], np.array([len(one.tokens) for one in mine], np.int64)
+            found += mine
+            spans = sum(len(one.spans) for one in mine)
         blocks += tokens
         size = sum(len(text.encode()) for text in documents.texts)
         subsets: dict[str, int] = {}
@@ -77,7 +92,9 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: D
             largest = Hosts(hosts=hosts)
         count = int(lengths.sum())
         section = Section(split=split, source=source, documents=len(lengths), bytes=size, tokens=count, subsets=subsets)
-        sections.append(section)
+        sections.append(section.model_copy(update={"spans": spans}))
+    if sets.marking is not None:
+        span_files.write_part(store, path, found)
     little = encoder.dtype.newbyteorder("<")
     store.write(path, b"".join(block.astype(little, copy=False).tobytes() for block in blocks))
     store.write(f"{path}.hosts", largest.model_dump_json().encode())
@@ -114,7 +131,8 @@ def train(
     parts: Sequence[DocumentSpan],
 ) -> TokenizerInfo:
     """Train the corpus's tokenizer on the train texts of a period, with these special tokens."""
-    return tokenizer.train(texts_of(store, folder, sets, parts, "train"), period, store, special)
+    texts = texts_of(store, folder, sets, parts, "train")
+    return tokenizer.train(map(plain, texts) if sets.marking else texts, period, store, special)
 
 
 def _sections(store: Store, folder: str, sets: Sets, part: DocumentSpan) -> Iterator[tuple[Split, str, Staged]]:

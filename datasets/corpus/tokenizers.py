@@ -141,6 +141,22 @@ def padding(store: Store) -> int | None:
     return next((int(entry["id"]) for entry in added if entry["content"] == name), None)
 
 
+def ids_of(store: Store, tokens: Sequence[str], name: str) -> tuple[int, ...]:
+    """Return the ids of special tokens of the tokenizer in the store's tokenizer folder. Raises InputError, which calls
+    the tokenizer by its `name`, if it lacks one."""
+    if not tokens:
+        return ()
+    added = store.read_json(paths.tokenizer_file()).get("added_tokens", [])
+    known = {entry["content"]: int(entry["id"]) for entry in added}
+    missing = [token for token in tokens if token not in known]
+    if missing:
+        raise InputError(
+            f"tokenizer: {name} lacks {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}, "
+            f"special tokens that these rows need"
+        )
+    return tuple(known[token] for token in tokens)
+
+
 def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield text
@@ -161,7 +177,7 @@ class StreamEncoder:
         self._tokenizer.encode_special_tokens = True
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._end = info.end_of_text
+        self.end_of_text = info.end_of_text
         self.dtype = np.dtype(dtype_for(info.vocab_size))
 
     def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], NDArray[np.int64]]:
@@ -173,10 +189,15 @@ class StreamEncoder:
             for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
                 ids = encoded.ids
                 parts += ids
-                parts.append(self._end)
+                parts.append(self.end_of_text)
                 lengths.append(len(ids) + 1)
             blocks.append(np.array(parts, self.dtype))
         return blocks, np.array(lengths, np.int64)
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text, without an end."""
+        found = (self._tokenizer.encode_batch_fast(batch, add_special_tokens=False) for batch in batches(texts))
+        return [encoded.ids for batch in found for encoded in batch]
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:

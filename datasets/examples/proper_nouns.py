@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from ticlm.datasets.io.executor import Executor, Workers
+from ticlm.datasets.text import pipelines
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.mixture import Subset
@@ -24,6 +23,7 @@ CHUNK = 256
 TAGGED_AT_ONCE = 100_000
 """Characters that are tagged at once: about 70 MB of activations in a pipeline of the common small size."""
 Spans = tuple[tuple[int, int], ...]
+_SETTING = "nouns.pipeline"
 
 
 class ProperNouns(Settings):
@@ -42,15 +42,12 @@ class ProperNouns(Settings):
 
     @cached_property
     def _folder(self) -> Path:
-        return _folder(self.pipeline)
+        return pipelines.folder_of(self.pipeline, _SETTING)
 
     @cached_property
     def _digest(self) -> str:
         _check_tags(self, self.load())
-        digest = hashlib.sha256()
-        for file in sorted(path for path in self._folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
-            digest.update(file.relative_to(self._folder).as_posix().encode() + b"\0" + file.read_bytes())
-        return digest.hexdigest()
+        return pipelines.digest_of(self._folder)
 
     @property
     def identity(self) -> tuple[str, tuple[str, ...]]:
@@ -60,18 +57,12 @@ class ProperNouns(Settings):
     @property
     def external_inputs(self) -> str:
         """A line that names the pipeline and its version, which come from outside the timeline."""
-        meta = json.loads((self._folder / "meta.json").read_text())
-        return f"proper nouns by {meta.get('lang', '')}_{meta.get('name', '')} {meta.get('version', '')}"
+        return f"proper nouns by {pipelines.title_of(self._folder)}"
 
     def load(self) -> Any:
         """Load the pipeline without the components that part-of-speech tags do not need."""
-        import spacy
-
-        try:
-            pipeline = spacy.load(self._folder, exclude=["ner", "lemmatizer", "parser", "senter", "textcat"])
-        except (ValueError, OSError, ImportError, KeyError, TypeError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(f"nouns.pipeline: {self.pipeline} cannot be loaded: {reason}") from None
+        unused = ("ner", "lemmatizer", "parser", "senter", "textcat")
+        pipeline = pipelines.loaded(self._folder, self.pipeline, _SETTING, unused)
         pipeline.max_length = sys.maxsize  # the limit protects the memory of the components that are excluded here
         return pipeline
 
@@ -95,26 +86,6 @@ def _check_tags(nouns: ProperNouns, pipeline: Any) -> None:
         raise InputError(
             f"nouns.tags: {nouns.pipeline} never gives {', '.join(unknown)}; it knows {', '.join(sorted(known))}"
         )
-
-
-def _folder(pipeline: str) -> Path:
-    """Return the folder of a pipeline. Raises InputError if there is none."""
-    try:
-        import spacy.util
-    except ImportError:
-        raise InputError("nouns needs spaCy: pip install 'ticlm[spacy]'") from None
-    if spacy.util.is_package(pipeline):
-        package = Path(spacy.util.get_package_path(pipeline))
-        folders = [package, *sorted(package.glob("*/"))]
-    else:
-        folders = [Path(pipeline).expanduser()]
-    for folder in folders:
-        if (folder / "meta.json").is_file() and (folder / "config.cfg").is_file():
-            return folder
-    raise InputError(
-        f"nouns.pipeline: {pipeline} is neither an installed spaCy package nor the folder of a pipeline; install one "
-        f"with python -m spacy download NAME, or give a path"
-    )
 
 
 class Tagger:

@@ -29,6 +29,7 @@ from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
 from ticlm.datasets.io.documents import Document
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import object_at
+from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
 
@@ -52,6 +53,22 @@ class MinChars(Settings):
 
     def __call__(self, document: Document) -> Document | str:
         return document if len(document.text) >= self.chars else f"shorter than {self.chars} characters"
+
+
+class ShareOfDocuments(Settings):
+    """Keep a random share of the documents, by a hash of each one's id: the same documents in every build, and in every
+    period. CKL's SMALL is a tenth of its news."""
+
+    kind: Literal["share"] = "share"
+    share: float = Field(gt=0, le=1)
+    """Share of the documents (0 to 1) to keep; a smaller share is part of a larger one."""
+    salt: str = ""
+    """A text that is hashed with each document's id; another salt keeps other documents."""
+
+    def __call__(self, document: Document) -> Document | str:
+        # other hashes than those of `splits`, which would otherwise hold out the documents that are kept
+        place = hash64(f"share\0{self.salt}\0{document.id}") / 2**64
+        return document if place < self.share else "not in the share that is kept"
 
 
 class Function(Settings):
@@ -113,6 +130,7 @@ AnyFilter = Annotated[
     | Repetition
     | CleanLines
     | MinChars
+    | ShareOfDocuments
     | Function,
     Field(discriminator="kind"),
 ]

@@ -105,12 +105,13 @@ def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, R
             if line is None:
                 yield number, Unusable(TOO_LONG)
             elif line.strip():
-                yield number, _parsed(line)
+                yield number, parsed(line)
     except _Broken as error:
         yield number + 1, Unusable(BROKEN, 0, error.lost)
 
 
-def _parsed(line: bytes) -> Record | Unusable:
+def parsed(line: bytes) -> Record | Unusable:
+    """Return the JSON object of a line, or why it has none."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

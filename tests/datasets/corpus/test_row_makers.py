@@ -72,7 +72,7 @@ def test_prefix_rows_are_the_pieces_of_documents_however_the_stream_is_read(
     assert all(inputs and targets for inputs, targets in pairs)
     columns = maker.columns(length, TOKENIZER, PAD)
     held = sum(int((values != PAD).sum()) for values in rows.values())
-    assert maker.count(whole, columns) == RowCount(len(pairs), held, sum(len(piece) == 1 for piece in pieces))
+    assert maker.count(whole, columns) == RowCount(len(pairs), held, {SHORT: sum(len(piece) == 1 for piece in pieces)})
     again = made(maker, stream(documents, cuts), length)
     assert all(np.array_equal(rows[name], again[name]) for name in rows)
 
@@ -89,7 +89,7 @@ def test_every_place_of_a_split_is_equally_likely_and_another_key_draws_others()
 def test_packed_rows_run_over_the_ends_of_documents() -> None:
     given = stream([[2, 3, 4], [5], [6, 7]], cuts=(2, 3))
     assert made(PackedTokens(), given, 3)["tokens"].tolist() == [[2, 3, 4, END], [5, END, 6, 7]]
-    assert PackedTokens().count(given, PackedTokens().columns(3, TOKENIZER, None)) == RowCount(2, 8, 1)
+    assert PackedTokens().count(given, PackedTokens().columns(3, TOKENIZER, None)) == RowCount(2, 8, {TAIL: 1})
 
 
 @pytest.mark.parametrize(
@@ -162,5 +162,5 @@ def test_how_rows_are_made_is_part_of_a_corpus_unless_they_are_packed(tmp_path: 
     kept = packed.model_dump()
     del kept["rows"]
     assert CorpusRecipe.model_validate(kept).identity == packed.identity
-    with pytest.raises(InputError, match=r"rows: kind must be one of 'packed', 'prefix-lm', got"):
+    with pytest.raises(InputError, match=r"rows: kind must be one of 'packed', 'prefix-lm', 'salient-spans', got"):
         recipe(tmp_path, rows="spans")

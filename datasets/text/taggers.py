@@ -1,0 +1,184 @@
+"""Taggers: find the salient spans of texts, by a spaCy pipeline, by rules, or where the text itself marks them.
+
+A tagger sees one text at a time: the same text has the same spans wherever it is tagged. For that, spaCy gets texts one
+by one: a transformer pads a batch, and its numbers depend on how far.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field
+
+from ticlm.datasets.text import pipelines
+from ticlm.datasets.text.spans import Span, apart, outlined, stripped
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.reading.plain import Plain
+from ticlm.platform.core.settings import Settings
+
+Tagged = tuple[str, list[Span]]
+BATCH = 1
+"""Texts that spaCy gets at once."""
+_SETTING = "rows.tagger.pipeline"
+
+
+class Tagger(Protocol):
+    """Finds spans in texts."""
+
+    @property
+    def identity(self) -> Any:
+        """Return what decides the spans: for a model from outside, the hash of its files and not its path."""
+        ...
+
+    @property
+    def external_inputs(self) -> str | None:
+        """Return a line that declares a model from outside the timeline; None if there is none."""
+        ...
+
+    def tagged(self, texts: Sequence[str]) -> Iterator[Tagged]:
+        """Yield each text with its spans, in order and apart, without white space at their ends. The text is as it was
+        given, but for characters that mark spans in it."""
+        ...
+
+
+class SpacyTagger(Settings):
+    """The entities of a spaCy pipeline (`doc.ents`), an installed package by name or a folder; nothing is downloaded.
+
+    EvolvingQA takes all entities and dates of en_core_web_trf. The pipeline comes from outside the timeline.
+    """
+
+    kind: Literal["spacy"] = "spacy"
+    pipeline: str
+    """Name of an installed spaCy pipeline, or its folder; nothing is downloaded."""
+    labels: tuple[str, ...] = ()
+    """Labels of the entities to keep, such as PERSON and DATE; by default all."""
+    as_of: Label
+    """The last period whose text the pipeline may have seen; it comes from outside the timeline."""
+
+    @cached_property
+    def _folder(self) -> Path:
+        return pipelines.folder_of(self.pipeline, _SETTING)
+
+    @cached_property
+    def _digest(self) -> str:
+        self._check_labels()
+        return pipelines.digest_of(self._folder)
+
+    @property
+    def identity(self) -> tuple[str, str, tuple[str, ...]]:
+        """Return the hash of the pipeline's files, and the labels. Raises InputError if it never gives one of them."""
+        return self.kind, self._digest, tuple(sorted(set(self.labels)))
+
+    @property
+    def external_inputs(self) -> str:
+        """Return a line that names the pipeline, which comes from outside the timeline."""
+        return f"salient spans by {pipelines.title_of(self._folder)}, as of {self.as_of}"
+
+    def tagged(self, texts: Sequence[str]) -> Iterator[Tagged]:
+        """Yield each text with its entities."""
+        wanted = frozenset(self.labels)
+        for text, doc in zip(texts, _loaded(self._folder, self.pipeline).pipe(texts, batch_size=BATCH), strict=True):
+            ents = [Span(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+            yield text, stripped(text, [span for span in ents if not wanted or span.label in wanted])
+
+    def _check_labels(self) -> None:
+        """Raise InputError if the pipeline has no entities, or never gives one of the labels."""
+        pipeline = _loaded(self._folder, self.pipeline)
+        finding = [name for name in pipeline.pipe_names if "doc.ents" in pipeline.get_pipe_meta(name).assigns]
+        if not finding:
+            parts = ", ".join(pipeline.pipe_names) or "none"
+            raise InputError(f"{_SETTING}: {self.pipeline} finds no entities; it has the components {parts}")
+        known = {label for name in finding for label in getattr(pipeline.get_pipe(name), "labels", ())}
+        if unknown := sorted(set(self.labels) - known):
+            has = ", ".join(sorted(known))
+            raise InputError(f"rows.tagger.labels: {self.pipeline} never gives {', '.join(unknown)}; it knows {has}")
+
+
+@lru_cache(maxsize=1)  # a worker tags many parts of one corpus
+def _loaded(folder: Path, pipeline: str) -> Any:
+    found = pipelines.loaded(folder, pipeline, _SETTING)
+    found.max_length = sys.maxsize
+    return found
+
+
+class RulesTagger(Settings):
+    """Dates, years, numbers, and names of several capitalised words that do not begin a sentence.
+
+    It needs no model. For tests, and for machines without a pipeline: it misses names of one word.
+    """
+
+    kind: Literal["rules"] = "rules"
+    labels: tuple[Literal["DATE", "NAME", "NUMBER"], ...] = ("DATE", "NAME", "NUMBER")
+    """Kinds of spans to find."""
+
+    @property
+    def identity(self) -> Settings:
+        """Return the settings."""
+        return self
+
+    @property
+    def external_inputs(self) -> None:
+        """Return None: nothing comes from outside."""
+        return None
+
+    def tagged(self, texts: Sequence[str]) -> Iterator[Tagged]:
+        """Yield each text with what the rules find in it."""
+        for text in texts:
+            found = {"DATE": _DATE.finditer(text), "NUMBER": _NUMBER.finditer(text), "NAME": _names(text)}
+            yield text, apart(Span(*match.span(), label) for label in self.labels for match in found[label])
+
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_YEAR = r"(?:1[0-9]|20)[0-9]{2}"
+_DATE = re.compile(
+    rf"\b[0-9]{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? {_YEAR}\b)?"
+    rf"|\b{_MONTH} [0-9]{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
+    rf"|\b{_MONTH} {_YEAR}\b|\b{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?\b|\b[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}\b"
+    rf"|\b{_YEAR}s?\b"
+)
+_NUMBER = re.compile(r"[$€£]?\b[0-9]+(?:[.,][0-9]+)*\b%?")
+_NAME = re.compile(r"\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)+\b")
+_BEGINS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(\[*#>-]*\Z")
+"""What stands before the first word of a sentence."""
+
+
+def _names(text: str) -> Iterator[re.Match[str]]:
+    for match in _NAME.finditer(text):
+        if not _BEGINS.search(text[max(0, match.start() - 10) : match.start()]):
+            yield match
+
+
+class MaskedTagger(Settings):
+    """The spans that the text itself marks: those of files that were masked before (`documents.kind: masked-csv`)."""
+
+    kind: Literal["masked"] = "masked"
+
+    @property
+    def identity(self) -> Settings:
+        """Return the settings."""
+        return self
+
+    @property
+    def external_inputs(self) -> str:
+        """Return a line that says that the spans were chosen elsewhere."""
+        return "salient spans as the files mask them"
+
+    def tagged(self, texts: Sequence[str]) -> Iterator[Tagged]:
+        """Yield each text without its marks, and the spans that they stood around."""
+        for plain, spans in map(outlined, texts):
+            yield plain, stripped(plain, spans)
+
+
+AnyTagger = Annotated[
+    Annotated[SpacyTagger | RulesTagger | MaskedTagger, Field(discriminator="kind")],
+    Plain("kind", Literal["rules", "masked"]),
+]
