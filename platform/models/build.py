@@ -95,6 +95,12 @@ def size(made: PretrainedConfig, objective: AnyObjective) -> ModelSize:
 
 def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
     family = AutoModelForSeq2SeqLM if objective.encoder_decoder else AutoModelForCausalLM
+    other = AutoModelForCausalLM if objective.encoder_decoder else AutoModelForSeq2SeqLM
+    if type(made) not in family._model_mapping and type(made) in other._model_mapping:
+        what, kind = (
+            ("no encoder–decoder", "causal") if objective.encoder_decoder else ("an encoder–decoder", "seq2seq")
+        )
+        raise InputError(f"model: {made.model_type} is {what}; give it objective: {{kind: {kind}}}")
     try:
         with MAKING:
             return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)

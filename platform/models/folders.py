@@ -12,23 +12,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from pickle import PickleError
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
 
+from ticlm.methods.adapters.places import is_adapter
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import METHODS, load_entry_points, subclasses
-from ticlm.platform.core.seeds import keyed
+from ticlm.platform.models import adapter_stack
 from ticlm.platform.models.build import MAKING, from_config
 from ticlm.platform.models.settings import folder_objective
 
-ADAPTERS = "adapters.json"
-ADAPTER_WEIGHTS = "adapters.safetensors"
 OBJECTIVE = "objective.json"
 
 
@@ -56,19 +53,7 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
         raise InputError(f"{folder}: no model could be loaded: {what}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
-    stack = adapters(folder)
-    if stack:
-        from safetensors.torch import load_file
-
-        for depth, adapter in enumerate(stack):
-            extend(module, adapter, depth)
-        try:
-            missing = module.load_state_dict(load_file(folder / ADAPTER_WEIGHTS), strict=False)
-        except (FileNotFoundError, RuntimeError, SafetensorError) as error:
-            raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: cannot be loaded: {str(error).splitlines()[0]}") from None
-        if missing.unexpected_keys:
-            raise InputError(f"{folder}/{ADAPTER_WEIGHTS}: unknown weights {missing.unexpected_keys[0]}")
-    module.ticlm_adapters = stack
+    module.ticlm_adapters = adapter_stack.rebuild(module, folder)
     return module  # type: ignore[no-any-return]
 
 
@@ -86,32 +71,6 @@ def objective_of(folder: Path) -> AnyObjective:
         raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
 
 
-def adapters(folder: Path) -> list[Adapter]:
-    """Return the stack of adapters saved in a folder, bottom first.
-
-    No module is imported because a folder names it: its code would run. Raises InputError if a class is not known.
-    """
-    path = folder / ADAPTERS
-    try:
-        entries = json.loads(path.read_text()) if path.exists() else []
-        return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
-    except (ValueError, TypeError, KeyError) as error:  # pydantic's error is a ValueError
-        raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
-
-
-def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> None:
-    """Freeze the module and add an adapter on top, whose random weights depend on `seed` and `depth` alone. Raises
-    TypeError if the adapter adds no parameter, or one without its depth in its name."""
-    module.requires_grad_(False)
-    before = {name for name, _ in module.named_parameters()}
-    with MAKING, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
-        adapter.add(module, depth)
-    added = [name for name, _ in module.named_parameters() if name not in before]
-    if not added or any(f"adapter_{depth}" not in name.split(".") for name in added):
-        raise TypeError(f"{type(adapter).__name__} must add parameters named adapter_{depth}, got {added[:3]}")
-
-
 def publish(
     state: Mapping[str, torch.Tensor],
     made: PretrainedConfig,
@@ -120,7 +79,7 @@ def publish(
     folder: Path,
 ) -> None:
     """Write a folder that `from_pretrained` loads: configuration, safetensors, objective and adapters."""
-    base = {name: value for name, value in state.items() if not _is_adapter(name)}
+    base = {name: value for name, value in state.items() if not is_adapter(name)}
     with torch.device("meta"):
         module = from_config(made, objective)
     module.load_state_dict(base, strict=False, assign=True)
@@ -132,13 +91,8 @@ def publish(
     saved = {"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder, "settings": settings}
     (folder / OBJECTIVE).write_text(json.dumps(saved))
     if stack:
-        from safetensors.torch import save_file
-
-        own = {name: value.contiguous() for name, value in state.items() if _is_adapter(name)}
         with disk_errors(folder):
-            save_file(own, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
-        entries = [{"type": a.identity_name, "settings": a.model_dump(mode="json")} for a in stack]
-        (folder / ADAPTERS).write_text(json.dumps(entries, indent=1))
+            adapter_stack.write(state, stack, folder)
 
 
 @contextmanager
@@ -151,21 +105,3 @@ def disk_errors(folder: Path) -> Iterator[None]:
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(folder)) from None
-
-
-def _is_adapter(name: str) -> bool:
-    return any(part.startswith("adapter_") and part[8:].isdigit() for part in name.split("."))
-
-
-def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
-    """Return the adapter class that an entry names: one of ticlm, of the study's, or of an installed entry point."""
-    known = {kind.identity_name: kind for kind in subclasses(Adapter)}  # type: ignore[type-abstract]
-    if entry["type"] not in known:
-        load_entry_points(METHODS)
-        known = {kind.identity_name: kind for kind in subclasses(Adapter)}  # type: ignore[type-abstract]
-    if entry["type"] not in known:
-        raise InputError(
-            f"{path}: no adapter is called {entry['type']}; known are {', '.join(sorted(known)) or 'none'}: import its "
-            f"module (--module, or a study that names it), or install it as an entry point of {METHODS}"
-        )
-    return known[entry["type"]]

@@ -10,6 +10,10 @@ What does not differ: widths, depth, heads, SwiGLU, rotary positions, an output 
 distribution of the first weights (`initialisation: openlm`). Released checkpoints need no such compromise: `ticlm
 convert` makes a folder with equal logits of them.
 
+`t5-large` is T5 v1.0 as CKL and EvolvingQA train it: ReLU, tied embeddings, 32,128 tokens, 737,668,096 parameters. It
+takes `objective: {kind: seq2seq}`. `gpt2-large` has 774,030,080 with its 50,257 tokens. Both start from random weights;
+published ones are a folder (`model: {kind: folder}`).
+
 `3b` has 2,796,096,000 parameters, as published. `1b` has 1,439,893,504: the published count, 1,439,795,200, leaves out
 the 24 x 2 x 2,048 gains of the q/k norm, which DCLM's configuration of this model has (`qk_norm: true`).
 """
@@ -31,6 +35,7 @@ OPENLM = {
     "vocab_size": 50_432,
     "max_position_embeddings": 2048,
 }
+T5 = {"model_type": "t5", "d_kv": 64, "feed_forward_proj": "relu", "tie_word_embeddings": True}
 SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {
         "model_type": "olmo2",
@@ -56,7 +61,21 @@ SHAPES: dict[str, dict[str, Any]] = {
         "intermediate_size": 6912,
         **OPENLM,
     },
+    "t5-large": {**T5, "d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16, "vocab_size": 32_128},
+    "tiny-t5": {**T5, "d_model": 64, "d_ff": 128, "num_layers": 2, "num_heads": 4, "d_kv": 16, "dropout_rate": 0.0},
+    "gpt2-large": {"model_type": "gpt2", "n_embd": 1280, "n_layer": 36, "n_head": 20, "vocab_size": 50_257},
+    "tiny-gpt2": {
+        "model_type": "gpt2",
+        "n_embd": 64,
+        "n_layer": 2,
+        "n_head": 4,
+        "n_positions": 512,
+        **dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), 0.0),
+    },
 }
+
+PARAMETERS = {"t5-large": 737_668_096, "gpt2-large": 774_030_080, "tiny-t5": 230_400, "tiny-gpt2": 198_400}
+"""The parameters of presets that no formula here counts; of the tiny ones with a vocabulary of 1,024."""
 
 COUNTED = (
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
@@ -107,10 +126,10 @@ def preset_size(model: Model, vocab_size: int) -> ModelSize | None:
         return None
     fields = {"vocab_size": vocab_size, **SHAPES[model.name], **json.loads(model.changes)}
     known = fields.keys() <= set(COUNTED) and fields["model_type"] in ("llama", "olmo2")
-    counts = [fields[name] for name in (*COUNTED[:4], "vocab_size")]
+    counts = [fields.get(name) for name in (*COUNTED[:4], "vocab_size")]
     if not known or not all(type(count) is int and count > 0 for count in counts):
         return None
-    width, layers, heads, inner, vocabulary = counts
+    width, layers, heads, inner, vocabulary = (int(count) for count in counts if count is not None)
     if width % heads or not isinstance(fields["tie_word_embeddings"], bool):
         return None
     check_vocabulary(vocabulary, vocab_size)

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
-from ticlm.methods.seams import Imported
+from ticlm.methods.timeline import Imported
 from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 
-Preset = Literal["tiny", "1b", "3b"]
+Preset = Literal["tiny", "1b", "3b", "t5-large", "gpt2-large", "tiny-t5", "tiny-gpt2"]
 Initialisation = Literal["transformers", "openlm"]
 DRAWN_AS_OPENLM = ("1b", "3b")
 """Presets whose random weights are drawn as OpenLM does unless a study says otherwise."""
@@ -34,11 +34,11 @@ ConfigText = Annotated[str, BeforeValidator(_json, json_schema_input_type=dict[s
 
 
 class PresetModel(Settings):
-    """A shape by name (`tiny`, `1b`, `3b`; `ticlm list models`), with changes to its configuration."""
+    """A shape by name (`tiny`, `1b`, `t5-large`, …; `ticlm list models`), with changes to its configuration."""
 
     kind: Literal["preset"] = "preset"
     name: Preset
-    """The shape: `tiny` for tests and demos, `1b` and `3b` as in TiC-LM."""
+    """The shape: `tiny…` for tests and demos, `1b` and `3b` as in TiC-LM, `t5-large` and `gpt2-large` as in CKL."""
     changes: ConfigText = "{}"
     """Fields of the transformers configuration to change."""
     initialisation: Initialisation = "transformers"

@@ -16,8 +16,8 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Shard
 
 from ticlm.methods.objectives import AnyObjective
+from ticlm.platform.models.adapter_stack import extend
 from ticlm.platform.models.build import from_config
-from ticlm.platform.models.folders import extend
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.summing import OrderedSum, Turn
 
@@ -63,6 +63,8 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
 
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
+    for block in _blocks(module):
+        block.register_forward_pre_hook(_apart, with_kwargs=True)
     placed = _shard(module, precision, workers)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
 
@@ -101,6 +103,20 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
     return module
 
 
+def _apart(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Give a block its inputs through an identity each, so that what flows back to an input is added up inside the
+    block before it is added to what other blocks give.
+
+    FSDP2 does so for its own ends. Without it on one worker too, what two layers of a T5's decoder send back to the
+    encoder's output would be added up in another order, and rounded differently.
+    """
+
+    def apart(value: Any) -> Any:
+        return value.view_as(value) if isinstance(value, torch.Tensor) and value.requires_grad else value
+
+    return tuple(map(apart, arguments)), {name: apart(value) for name, value in named.items()}
+
+
 def cut_axis(shape: Sequence[int], world: int) -> int:
     """Return the axis along which a weight is cut into shards: the first. The matrices of a single expert are cut along
     the second if it divides evenly (FSDP2 asks for that), as the first worker would get them whole otherwise."""
@@ -108,10 +124,12 @@ def cut_axis(shape: Sequence[int], world: int) -> int:
 
 
 def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
-    """Return a copy of a placed module, sharded like it; no rank ever holds more than its shard."""
+    """Return a copy of a placed module, sharded like it, without the adapter that its round added; no rank ever holds
+    more than its shard."""
+    stack, new = getattr(module, "ticlm_adapters", []), getattr(module, "ticlm_new_adapters", 0)
     with torch.device("meta"):
         copy = from_config(module.config, objective)
-        for depth, adapter in enumerate(getattr(module, "ticlm_adapters", [])):
+        for depth, adapter in enumerate(stack[: len(stack) - new]):
             extend(copy, adapter, depth)
     made = _shard(copy, precision, workers).to_empty(device=workers.device)
     theirs = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))

@@ -12,8 +12,8 @@ import torch
 
 from ticlm.methods.objectives import Causal, Seq2Seq
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.models import build, folders
-from ticlm.platform.models.presets import SHAPES, preset_size
+from ticlm.platform.models import adapter_stack, build, folders
+from ticlm.platform.models.presets import PARAMETERS, SHAPES, preset_size
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
@@ -41,7 +41,7 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape["model_type"] == "olmo2"])
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 def test_a_size_by_formula_is_that_of_the_module(name: Literal["tiny", "1b", "3b"], changes: dict[str, Any]) -> None:
     model = PresetModel(name=name, changes=json.dumps(changes))
@@ -131,7 +131,28 @@ def test_an_adapter_must_name_its_parameters_after_its_depth() -> None:
             module.extra = torch.nn.Linear(2, 2)
 
     with pytest.raises(TypeError, match="Nameless must add parameters named adapter_3"):
-        folders.extend(torch.nn.Linear(2, 2), Nameless(), 3)
+        adapter_stack.extend(torch.nn.Linear(2, 2), Nameless(), 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "objective", "said"),
+    [
+        ("tiny-t5", Causal(), "model: t5 is an encoder–decoder; give it objective: {kind: seq2seq}"),
+        ("tiny-gpt2", Seq2Seq(), "model: gpt2 is no encoder–decoder; give it objective: {kind: causal}"),
+    ],
+)
+def test_a_model_that_does_not_suit_the_objective_is_refused_in_one_line(
+    name: str, objective: Causal | Seq2Seq, said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        build.count_parameters(build.config(PresetModel(name=name), 64), objective)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_parameters_that_are_listed_are_those_of_the_module(name: str) -> None:
+    made = build.config(PresetModel(name=name), 1024)
+    assert build.count_parameters(made, Seq2Seq() if made.is_encoder_decoder else Causal()) == PARAMETERS[name]
 
 
 @pytest.mark.parametrize(

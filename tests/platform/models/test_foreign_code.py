@@ -12,7 +12,7 @@ import pytest
 from ticlm.methods.objectives import Causal
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import build, folders
+from ticlm.platform.models import adapter_stack, build, folders
 from ticlm.platform.models.settings import FolderModel, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
@@ -30,7 +30,7 @@ def test_a_folder_of_adapters_imports_no_module_that_it_names(model: Path, monke
     (model / "planted_module.py").write_text(LEAVES_A_TRACE)
     monkeypatch.syspath_prepend(str(model))
     entry = {"type": "Planted", "module": "planted_module", "settings": {}}
-    (model / folders.ADAPTERS).write_text(json.dumps([entry]))
+    (model / adapter_stack.ADAPTERS).write_text(json.dumps({"base": "", "stack": [entry]}))
     with pytest.raises(InputError, match="no adapter is called Planted; known are "):
         folders.load(model)
     assert not (model / "ran").exists()
@@ -72,10 +72,20 @@ def test_files_of_a_root_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> N
     assert {(tmp_path / name).stat().st_mode for name in ("written", "created")} == {expected}
 
 
-@pytest.mark.parametrize("text", ["[", '{"a": 1}', '["x"]', '[{"settings": {}}]', '[{"type": ["x"], "settings": {}}]'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[",
+        '{"a": 1}',
+        "[]",
+        '{"stack": ["x"]}',
+        '{"stack": [{"settings": {}}]}',
+        '{"stack": [{"type": ["x"], "settings": {}}]}',
+    ],
+)
 def test_damaged_adapters_are_refused_in_one_line(model: Path, text: str) -> None:
-    (model / folders.ADAPTERS).write_text(text)
-    with pytest.raises(InputError, match=f"{folders.ADAPTERS} is damaged: ") as caught:
+    (model / adapter_stack.ADAPTERS).write_text(text)
+    with pytest.raises(InputError, match=f"{adapter_stack.ADAPTERS} is damaged: ") as caught:
         folders.load(model)
     assert "\n" not in str(caught.value)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import cloudpickle
 import pytest
 import torch
 from torch import nn
@@ -17,9 +21,10 @@ from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import folders
+from ticlm.platform.models import adapter_stack, folders
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
+from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
@@ -120,9 +125,29 @@ def _adapted(folder: Path) -> Path:
     save_model(folder / "base")
     module = folders.load(folder / "base")
     shift = Shift()
-    folders.extend(module, shift, 0)
+    adapter_stack.extend(module, shift, 0)
     folders.publish(module.state_dict(), module.config, Causal(), [shift], folder / "adapted")
     return folder / "adapted"
+
+
+def test_a_class_that_came_twice_by_value_is_found_whole(tmp_path: Path) -> None:
+    """Pickled by value, as a script's own class is, it leaves an empty class of its name behind at its second coming."""
+    model, folder = nn.Linear(2, 2), tmp_path / "model"
+    folder.mkdir()
+    adapter_stack.adapt(model, Shift(), 0)
+    adapter_stack.write(model.state_dict(), [Shift()], folder)
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        data = cloudpickle.dumps(Shift)
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+    gc.disable()  # it would take the empty class away
+    try:
+        assert pickle.loads(data) is Shift
+        assert [type(one) for one in adapter_stack.read(folder)] == [Shift]
+    finally:
+        gc.enable()
 
 
 def test_a_run_from_a_later_checkpoint_counts_rounds_from_the_timelines_first(
@@ -179,7 +204,7 @@ def test_a_teacher_can_be_imported(tmp_path: Path, toy_root: Path, toy_study: Ma
     driver.train(made)
     ours, theirs = (run.rounds["202302"] for run in made.tree.runs)
     assert weights_of(made.records[ours]) != weights_of(made.records[theirs])
-    assert made.external_inputs() == [f"teacher {tmp_path}/teacher, as of 202212"]
+    assert external_inputs(made) == [f"teacher {tmp_path}/teacher, as of 202212"]
 
     (tmp_path / "teacher").rename(tmp_path / "moved")
     moved = plan.make(toy_study(methods=[own, lwf_with_teacher(tmp_path / "moved")]), str(toy_root))
@@ -218,7 +243,7 @@ def test_models_of_others_stand_for_an_oracle_series(tmp_path: Path, toy_root: P
     assert result.reference == ("oracle", 0, "202303")
     ratios = summarize([result]).set_index("method")["oracle_ratio"]
     assert ratios.isna().all(), "what others spent is not known"
-    assert f"oracle {tmp_path}/202303, as of 202303" in made.external_inputs()
+    assert f"oracle {tmp_path}/202303, as of 202303" in external_inputs(made)
 
 
 def test_an_oracle_series_may_be_imported_in_part(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
