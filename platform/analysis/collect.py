@@ -23,6 +23,7 @@ from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import labelled, read_by_key
+from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
@@ -65,7 +66,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         rates=pd.DataFrame(_rates(plan), columns=list(RATE_COLUMNS)),
         reference=_reference(plan),
         target_tokens=_target(plan, first),
-        external_inputs=tuple(plan.external_inputs()),
+        external_inputs=tuple(external_inputs(plan)),
         missing=(*missing, *not_published),
         inside=inside,
         is_raw=study.reference == "raw",

@@ -88,13 +88,14 @@ class Unit:
     months: float
 
 
-WEEK, MONTH, QUARTER, YEAR = Unit("week", 12 * 7 / 365.25), Unit("month", 1), Unit("quarter", 3), Unit("year", 12)
+WEEK, MONTH, QUARTER = Unit("week", 12 * 7 / 365.25), Unit("month", 1), Unit("quarter", 3)
+HALF_YEAR, YEAR = Unit("half-year", 6), Unit("year", 12)
 
 
 def unit(periods: Sequence[Period]) -> Unit:
     """Return the unit that is nearest to the median length of the periods."""
     length = float(np.median([months(period.end) - months(period.start) for period in periods]))
-    return min((WEEK, MONTH, QUARTER, YEAR), key=lambda one: abs(np.log(length / one.months)))
+    return min((WEEK, MONTH, QUARTER, HALF_YEAR, YEAR), key=lambda one: abs(np.log(length / one.months)))
 
 
 def describe(found: Sequence[Peak | None], unit: Unit = MONTH) -> str:

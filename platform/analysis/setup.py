@@ -151,7 +151,7 @@ def _model(plan: Plan) -> str:
 
 
 def _data(plan: Plan) -> Iterator[DataUsed]:
-    """Yield everything that the study reads, once: its corpus, those of tuned copies, and the data of its tasks."""
+    """Yield everything that the study reads, once: its corpus, others that rounds train on, the data of its tasks."""
     from ticlm.platform.core.corpus import Corpus
 
     corpora = [plan.corpus, *plan.corpora.values()]

@@ -53,6 +53,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "flops_with_attention": work.with_attention,
         "added_flops": work.added,
         "not_counted": list(work.not_counted),
+        "frozen": bool(plan.adapted),
         "gpu": machine.gpu,
         "peak_flops_per_s": costs.PEAKS[machine.gpu],
         "utilisation": machine.utilisation,
@@ -83,7 +84,7 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
         return ["model: sized with the corpus, whose tokenizer no packaged recipe tells"]
     flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
-    unknown = ["evaluation", *cost["not_counted"]]
+    unknown = ["evaluation", *(["what frozen weights save"] if cost["frozen"] else []), *cost["not_counted"]]
     return [
         f"model: {cost['parameters']:,} parameters, "
         f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",

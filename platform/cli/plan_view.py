@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from rich.box import HORIZONTALS
@@ -15,6 +16,7 @@ from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.costs import Machine
+from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan, rowless
 
@@ -32,12 +34,20 @@ def view(plan: Plan, machine: Machine = DEFAULT) -> RenderableType:
         f"{left}, {_time(total['seconds'])} at the speed measured here" if total["seconds"] else left,
         f"{total['unspent']:,} tokens of their budgets fill no whole step" if total["unspent"] else "",
         *plan_costs.lines(summary["cost"]),
+        *map(str, plan.adapted),
         f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
+        *(_new_and_old(row, plan.study.length) for row in summary["methods"] if row["old_on_top"]),
         f"most epochs of one source: {summary['epochs']:.2f}" if summary["epochs"] else "",
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
     return Group(_chains(plan, summary), "", _methods(summary), "", *(line for line in lines if line))
+
+
+def _new_and_old(row: dict[str, Any], length: int) -> str:
+    """Return the line of a method whose old rows come on top of its budgets."""
+    new, old = ((row[rows], row[rows] * length) for rows in ("new_rows", "old_rows"))
+    return f"{row['name']}: {new[0]:,} new rows ({new[1]:,} tokens), and on top {old[0]:,} old ones ({old[1]:,} tokens)"
 
 
 def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
@@ -133,8 +143,9 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "methods": _alone(plan, machine),
         "total": _row(plan, None, left, machine),
         "cost": plan_costs.describe(plan, left, machine),
+        "adapted": [asdict(one) for one in plan.adapted],
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
-        "outside": plan.external_inputs(),
+        "outside": external_inputs(plan),
         "cells": cells,
         "notes": notes,
     }
@@ -163,7 +174,8 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     """Return a row per method: its run under one of its seeds, counted alone.
 
     `tokens` are its budgets, per period and in all; `oracle_ratio` is the tokens of the Oracle series per token of it.
-    FLOPs are those of the tokens that its steps train on.
+    FLOPs are those of the tokens that its steps train on. `new_rows` are those that its continual rounds draw of their
+    own period, `old_rows` all others; `old_on_top` tells whether these come on top of its budget.
     """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():
@@ -178,6 +190,9 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
                 "steps": sum(spec.steps for spec in specs.values()),
                 "tokens": sum(given.values()),
                 "periods": {label: {"steps": specs[label].steps, "tokens": given[label]} for label in specs},
+                "new_rows": sum(spec.new_rows for spec in specs.values() if spec.parent is not None),
+                "old_rows": sum(spec.old_rows for spec in specs.values() if spec.parent is not None),
+                "old_on_top": run.method.has_old_on_top,
                 "kept_periods": periods,
                 "kept_bytes": size,
                 **plan_costs.of_rounds(plan, tuple(run.rounds.values()), machine),

@@ -70,7 +70,7 @@ def run(
     from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.run import driver
 
-    made, link = plan_of(study, root, set_), ""
+    made, link = _plan_or_build(study, root, set_), ""
     with ExitStack() as stack:
         recipe = missing_recipe(made)
         if recipe is not None:
@@ -136,13 +136,35 @@ def curves(made: Plan) -> Iterator[str]:
         yield from tracking.describe(made.study.resources, stored(made).root)
 
 
+def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:
+    """Return the plan of a study. If its budgets are in rows that no corpus has yet, build the corpus first."""
+    from ticlm.platform.cli import data
+    from ticlm.platform.core.errors import NotBuilt
+    from ticlm.platform.study.settings import load
+
+    try:
+        return plan_of(study, root, set_)
+    except NotBuilt:
+        recipe = _packaged_recipe(load(study, set_ or ()).corpus)
+        if recipe is None:
+            raise
+        data.build(recipe, root)
+        return plan_of(study, root, set_)
+
+
 def missing_recipe(made: Plan) -> str | None:
     """Return the packaged recipe that builds what the study's corpus lacks, or None."""
-    from ticlm.platform.core import settings
     from ticlm.platform.study import needs
 
-    name = made.study.corpus.partition("@")[0]
-    return name if needs.missing_periods(made) and name in settings.packaged(settings.RECIPES) else None
+    return _packaged_recipe(made.study.corpus) if needs.missing_periods(made) else None
+
+
+def _packaged_recipe(corpus: str) -> str | None:
+    """Return the name of the packaged recipe that builds a corpus, or None."""
+    from ticlm.platform.core import settings
+
+    name = corpus.partition("@")[0]
+    return name if name in settings.packaged(settings.RECIPES) else None
 
 
 def has_cells_to_score(made: Plan) -> bool:

@@ -4,13 +4,14 @@
     <corpus>/tokenizer/                          a Hugging Face tokenizer folder
     <corpus>/periods/<label>/record.json         what the period holds (PeriodManifest), written last
     <corpus>/periods/<label>/<attempt>/<split>/part-00000.parquet
+    <corpus>/periods/<label>/<attempt>/<split>/spans-00000.parquet      spans of its rows, if the rows mask spans
 
 `token_rows.py` says what a shard file looks like inside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
@@ -19,11 +20,12 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Lineage
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.integrity.files import read_checked
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
 from ticlm.platform.core.settings import Settings, build_command, parse
-from ticlm.platform.core.store import Store, read_record
-from ticlm.platform.core.token_rows import Column, RowReader, ShardFile
+from ticlm.platform.core.store import Store, StoredFile, read_record
+from ticlm.platform.core.token_rows import Column, RowReader, RowSpan, ShardFile, spans_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -82,6 +84,8 @@ class SplitManifest(Settings):
     documents: int
     bytes: int
     """Bytes of the documents' UTF-8 text that went into the split."""
+    spans: tuple[ShardFile, ...] = ()
+    """Files with the spans of each row, if the rows mask spans: one for each shard (`token_rows.py`)."""
 
     @property
     def sha256(self) -> str:
@@ -160,6 +164,17 @@ class Corpus:
         remedy = lost_period(self.store, period)
         vocab_size, checksums = self.info.tokenizer.vocab_size, self.info.page_checksums
         return RowReader(self.store, self._shards(period, split), self.info.columns, vocab_size, checksums, remedy)
+
+    def spans(self, period: str, split: Split) -> Iterator[list[RowSpan]]:
+        """Yield the spans that each row of a split masks, in the order of the rows. Raises InputError if its rows mask
+        none, or a file is damaged."""
+        manifest = self.split(period, split)
+        if manifest.rows and not manifest.spans:
+            raise InputError(f"corpus {self.info.id} keeps no spans of its rows; build one with rows: salient-spans")
+        folder = paths.attempt(paths.period(period), self._finished()[period][1])
+        for file in manifest.spans:
+            stated = StoredFile(path=f"{folder}/{file.path}", size=file.bytes, sha256=file.sha256)
+            yield from spans_of(read_checked(self.store, stated, "spans", lost_period(self.store, period)))
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Load the corpus's tokenizer with transformers."""

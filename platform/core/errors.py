@@ -47,6 +47,10 @@ class InputError(TiclmError):
     exit_code = 2
 
 
+class NotBuilt(InputError):
+    """Rows have to be counted of a period that no corpus has yet."""
+
+
 class RunError(TiclmError):
     """Work that was correctly requested could not be finished."""
 

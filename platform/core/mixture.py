@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -33,6 +33,18 @@ class Source(Settings):
         return f"{self.corpus}/{self.period}/{self.split}"
 
 
+class OldCorpus(NamedTuple):
+    """A period of another corpus than a study's own, which old rows come from: where it is named, and not opened yet.
+
+    `corpus` is its name, path or URI; `as_of` the last period that it was made from, if it comes from outside the
+    timeline.
+    """
+
+    corpus: str
+    period: str
+    as_of: str | None
+
+
 class Share(Settings):
     """Tokens to draw from a source. `kept`, if given, is how many of its tokens are still there to be drawn."""
 
@@ -56,6 +68,13 @@ class Mixture(Settings):
         return Mixture(
             shares=tuple(Share(source=s.source, tokens=s.tokens, kept=kept.get(s.source)) for s in self.shares)
         )
+
+    def plus(self, other: Mixture) -> Mixture:
+        """Return the mixture of the tokens of both, by source, whatever is kept of them."""
+        tokens = {share.source: share.tokens for share in self.shares}
+        for share in other.shares:
+            tokens[share.source] = tokens.get(share.source, 0) + share.tokens
+        return Mixture.of(tokens)
 
     @property
     def tokens(self) -> int:

@@ -56,6 +56,11 @@ def versioned(name: str) -> str:
     return name if "@" in name else f"{name}@1"
 
 
+def corpus_id(name: str) -> str:
+    """Return the id `name@version` of the corpus with this name or at this path; version 1 if none is given."""
+    return versioned(name.rstrip("/").rsplit("/", 1)[-1])
+
+
 def period(label: str) -> str:
     """Return the folder of a period, relative to its corpus or set of examples."""
     return f"{PERIODS}/{label}"

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.settings import Settings
 
-STEP_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+STEP_MONTHS = {"month": 1, "quarter": 3, "half-year": 6, "year": 12}
 
 
 def _text(value: object) -> object:
@@ -77,7 +77,7 @@ class Calendar(Settings):
 
     initial: Label | None = None
     """The first period: a label such as 201305, or a span such as 201305..201412."""
-    step: Literal["week", "month", "quarter", "year"] = "month"
+    step: Literal["week", "month", "quarter", "half-year", "year"] = "month"
     """Length of every later period."""
     last: Label | None = None
     """The last period; without it, the calendar goes on without end."""
@@ -195,6 +195,19 @@ def span(text: str) -> tuple[date, date]:
     if end <= start:
         raise ValueError(f"{text}: the last month lies before the first")
     return start, end
+
+
+def require_past(what: str, trained: str, reads: str) -> None:
+    """Raise FutureMonthError if the period `reads` ends after the period `trained`; `what` would read it there.
+
+    Raises InputError, which names the setting `what.period`, if one of the two is no span of time.
+    """
+    try:
+        is_later = span(reads)[1] > span(trained)[1]
+    except ValueError as error:
+        raise InputError(f"{what}.period: {error}; a corpus from outside the timeline is declared with as_of") from None
+    if is_later:
+        raise FutureMonthError(what, trained, reads)
 
 
 def _bounds(text: str, whole: str) -> tuple[date, date]:

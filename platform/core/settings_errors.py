@@ -35,12 +35,20 @@ def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str
         field = next((at[:i] for i, part in enumerate(at) if _is_type(part)), at)
         wrong.setdefault(field, []).append(one)
     same = min(wrong.values(), key=lambda alike: any(one["type"] != "extra_forbidden" for one in alike))
-    first = max(same, key=lambda one: (len(one["loc"]), one["type"] == "extra_forbidden"))
-    where = [str(part) for part in first["loc"] if not _is_type(part)]
+    # a key that one of the alternatives knows is not unknown: what is wrong with its value comes before that
+    keys = [{_keys(e) for e in same if (e["type"] == "extra_forbidden") is extra} for extra in (True, False)]
+    known = keys[0] & keys[1]
+    first = max(same, key=lambda e: (len(e["loc"]), (e["type"] == "extra_forbidden") is not (_keys(e) in known)))
+    where = list(_keys(first))
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     if first["type"] == "own_class":
         where += [part for part in [first["ctx"]["field"]] if part]
     return ".".join(where), _said(first, same, kind) + more
+
+
+def _keys(error: ErrorDetails) -> tuple[str, ...]:
+    """Return the path of an error in the file."""
+    return tuple(str(part) for part in error["loc"] if not _is_type(part))
 
 
 def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[BaseModel]) -> str:

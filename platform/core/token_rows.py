@@ -3,6 +3,8 @@
 Every column is `fixed_size_binary`: `length` token ids, little-endian. A reader gets a row group as one buffer, without
 decoding (an order of magnitude faster than list columns). Damage is found where rows are read: by the checksum of each
 page, or, in shards without page checksums, by the hash of the whole file when a process first opens it.
+
+Rows that mask spans have a second file beside each shard: its column `spans` lists their texts and labels, row by row.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import io
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +28,8 @@ from ticlm.platform.core.store import Store, StoredFile
 ROW_GROUP = 128
 DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
 """What Parquet files raise that are damaged."""
+SPANS = "spans"
+"""The column of a file of spans."""
 Tokens = NDArray[np.integer[Any]]
 
 
@@ -96,6 +100,27 @@ def to_parquet(
         write_page_checksum=page_checksums,
     )
     return sink.getvalue()
+
+
+class RowSpan(NamedTuple):
+    """A span that a row masks: its text, and what kind of thing it names; "" if that is not known."""
+
+    text: str
+    label: str
+
+
+def spans_to_parquet(spans: pa.Array) -> bytes:
+    """Return the bytes of a file of spans; `spans` is a list array of structs (text, label), an entry for each row."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({SPANS: spans}), sink, compression="zstd", compression_level=1)
+    return sink.getvalue()
+
+
+def spans_of(data: bytes) -> Iterator[list[RowSpan]]:
+    """Yield the spans of each row of a file of spans."""
+    for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches(1024):
+        for spans in batch.column(0).to_pylist():
+            yield [RowSpan(span["text"], span["label"]) for span in spans]
 
 
 class RowReader:

@@ -17,9 +17,9 @@ BRIGHTEST = 0.3
 GREY = "#80858d"
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
-DASHES: tuple[str | None, ...] = (None, "8 4", "2 3", "10 3 2 3", "5 2")
+DASHES: tuple[str | None, ...] = (None, "8 4", "2 3", "10 3 2 3", "5 2", "12 3 2 3 2 3", "1 4")
 MARKERS = ("circle", "square", "up", "diamond", "cross", "down", "bar", "star")
-"""Dashes and markers of methods; five and eight have no common divisor, so forty methods differ."""
+"""Dashes and markers of methods; seven and eight have no common divisor, so 56 methods differ."""
 ORACLE_DASHES: tuple[str | None, ...] = ("4 3", "1 2", "12 4", "4 2 1 2 1 2")
 
 SEQUENTIAL = ("#f4f6e6", "#b9ddb9", "#62b3a9", "#2f7f9e", "#2b4b84", "#241b4b")

@@ -84,9 +84,8 @@ def _period(store: Store, folder: str, record: Record) -> list[str]:
     """Compare what the record of a period of a corpus says of its splits with the files that it names."""
     manifest = parse(PeriodManifest, record.about, store.uri(paths.record(folder)))
     files = {file.path: (file.size, file.sha256) for file in record.files}
-    whole = all(
-        files.get(file.path) == (file.bytes, file.sha256) for split in manifest.splits.values() for file in split.files
-    )
+    named = [file for split in manifest.splits.values() for file in (*split.files, *split.spans)]
+    whole = all(files.get(file.path) == (file.bytes, file.sha256) for file in named)
     whole = whole and all(sum(f.rows for f in split.files) == split.rows for split in manifest.splits.values())
     return [] if whole else [f"{paths.record(folder)}: its splits are not made of the files that it names"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from ticlm.platform.core.row_columns import check_columns
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tree import corpus_id
 
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus, SplitManifest
@@ -42,8 +41,8 @@ def find(name: str, store: Store | None, last_visible_period: str | None = None)
     return Corpus.open(uri, last_visible_period)
 
 
-def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
-    """Return another corpus that a task reads, as a view that ends where `own` ends.
+def other(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
+    """Return another corpus, named by the setting `where`, as a view that ends where `own` ends.
 
     Raises InputError if it is not there, or has another tokenizer, other columns, or longer rows.
     """
@@ -54,37 +53,47 @@ def other(name: str, own: Corpus, store: Store | None, task: str) -> Corpus:
     found = Corpus.open(uri, own.last_visible_period)
     if found.info.tokenizer.sha256 != own.info.tokenizer.sha256:
         raise InputError(
-            f"evaluations.{task}: corpus {found.info.id} was cut with another tokenizer than {own.info.id}; build it "
-            f"with tokenizer: {{kind: pretrained, name: …/tokenizer}}"
+            f"{where}: corpus {found.info.id} was cut with another tokenizer than {own.info.id}; build it with "
+            f"tokenizer: {{kind: pretrained, name: …/tokenizer}}"
         )
     mine, theirs = ({c.name: c.length for c in corpus.info.columns} for corpus in (own, found))
     if mine.keys() != theirs.keys() or any(theirs[column] > mine[column] for column in mine):
         raise InputError(
-            f"evaluations.{task}: corpus {found.info.id} has rows of {theirs}, {own.info.id} of {mine}; build it with "
-            f"the same columns, no longer than these"
+            f"{where}: corpus {found.info.id} has rows of {theirs}, {own.info.id} of {mine}; build it with the same "
+            f"columns, no longer than these"
         )
     return found
 
 
 def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
-    """Return the corpora that rounds train on, by the name that sources have for them: the study's, and those of tuned
-    copies. Raises InputError if one is not there, was cut in another way, or shares its name with another."""
-    found = {corpus_id(study.corpus): own}
-    for task in study.evaluations:
-        if task.prepare is None or task.prepare.corpus is None:
-            continue
-        where, name = f"evaluations.{task.name}.prepare.corpus", task.prepare.corpus
-        corpus = other(name, own, store, f"{task.name}.prepare")
+    """Return the corpora that rounds train on, by the name that sources have for them: the study's, those of tuned
+    copies, and those that old rows come from. Raises InputError if one is not there, was cut in another way, shares its
+    name with another, or has not the period of the old rows."""
+    found = {paths.corpus_id(study.corpus): own}
+    for where, name in _others(study):
+        corpus = other(name, own, store, where)
         if corpus.info.columns != own.info.columns:
             raise InputError(
                 f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
             )
-        before = found.setdefault(corpus_id(name), corpus)
+        known = paths.corpus_id(name)
+        before = found.setdefault(known, corpus)
         if before.store.root != corpus.store.root:
             raise InputError(
-                f"{where}: {corpus.store.root} and {before.store.root} are both called {corpus_id(name)}; rename one"
+                f"{where}: {corpus.store.root} and {before.store.root} are both called {known}; rename one"
             )
+    for _, old in study.old_corpora:
+        found[paths.corpus_id(old.corpus)].split(old.period, "train")
     return found
+
+
+def _others(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield every corpus other than the study's that rounds train on, by name, after the setting that names it."""
+    for task in study.evaluations:
+        if task.prepare is not None and task.prepare.corpus is not None:
+            yield f"evaluations.{task.name}.prepare.corpus", task.prepare.corpus
+    for method, old in study.old_corpora:
+        yield f"methods.{method}.replay.corpus", old.corpus
 
 
 def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:

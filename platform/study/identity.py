@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ticlm.methods.seams import Imported, RoundPosition
+from ticlm.methods.seams import RoundPosition
+from ticlm.methods.timeline import Imported
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Source

@@ -9,20 +9,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ticlm.methods.method import OracleSeries
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.models.presets import ModelSize
-from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import costs
 from ticlm.platform.study import data as corpora
+from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, cut, share
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tree import Run, Tree, corpus_id, rounds
+from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Plan:
     corpus: Corpus | None
     store: Store | None
     corpora: dict[str, Corpus] = field(default_factory=dict)
-    """Corpora by the name that sources use: the study's corpus, and those that tuned copies train on."""
+    """Corpora by the name that sources use: the study's corpus, and all others that rounds train on."""
     ids: dict[str, str] = field(default_factory=dict)
     """Key of a round -> its id, which names its folder in the root."""
     records: dict[str, Record] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class Plan:
         if every is None or key not in self._scored:
             return ()
         spec = self.tree.rounds[key]
-        own = Source(corpus=corpus_id(self.study.corpus), period=spec.period)
+        own = Source(corpus=paths.corpus_id(self.study.corpus), period=spec.period)
         return steps_inside(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
@@ -151,11 +150,22 @@ class Plan:
         """The size of the model, from its settings and its vocabulary; None if the vocabulary is not known."""
         return None if self.vocabulary is None else costs.model_size(self.study, self.vocabulary[0])
 
+    @cached_property
+    def adapted(self) -> tuple[AdaptedWeights, ...]:
+        """The weights of each method that adds or freezes some; none before the vocabulary is known."""
+        return () if self.vocabulary is None else adapted_weights(self.study, self.vocabulary[0])
+
+    def check_adapters(self) -> None:
+        """Raise InputError if the model has no place for an adapter of a method, or if nothing is left to train."""
+        _ = self.adapted
+
     @property
     def parameters(self) -> int | None:
-        """Parameters of the model with its embeddings, from a record if there is one, else from its settings."""
-        if self.records:
-            return int(next(iter(self.records.values())).about["parameters"])
+        """Parameters of the model with its embeddings and without adapters, from a record if there is one, else from
+        its settings."""
+        bare = (r for key, r in self.records.items() if self.tree.rounds[key].recipe.adapter is None)
+        if (record := next(bare, None)) is not None:
+            return int(record.about["parameters"])
         return self.size.parameters if self.size else None
 
     @property
@@ -195,7 +205,7 @@ class Plan:
             self._data_sources[key] = (
                 corpora.examples(task.data_source, self.store, self.study.last_visible_period)
                 if task.reads == "examples"
-                else corpora.other(task.data_source, self.corpus, self.store, task.name)
+                else corpora.other(task.data_source, self.corpus, self.store, f"evaluations.{task.name}")
             )
         return self._data_sources[key]
 
@@ -216,13 +226,13 @@ class Plan:
                     yield key, source, float(seen[key][source])
 
     def kept(self, run: Run) -> tuple[int, int | None]:
-        """Return how much old data a run needs at the same time: the largest number of other periods that one of its
-        rounds reads, and the largest number of bytes of their shards (None without a corpus)."""
+        """Return how much old data a run needs at the same time: the largest number of other periods (an old corpus is
+        one) that one of its rounds reads, and the largest number of bytes of their shards (None without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
         for key in run.rounds.values():
             spec = self.tree.rounds[key]
-            old = [source for source in spec.sources if source.period != spec.period]
-            periods = max(periods, len({source.period for source in old}))
+            old = [source for source in spec.sources if source != spec.own]
+            periods = max(periods, len(old))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}
                 most = max(most, sum(self.shard_bytes(source, windows.get(source)) for source in old))
@@ -244,26 +254,6 @@ class Plan:
     def _splits(self) -> dict[Source, SplitManifest]:
         return corpora.splits(self.corpora)
 
-    def external_inputs(self) -> list[str]:
-        """Return one line for each thing from outside the timeline."""
-        lines = []
-        if self.corpus is not None and self.corpus.info.tokenizer.as_of is not None:
-            lines.append(f"tokenizer {self.corpus.info.tokenizer.name}, as of {self.corpus.info.tokenizer.as_of}")
-        lines += self.corpus.info.external_inputs if self.corpus is not None else ()
-        if self.corpus is not None:
-            read = [d for t in self.study.evaluations if t.reads == "examples" and (d := self.data_of(t)) is not None]
-            told = (f"examples {data.info.id}: {line}" for data in read for line in data.info.external_inputs)
-            lines += list(dict.fromkeys(told))
-        if isinstance(self.study.model, FolderModel):
-            lines.append(f"initial model {self.study.model.path}, as of {self.study.model.as_of}")
-        for series in (m for m in self.study.methods if isinstance(m, OracleSeries)):
-            lines += [f"{series.name} {model.path}, as of {model.as_of}" for model in series.models]
-        copies = ((task, task.prepare) for task in self.study.evaluations if task.prepare is not None)
-        lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
-        penalties = dict.fromkeys(p for spec in self.tree.rounds.values() for p in spec.recipe.penalties)
-        teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
-        return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
-
 
 def make(study: Study, root: str | Store | None) -> Plan:
     """Return the plan of a study on a root. Without a corpus or a root, it has no ids and no records.
@@ -275,6 +265,7 @@ def make(study: Study, root: str | Store | None) -> Plan:
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     plan = Plan(study, rounds(study, sizes), corpus, store)
+    plan.check_adapters()
     if corpus is None or store is None:
         return plan
     corpora.check(study, corpus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import InstanceOf
 
+from ticlm.methods.freezing import Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
@@ -44,11 +45,20 @@ class RoundRecipe(Settings):
     optimizer: AnyOptimizer
     penalties: tuple[InstanceOf[Penalty], ...] = ()
     adapter: InstanceOf[Adapter] | None = None
+    freeze: Freeze | None = None
     loss: Loss
     precision: Precision
     batch_rows: int
     length: int
     seed: int
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"freeze"} if self.freeze is None else ())
+
+    @property
+    def frozen(self) -> Freeze:
+        """Which of the model's own weights the round does not train."""
+        return frozen(self.freeze, self.adapter)
 
 
 class Round(Settings):
@@ -91,6 +101,25 @@ class Round(Settings):
         """All sources that it reads: those it trains on, then those that its penalties read."""
         trained = (s for segment in self.segments for s in segment.mixture.sources)
         return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
+
+    @property
+    def own(self) -> Source | None:
+        """The source of its own period that it trains on; None if it draws from no such source.
+
+        An old corpus may call a period by the same label; the round's own comes last in its mixtures.
+        """
+        mine = [s for segment in self.segments for s in segment.mixture.sources if s.period == self.period]
+        return mine[-1] if mine else None
+
+    @property
+    def new_rows(self) -> int:
+        """Rows of its own period that it draws."""
+        return sum(rows for source, rows in self.draws().items() if source == self.own)
+
+    @property
+    def old_rows(self) -> int:
+        """Rows of all other sources that it draws: replayed periods, or an old corpus."""
+        return sum(rows for source, rows in self.draws().items() if source != self.own)
 
     def draws(self) -> dict[Source, int]:
         """Return how many rows this round draws from each source."""

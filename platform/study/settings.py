@@ -8,13 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
 from ticlm.methods.catalog import CATALOG
-from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, ContinualTokens, Method, OracleSeries
+from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Method, OracleSeries
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.mixture import OldCorpus
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
@@ -36,20 +38,6 @@ class Loss(Settings):
     """Factor of the mean squared logsumexp, which is added to the cross-entropy (TiC-LM, appendix C.1)."""
     clip_norm: float = Field(1.0, gt=0)
     """Largest norm of a step's gradient; longer ones are scaled down to it."""
-
-
-class Epochs(Settings):
-    """A budget as passes over the training rows of the first period."""
-
-    epochs: float = Field(gt=0)
-    """Passes over the training rows of the first period."""
-
-
-class Steps(Settings):
-    """A budget as optimizer steps."""
-
-    steps: int = Field(gt=0)
-    """Optimizer steps."""
 
 
 class Initial(Settings):
@@ -135,7 +123,8 @@ class Study(Settings):
     initial: Initial
     """The first round, and every later round that starts from scratch."""
     continual_tokens: ContinualTokens
-    """Tokens of all continual rounds together, or of each one: `{per_period: N}`."""
+    """Tokens of all continual rounds together, or the budget of each one: `{per_period: N}` tokens, `{steps: N}`, or
+    `{epochs: X}` over the training rows of its own period."""
     methods: tuple[Annotated[Method, BeforeValidator(_method), Plain("base")], ...] = Field(min_length=1)
     """The methods to compare: names of the catalogue, `{base: NAME, …changes}`, or whole methods."""
     loss: Loss = Loss()
@@ -183,7 +172,7 @@ class Study(Settings):
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]
         continual = [m for m in self.methods if isinstance(m, Continual)]
-        wanted += [(f"methods.{m.name}.replay.expired", m.replay.expired) for m in continual]
+        wanted += [(f"methods.{m.name}.replay.expired", m.replay.expired_periods) for m in continual]
         wanted += [("evaluate.checkpoints", self.evaluate.checkpoints), ("evaluate.periods", self.evaluate.periods)]
         for where, named in wanted:
             unknown = [] if named == "all" else [label for label in named if label not in labels]
@@ -197,8 +186,15 @@ class Study(Settings):
         external_inputs = [(f"a teacher of {type(p).__name__}", one) for p in penalties for one in p.imported.values()]
         if isinstance(self.model, FolderModel):
             external_inputs.append(("the initial model", self.model))
-        self._check_outside([(what, one.as_of) for what, one in external_inputs])
+        old = [(f"the old corpus of {name}", one.as_of) for name, one in self.old_corpora if one.as_of is not None]
+        self._check_outside([*((what, one.as_of) for what, one in external_inputs), *old])
         return self
+
+    @property
+    def old_corpora(self) -> list[tuple[str, OldCorpus]]:
+        """The corpora other than its own that methods take old rows from, each after its method's name."""
+        continual = [m for m in self.methods if isinstance(m, Continual)]
+        return [(m.name, m.replay.old_corpus) for m in continual if m.replay.old_corpus is not None]
 
     def _check_outside(self, inputs: list[tuple[str, str]]) -> None:
         """Raise FutureMonthError if something from outside (its name, its as_of) is later than `first_periods` ends."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ticlm.methods.method import Joint, Method, OracleSeries, PerPeriod
-from ticlm.methods.seams import MethodTimeline, RoundPosition, RoundRequest
+from ticlm.methods.freezing import frozen
+from ticlm.methods.method import Joint, Method, OracleSeries
+from ticlm.methods.seams import RoundPosition
+from ticlm.methods.timeline import MethodTimeline, RoundRequest
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.periods import span
+from ticlm.platform.core.periods import require_past
 from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
-from ticlm.platform.study.settings import Epochs, Steps, Study
+from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.base import Task
 
 
@@ -48,22 +51,18 @@ class Tree:
         return self.leaves.get((key, task), key)
 
 
-def corpus_id(name: str) -> str:
-    """Return the id `name@version` of the corpus with this name or at this path; version 1 if none is given."""
-    return paths.versioned(name.rstrip("/").rsplit("/", 1)[-1])
-
-
 def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
-    `sizes` are training rows by period. They are needed for a budget in epochs, and to limit a buffer to the rows that
-    exist.
+    `sizes` are training rows by period. They are needed for budgets in epochs, for samples of old rows by the number of
+    new ones, and to limit a buffer to the rows that exist.
     """
+    sizes = {**expected_sizes(study), **(sizes or {})} or sizes
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
-            tree.runs.append(_run(study, method, seed, timeline, sizes or {}, tree))
+            tree.runs.append(_run(study, method, seed, timeline, tree))
     for task in study.evaluations:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
@@ -74,8 +73,8 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
 
 def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     labels, whole = study.timeline.labels, study.periods.timeline().labels
-    corpus = corpus_id(study.corpus)
-    initial = _initial_tokens(study, labels[0], sizes)
+    corpus = paths.corpus_id(study.corpus)
+    initial = initial_tokens(study, labels[0], sizes)
     start, skipped = labels[0], 1
     if initial == 0:  # an imported checkpoint: it may stand for any period, or for none of the timeline
         assert isinstance(study.model, FolderModel)
@@ -89,30 +88,33 @@ def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
         initial=initial,
         continual=continual,
         later=later,
-        budget=lambda total: _continual_tokens(study, 1, rounds, total),
-        budget_upto=lambda label, total: _continual_tokens(
-            study, continual.index(label) + 1 if label in continual else 0, rounds, total
+        budget=lambda label: continual_tokens(study, [label], rounds, sizes),
+        budget_upto=lambda label, total: continual_tokens(
+            study, continual[: continual.index(label) + 1] if label in continual else (), rounds, sizes, total
         ),
+        sizes=sizes,
+        length=study.length,
     )
 
 
-def _run(
-    study: Study, method: Method, seed: int, timeline: MethodTimeline, sizes: Mapping[str, int], tree: Tree
-) -> Run:
+def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree: Tree) -> Run:
     if isinstance(method, Joint) and not timeline.later:
         raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
+    continual: list[int] = []  # steps of the rounds so far
     for request in method.round_requests(timeline):
         if request.start == "scratch":
-            previous, cursor = None, {}
+            previous, cursor, continual = None, {}, []
         recipe = _recipe(study, method, request, seed)
-        round_ = _round(request, recipe, previous, cursor, timeline, sizes)
+        round_ = _round(request, recipe, previous, cursor, continual, timeline)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
         cursor.update(_advance(round_))
         ends[request.period] = previous = key
+        if request.start == "previous":
+            continual.append(round_.steps)
     return Run(method=method, seed=seed, rounds=ends)
 
 
@@ -134,6 +136,7 @@ def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> R
         optimizer=method.optimizer,
         penalties=method.penalties,
         adapter=method.adapter,
+        freeze=None if method.freeze == frozen(None, method.adapter) else method.freeze,
         seed=seed,
     )
 
@@ -143,33 +146,62 @@ def _round(
     recipe: RoundRecipe,
     parent: str | None,
     cursor: Mapping[Source, SourceCursor],
+    continual: Sequence[int],
     timeline: MethodTimeline,
-    sizes: Mapping[str, int],
 ) -> Round:
     order = {label: number for number, label in enumerate(timeline.labels)}
     now = order.get(request.period, -1)
-    late = next((s for s in request.mixture.sources if order[s.period] > now), None)
+    late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
     if late is not None:
         raise FutureMonthError("a round", request.period, late.period)
     batch_tokens = recipe.batch_rows * recipe.length
-    steps = request.mixture.tokens // batch_tokens
-    if steps == 0 and request.mixture.tokens:
+    tokens = sum(mixture.tokens for mixture in request.mixtures)
+    steps = tokens // batch_tokens
+    if steps == 0 and request.mixtures:
         raise InputError(
-            f"the budget of period {request.period} is {request.mixture.tokens:,} tokens, too small for one step of "
+            f"the budget of period {request.period} is {tokens:,} tokens, too small for one step of "
             f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
         )
-    position = RoundPosition(index=request.index, steps=steps, steps_before=request.index * steps)
+    position = RoundPosition(index=request.index, steps=steps, steps_before=_steps_before(request, continual, steps))
     if steps:
-        _check_schedule(recipe, position, f"the round at period {request.period}")
+        _check_rates(recipe, position, f"the round at period {request.period}")
     return Round(
         parent=parent,
         period=request.period,
-        segments=(Segment(mixture=request.mixture.within({}), steps=steps),) if steps else (),  # `cursors` has windows
+        segments=_segments(request.mixtures, batch_tokens),
         recipe=recipe,
         position=position,
-        cursors=tuple(_drawn(request.mixture, recipe, cursor, sizes)),
+        cursors=tuple(_drawn(request.mixtures, recipe, cursor, timeline.sizes or {})),
         reads=_reads(request, recipe, timeline),
     )
+
+
+def _steps_before(request: RoundRequest, continual: Sequence[int], steps: int) -> int:
+    """Return the continual steps of the timeline before a round of `steps` steps, of which its run has done
+    `continual`. Periods before an imported start count as many steps as this one, because nobody trained them here."""
+    done = continual[max(0, len(continual) - request.index) :]
+    return sum(done) + (request.index - len(done)) * steps
+
+
+def _segments(mixtures: Sequence[Mixture], batch_tokens: int) -> tuple[Segment, ...]:
+    """Cut mixtures, one after another, into whole steps: all that fill together, wherever one ends inside a step.
+
+    A mixture that fills no step is added to the next one, at the end to the one before. No tokens are left out of the
+    segments; windows are, because cursors have them.
+    """
+    segments: list[Segment] = []
+    waiting, tokens, steps = Mixture(shares=()), 0, 0
+    for mixture in mixtures:
+        waiting = waiting.plus(mixture) if waiting.shares else mixture.within({})
+        tokens += mixture.tokens
+        more = tokens // batch_tokens - steps
+        if more:
+            segments.append(Segment(mixture=waiting, steps=more))
+            waiting, steps = Mixture(shares=()), steps + more
+    if waiting.shares and segments:
+        last = segments.pop()
+        segments.append(Segment(mixture=last.mixture.plus(waiting), steps=last.steps))
+    return tuple(segments)
 
 
 def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline) -> tuple[Source | None, ...]:
@@ -186,10 +218,10 @@ def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline)
 
 
 def _drawn(
-    mixture: Mixture, recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
+    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
 ) -> Iterator[SourceCursor]:
-    """Yield, for each source of a mixture, how many rows the chain has used, and which part a buffer keeps now."""
-    for share in mixture.shares:
+    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
+    for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
         before = cursor.get(share.source)
         if share.kept is not None:
             before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
@@ -217,11 +249,14 @@ def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> Sour
     return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
 
 
-def _check_schedule(recipe: RoundRecipe, position: RoundPosition, of: str) -> None:
+def _check_rates(recipe: RoundRecipe, position: RoundPosition, of: str) -> None:
+    part = "schedule"
     try:
         recipe.schedule.check(position)
+        part = "optimizer"
+        recipe.optimizer.check(recipe.schedule, position)
     except ValueError as error:
-        raise InputError(f"schedule of {of}: {error}") from None
+        raise InputError(f"{part} of {of}: {error}") from None
 
 
 def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
@@ -240,16 +275,17 @@ def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
     parent, prepare = tree.rounds[key], task.prepare
     assert prepare is not None
     corpus = study.corpus if prepare.corpus is None else prepare.corpus
-    source = Source(corpus=corpus_id(corpus), period=prepare.period or parent.period, split=prepare.split)
+    source = Source(corpus=paths.corpus_id(corpus), period=prepare.period or parent.period, split=prepare.split)
     if prepare.period is not None and prepare.as_of is None:
-        _check_past(f"evaluations.{task.name}.prepare", parent.period, prepare.period)
+        require_past(f"evaluations.{task.name}.prepare", parent.period, prepare.period)
     batch_tokens = parent.recipe.batch_rows * parent.recipe.length
     recipe = RoundRecipe(
         **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
         | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
+        | {"adapter": None, "freeze": None}  # all weights are tuned, those of adapters too
     )
     position = RoundPosition(index=parent.position.index, steps=prepare.steps, steps_before=0)
-    _check_schedule(recipe, position, f"what prepares for a task at period {parent.period}")
+    _check_rates(recipe, position, f"what prepares for a task at period {parent.period}")
     leaf = Round(
         parent=key,
         period=parent.period,
@@ -261,33 +297,3 @@ def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
     leaf_key = fingerprint(leaf)
     tree.rounds.setdefault(leaf_key, leaf)
     return leaf_key
-
-
-def _check_past(what: str, trained: str, reads: str) -> None:
-    """Raise FutureMonthError if the period `reads` ends after that of the checkpoint, `trained`."""
-    try:
-        is_later = span(reads)[1] > span(trained)[1]
-    except ValueError as error:
-        raise InputError(f"{what}.period: {error}; a corpus from outside the timeline is declared with as_of") from None
-    if is_later:
-        raise FutureMonthError(what, trained, reads)
-
-
-def _initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:
-    match study.initial.budget:
-        case int(tokens):
-            return tokens
-        case Steps(steps=steps):
-            return steps * study.batch_tokens
-        case Epochs(epochs=epochs):
-            if first not in (sizes or {}):
-                raise InputError(f"initial.budget is in epochs of {first}, which no corpus has yet: build it first")
-            assert sizes is not None
-            return int(epochs * sizes[first] * study.length)
-
-
-def _continual_tokens(study: Study, rounds: int, periods: int, total: int | PerPeriod | None) -> int:
-    """Return the tokens of `rounds` continual rounds: `rounds` × (total / `periods`), rounded down; with `per_period`,
-    `rounds` × that number."""
-    total = study.continual_tokens if total is None else total
-    return total.per_period * rounds if isinstance(total, PerPeriod) else total * rounds // max(1, periods)

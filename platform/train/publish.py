@@ -86,6 +86,7 @@ def _about(running: RunningRound, work: ChainWork, number: int) -> dict[str, Any
         "steps": spec.steps,
         "tokens": spec.tokens,
         "parameters": sum(p.numel() for p in running.module.parameters()),
+        "trained_parameters": sum(p.numel() for p in running.module.parameters() if p.requires_grad),
         "loss": running.history[-1][0] if running.history else None,
         "measured": {
             "tokens": running.trained_steps * spec.recipe.batch_rows * spec.recipe.length,

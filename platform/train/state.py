@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from ticlm.methods.seams import Context, Imported, PenaltyState, RoundPosition
+from ticlm.methods.seams import Context, PenaltyState, RoundPosition
+from ticlm.methods.timeline import Imported
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders, sharding

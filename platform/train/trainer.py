@@ -18,7 +18,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Diverged, InputError, RunError
 from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.store import Attempt, Store, read_record
-from ticlm.platform.models import build, folders, sharding
+from ticlm.platform.models import adapter_stack, build, folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
@@ -95,9 +95,11 @@ class _Chain:
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
             spec = work.rounds[number]
-            if module is None or spec.recipe.adapter is not None:
+            if module is None or self._is_changed(number):
                 module = None  # freed before the next is loaded: memory holds one
                 module = self._placed(number)
+            else:
+                module.ticlm_new_adapters = 0  # type: ignore[assignment]
             resuming = resume if number == first else None
             running = start(spec, module, workers, feed, resuming is not None)
             if resuming is not None:
@@ -112,14 +114,17 @@ class _Chain:
             publish(running, work, number, attempt, workers)
             del running  # its optimizer and penalties, before the next are made
 
+    def _is_changed(self, number: int) -> bool:
+        """Return whether round `number` trains other weights than the round before it."""
+        before, now = (self.work.rounds[i].recipe for i in (number - 1, number))
+        adds = now.adapter is not None and (now.adapter.per == "round" or now.adapter != before.adapter)
+        return adds or now.frozen != before.frozen
+
     def _placed(self, number: int) -> nn.Module:
         """Return the module that round `number` starts from, with the round's own adapter, sharded on its device."""
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
-        if recipe.adapter is not None:
-            stack = getattr(module, "ticlm_adapters", [])
-            folders.extend(module, recipe.adapter, len(stack), recipe.seed)
-            module.ticlm_adapters = [*stack, recipe.adapter]  # type: ignore[assignment]
+        adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
         module = sharding.place(module, recipe.precision, self.workers)
         if self.work.resources.compile:
             module.compile()

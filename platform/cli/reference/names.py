@@ -14,12 +14,14 @@ from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.meanings import summary
 from ticlm.platform.core import settings
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.models.presets import SHAPES, preset_size
+from ticlm.platform.models.presets import PARAMETERS, SHAPES, preset_size
 from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.tasks import union
 from ticlm.tune_spaces import space
 
 Names = dict[str, str]
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer")
+WIDTHS = ("hidden_size", "d_model", "n_embd")
 
 
 def studies() -> Names:
@@ -64,11 +66,11 @@ def models() -> Names:
     for name in SHAPES:
         fields = SHAPES[name]
         size = preset_size(PresetModel.model_validate({"name": name}), 1024 if "vocab_size" not in fields else 1)
-        layers, width = fields["num_hidden_layers"], fields["hidden_size"]
-        assert size is not None
+        parameters = PARAMETERS[name] if size is None else size.parameters
+        layers, width = (next(fields[key] for key in keys if key in fields) for keys in (LAYERS, WIDTHS))
         vocabulary = "" if "vocab_size" in fields else " with a vocabulary of 1,024"
         shape = f"{fields['model_type']}, {layers} layers of width {width:,}"
-        lines[name] = f"{shape}: {size.parameters:,} parameters{vocabulary}"
+        lines[name] = f"{shape}: {parameters:,} parameters{vocabulary}"
     return lines
 
 

@@ -125,7 +125,7 @@ def finished(root: Path | str) -> dict[str, str]:
         ("batch_rows=0", ("batch_rows", "greater than 0", "got 0")),
         ("batch_rows=many", ("batch_rows", "whole number", "'many'")),
         ("loss.clip_norm=.nan", ("loss.clip_norm", "finite")),
-        ("model.name=7b", ("model", "'tiny', '1b' or '3b'", "'7b'")),
+        ("model.name=7b", ("model", "'tiny', '1b', '3b', 't5-large'", "'7b'")),
         ("model.kind=rnn", ("model", "kind must be preset, config or folder")),
         ("methods.0.schedule.kind=step", ("methods.0", "schedule", "'cosine'", "'autoregressive-cosine'")),
         ("methods.0.schedule.warmup_steps=-1", ("methods.0", "warmup_steps", "got -1")),

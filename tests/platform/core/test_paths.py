@@ -23,6 +23,11 @@ NOT_OURS = {"datasets/codedocs/pages.py": ["examples/*"]}
 CUT = re.compile(r"\b(\w*id|\w*ids\[[^]]*\]|weights|weights_of\([^)]*\))\[:\d+\](?!\W*(\}| has))")
 
 
+def test_a_corpus_is_named_by_the_last_part_of_its_path() -> None:
+    assert paths.corpus_id("s3://bucket/corpora/news@2/") == "news@2"
+    assert paths.corpus_id("news") == paths.corpus_id("./elsewhere/news@1") == "news@1"
+
+
 class WithoutDocstrings(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:
         return ast.Expr(ast.Constant(...)) if isinstance(node.value, ast.Constant) else node

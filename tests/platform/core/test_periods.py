@@ -83,10 +83,11 @@ def test_a_first_period_may_pool_months() -> None:
     [
         ("month", 202303, ["202211", "202212", "202301", "202302", "202303"]),
         ("quarter", "202302..202304", ["202211", "202212-202302", "202303-202305"]),
+        ("half-year", "202311", ["202211", "202212-202305", "202306-202311"]),
         ("year", "202411", ["202211", "202212-202311", "202312-202411"]),
     ],
 )
-def test_steps_are_months_quarters_or_years_that_start_where_the_first_period_ends(
+def test_steps_are_months_or_several_that_start_where_the_first_period_ends(
     step: Any, last: Any, labels: list[str]
 ) -> None:
     calendar = parse(Calendar, {"initial": 202211, "step": step, "last": last}, "periods")
@@ -200,7 +201,7 @@ def test_periods_are_in_order_and_do_not_overlap() -> None:
         ({"initial": 202301, "last": 202212}, "last 202212 lies before the end of initial 202301"),
         ({"initial": "202301..202303", "last": 202302}, "last 202302 lies before the end"),
         ({"step": "week"}, "step week needs an initial span"),
-        ({"initial": 202301, "step": "day", "last": 202302}, "'month', 'quarter' or 'year'"),
+        ({"initial": 202301, "step": "day", "last": 202302}, "'quarter', 'half-year' or 'year'"),
         ({"only": [202301], "initial": 202301, "last": 202302}, "only lists months by itself"),
         ({"only": []}, "only lists one month or more, each once, oldest first"),
         ({"only": [202302, 202301]}, "each once, oldest first"),

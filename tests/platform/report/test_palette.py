@@ -20,7 +20,9 @@ ALIKE = 15
 
 
 def catalogue() -> list[MethodResult]:
-    return [MethodResult(m.name, m.group, (1,), isinstance(m, OracleSeries)) for m in CATALOG]
+    """The methods of the catalogue, without those of CKL's Table 2, which are a study of their own."""
+    rows = [method for method in CATALOG if not method.name.startswith("ckl-")]
+    return [MethodResult(m.name, m.group, (1,), isinstance(m, OracleSeries)) for m in rows]
 
 
 def toned(style: Style, dark: bool) -> str:

@@ -30,6 +30,7 @@ LOST = "tests/datasets/corpus/test_lost_periods.py"
 OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the user's"
 
 TABLE = {
+    "corpus {} keeps no spans of its rows; build one with rows: salient-spans": SETTING,
     # text as it stands in the code, with {} for values: the test that follows it, or a reason
     "remove {} and append it again with ticlm data build": (
         f"{DAMAGE}::test_a_damaged_shard_is_neither_trained_on_nor_scored",
@@ -99,7 +100,7 @@ TABLE = {
     "corpus {}: not there yet; build it with: {}": BUILD,
     "{}: no corpus there (no {}); build one with: {}": BUILD,
     "{}: no examples there (no {}); build them with: {}": BUILD,
-    "initial.budget is in epochs of {}, which no corpus has yet: build it first": (
+    "{} of {}, which no corpus has yet: build it first": (
         "tests/platform/study/test_tree.py::test_a_budget_may_be_in_epochs_once_the_rows_are_counted"
     ),
     "{} of {} inputs could not be read, limits.inputs allows {}; the first: {}; what was read is kept: run it again to "
@@ -125,9 +126,9 @@ TABLE = {
     ),
     "evaluate.periods names {}, which has no {} row in corpus {}; leave it out, or rebuild with a larger "
     "share": SETTING,
-    "evaluations.{}: corpus {} was cut with another tokenizer than {}; build it with tokenizer: {kind: pretrained, "
+    "{}: corpus {} was cut with another tokenizer than {}; build it with tokenizer: {kind: pretrained, "
     "name: …/tokenizer}": SETTING,
-    "evaluations.{}: corpus {} has rows of {}, {} of {}; build it with the same columns, no longer than these": SETTING,
+    "{}: corpus {} has rows of {}, {} of {}; build it with the same columns, no longer than these": SETTING,
     "{}: corpus {} has other columns than {}; build it with these": SETTING,
     "{}: the proper nouns of examples {} ({}, {}) were never marked; say `nouns:` in their recipe, and build it as "
     "another version": SETTING,

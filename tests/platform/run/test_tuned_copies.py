@@ -17,6 +17,7 @@ from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
+from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, work_of
@@ -88,7 +89,7 @@ def test_a_period_later_than_the_checkpoint_is_refused_unless_the_corpus_is_from
     with pytest.raises(FutureMonthError, match=said):
         made(toy_study, root, later)
     declared = made(toy_study, root, later | {"as_of": "202302"})
-    assert "tuned copies for tuned@1: corpus light@2, as of 202302" in declared.external_inputs()
+    assert "tuned copies for tuned@1: corpus light@2, as of 202302" in external_inputs(declared)
     with pytest.raises(FutureMonthError, match=r"first_periods: 1; the corpus of the tuned copies for tuned"):
         made(toy_study, root, later | {"as_of": "202302"}, first_periods=1)
     with pytest.raises(InputError, match="as_of declares a corpus from outside the timeline: give corpus and period"):

@@ -28,6 +28,8 @@ INPUTS = {
     # recipe -> where its raw files lie, which only the user knows
     **dict.fromkeys(("tic-cc", "tic-cc-windowed"), "documents.paths=[my.warc.gz]"),
     "monthly": "documents.paths=[my.jsonl.gz]",
+    **dict.fromkeys(("cc-recentnews", "cc-recentnews-small", "cc-recentnews-phases"), "documents.paths=[news]"),
+    **dict.fromkeys(("cc-recentnews-small-gpt2", "wikipedia-old", "wikipedia-old-gpt2"), "documents.paths=[x.jsonl]"),
     "tic-wiki": "examples.dumps=[enwiki-20160501-pages-articles.xml.bz2]",
     **dict.fromkeys(("tic-stackoverflow", "tic-math", "tic-english"), "examples.paths=[my.7z]"),
 }
@@ -95,6 +97,7 @@ def test_the_report_has_the_columns_of_the_table_in_order(name: str) -> None:
 def test_every_set_that_a_packaged_study_reads_has_a_packaged_recipe_of_that_name(name: str) -> None:
     study = load(name)
     corpora = {study.corpus, *(t.data_source for t in study.evaluations if t.data_source and t.reads == "corpus")}
+    corpora |= {old.corpus for _, old in study.old_corpora}
     for corpus in corpora:
         recipe = corpus_recipe(corpus)
         assert recipe.id == paths.versioned(corpus), "what the recipe builds is what the study reads"

@@ -22,7 +22,7 @@ from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import sample
 from ticlm.platform.eval.cell_store import read_cells
-from ticlm.platform.models import folders
+from ticlm.platform.models import adapter_stack, folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -271,14 +271,14 @@ def test_adapters_stack_over_rounds_on_a_frozen_base(toy_root: Path, toy_study: 
     base, once, twice = (load_file(folder / "model.safetensors") for folder in saved)
     assert base.keys() == once.keys() == twice.keys()
     assert all(torch.equal(base[name], twice[name]) for name in base), "the base was not frozen"
-    first, both = (load_file(folder / folders.ADAPTER_WEIGHTS) for folder in saved[1:])
+    first, both = (load_file(folder / adapter_stack.ADAPTER_WEIGHTS) for folder in saved[1:])
     assert {name.split("adapter_")[1][0] for name in both} == {"0", "1"}
     assert all(torch.equal(both[name], value) for name, value in first.items()), "the first adapter was not frozen"
 
     stacked = folders.load(saved[2]).eval()
     plain = AutoModelForCausalLM.from_pretrained(saved[2]).eval()
     assert {n for n, _ in plain.named_parameters()} < {n for n, _ in stacked.named_parameters()}
-    assert [type(a) for a in folders.adapters(saved[2])] == [LowRank, LowRank]
+    assert [type(a) for a in adapter_stack.read(saved[2])] == [LowRank, LowRank]
     ids = torch.arange(10)[None]
     with torch.no_grad():
         assert not torch.allclose(stacked(ids).logits, plain(ids).logits, atol=1e-2)
@@ -337,7 +337,7 @@ def test_penalties_and_adapters_do_not_depend_on_the_workers(
     train_world(other, 2, saves=2)  # the first round, then in the middle of the second
     train_world(other, 1, saves=1)
     train_world(other, 3)
-    file = folders.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
+    file = adapter_stack.ADAPTER_WEIGHTS if part == "adapter" else "model.safetensors"
     for round_id in work.ids[1:]:
         alone, together = (
             Store(root).read(f"{published(Store(root), round_id)}/{file}") for root in (work.root, other.root)

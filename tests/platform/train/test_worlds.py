@@ -191,6 +191,23 @@ def test_a_chain_goes_from_two_workers_to_one_to_four(replay: Worlds, alone: Tra
 
 
 @pytest.mark.slow
+def test_a_round_of_several_mixtures_goes_on_to_the_same_bits_on_any_number_of_workers(
+    replay: Worlds, toy_study: Callable[..., Study]
+) -> None:
+    """Rounds of 14 and 6 steps; the fifth checkpoint lies in the second mixture of the first of them."""
+    review = {"base": "mix-review", "replay": {"ratio": 0.5, "decay": 0.5}, "schedule": {"warmup_steps": 1}}
+    changes = REPLAY | {"methods": [review], "continual_tokens": {"epochs": 1.5}}
+    study = toy_study(**changes, corpus=replay.study.corpus, resources=replay.study.resources)
+    mixed = replace(replay, study=study)
+    steps = [[segment.steps for segment in spec.segments] for spec in chain_work(study, replay.folder / "none").rounds]
+    assert steps == [[8], [14, 6], [14, 6]]
+    mixed.train("mixed-handed", 2, saves=5)
+    mixed.train("mixed-handed", 1, saves=2)
+    mixed.train("mixed-handed", 3)
+    assert_same_bits(mixed.outcome("mixed-handed"), mixed.whole("mixed-alone", 1))
+
+
+@pytest.mark.slow
 def test_padded_pairs_train_alike_on_uneven_workers(
     replay: Worlds, tmp_path: Path, toy_corpus: Callable[..., Any], toy_study: Callable[..., Study]
 ) -> None:
@@ -242,3 +259,29 @@ def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(
     converted.train(f"handed-{kind}", 3, saves=1)
     converted.train(f"handed-{kind}", 1)
     assert_same_bits(converted.outcome(f"handed-{kind}"), one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["float32", pytest.param("bfloat16", marks=pytest.mark.nightly)])
+def test_optimizers_with_other_state_train_alike_on_workers_that_come_and_go(
+    replay: Worlds, kind: Literal["float32", "bfloat16"]
+) -> None:
+    """Means over whole weights (Adafactor, in the initial round), and a copy of the weights that a round starts from,
+    which no checkpoint holds (RecAdam, after it). Killed in the middle of a round of each."""
+    from ticlm.methods.optimizers import Adafactor
+    from ticlm.methods.recadam import RecAdam
+    from ticlm.platform.models.settings import Precision
+
+    study, recadam = replay.study, RecAdam(gamma=50.0, t0=3, k=1.0)
+    changes: dict[str, Any] = {
+        "initial": study.initial.model_copy(update={"optimizer": Adafactor()}),
+        "methods": tuple(method.model_copy(update={"optimizer": recadam}) for method in study.methods),
+        "precision": Precision(compute=kind, reduce=kind),
+    }
+    annealed = replace(replay, study=study.model_copy(update=changes))
+    one = annealed.whole(f"annealed-{kind}-1", 1)
+    assert_same_bits(annealed.whole(f"annealed-{kind}-2", 2), one)
+    annealed.train(f"annealed-{kind}", 2, saves=1)
+    annealed.train(f"annealed-{kind}", 1, saves=1)
+    annealed.train(f"annealed-{kind}", 3)
+    assert_same_bits(annealed.outcome(f"annealed-{kind}"), one)

@@ -21,9 +21,12 @@ from ticlm.platform.core.settings import Settings, parse
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.study.settings import Study
 
+PARTS = ("", "-small", "-phases", "-small-gpt2")
+OLD = ("wikipedia-old", "wikipedia-old-gpt2")
 NEEDED = {
     "monthly": ["documents.paths=[x]"],
     "web": ["documents.paths=[x]"],
+    **{name: ["documents.paths=[x]"] for name in (*(f"cc-recentnews{part}" for part in PARTS), *OLD)},
     "tic-cc": ["documents.lists=[x]"],
     "tic-cc-windowed": ["documents.lists=[x]"],
     **{f"tic-{site}": ["examples.paths=[x]"] for site in ("stackexchange", "stackoverflow", "math", "english")},
@@ -74,7 +77,7 @@ def test_a_key_is_explained_where_it_first_stands() -> None:
     above = "# Rows of a global batch, whatever the number of workers.\n"
     assert f"{above}batch_rows: 16\n" in shown and shown.count(above) == 1
     assert "# The learning rate of the first round.\n  schedule:\n" in shown
-    assert shown.count("# How a round's budget is shared between the new period and earlier ones.") == 1
+    assert shown.count("# What old text a round draws beside its new period, and how much.") == 1
 
 
 def test_a_file_is_shown_by_what_it_is(tmp_path: Path) -> None:

@@ -59,8 +59,12 @@ def test_a_meaning_is_inherited_and_says_nothing_else() -> None:
         ("Study", "| `first_periods` | whole number > 0 or null | `null` |"),
         ("Study", "| `batch_rows` | whole number > 0 | required |"),
         ("Calendar", "| `only` | list of label or `tic-cc` or null | `null` |"),
-        ("Calendar", "| `step` | one of `week`, `month`, `quarter`, `year` | `month` |"),
-        ("Continual", "| `adapter` | a class of your own or null | `null` |"),
+        ("Calendar", "| `step` | one of `week`, `month`, `quarter`, `half-year`, `year` | `month` |"),
+        (
+            "Continual",
+            "| `adapter` | [LoRA](#lora) or [KAdapter](#kadapter) or [Modular](#modular) or [Adapter](#adapter) or a"
+            " class of your own or null | `null` |",
+        ),
         ("Continual", "| `penalties` | list of [EWC](#ewc) or [LwF](#lwf) or a class of your own | `[]` |"),
         ("Resources", "| `workers` | whole number > 0 or list of 2: whole number, whole number | `1` |"),
         ("PresetModel", "| `changes` | mapping |"),

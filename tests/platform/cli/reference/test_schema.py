@@ -21,6 +21,12 @@ from ticlm.platform.core.errors import InputError
 NEEDED: dict[str, dict[str, Any]] = {
     "monthly": {"documents": {"paths": ["x"]}},
     "web": {"documents": {"paths": "x"}},
+    "cc-recentnews": {"documents": {"paths": "x"}},
+    "cc-recentnews-small": {"documents": {"kind": "articles", "paths": "x"}},
+    "cc-recentnews-phases": {"documents": {"kind": "articles", "paths": "x"}},
+    "cc-recentnews-small-gpt2": {"documents": {"kind": "articles", "paths": "x"}},
+    "wikipedia-old": {"documents": {"paths": "x"}},
+    "wikipedia-old-gpt2": {"documents": {"kind": "articles", "paths": "x"}},
     "tic-cc": {"documents": {"lists": ["x"]}},
     "tic-cc-windowed": {"documents": {"lists": ["x"]}},
     **{f"tic-{site}": {"examples": {"paths": ["x"]}} for site in ("stackexchange", "stackoverflow", "math", "english")},

@@ -1,0 +1,30 @@
+"""What a study takes from outside its timeline."""
+
+from __future__ import annotations
+
+from ticlm.methods.method import OracleSeries
+from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study.plan import Plan
+
+
+def external_inputs(plan: Plan) -> list[str]:
+    """Return one line for each thing from outside the timeline."""
+    lines = []
+    if plan.corpus is not None and plan.corpus.info.tokenizer.as_of is not None:
+        lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
+    lines += plan.corpus.info.external_inputs if plan.corpus is not None else ()
+    if plan.corpus is not None:
+        read = [d for t in plan.study.evaluations if t.reads == "examples" and (d := plan.data_of(t)) is not None]
+        told = (f"examples {data.info.id}: {line}" for data in read for line in data.info.external_inputs)
+        lines += list(dict.fromkeys(told))
+    if isinstance(plan.study.model, FolderModel):
+        lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
+    for series in (m for m in plan.study.methods if isinstance(m, OracleSeries)):
+        lines += [f"{series.name} {model.path}, as of {model.as_of}" for model in series.models]
+    outside = ((name, old) for name, old in plan.study.old_corpora if old.as_of is not None)
+    lines += [f"old rows of {name}: corpus {old.corpus}, as of {old.as_of}" for name, old in outside]
+    copies = ((task, task.prepare) for task in plan.study.evaluations if task.prepare is not None)
+    lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
+    penalties = dict.fromkeys(p for spec in plan.tree.rounds.values() for p in spec.recipe.penalties)
+    teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
+    return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
