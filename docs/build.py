@@ -24,6 +24,8 @@ PAGES = {
     "docs/reference.md": "reference.md",
     "docs/extending.md": "extending.md",
     "docs/data.md": "data.md",
+    "docs/ckl.md": "ckl.md",
+    "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
     "docs/results.md": "results.md",
