@@ -131,7 +131,7 @@ def _adapted(folder: Path) -> Path:
 
 
 def test_a_class_that_came_twice_by_value_is_found_whole(tmp_path: Path) -> None:
-    """Pickled by value, as a script's own class is, it leaves an empty class of its name behind at its second coming."""
+    """Pickled by value, as a script's own class is, it leaves an empty class behind at its second coming."""
     model, folder = nn.Linear(2, 2), tmp_path / "model"
     folder.mkdir()
     adapter_stack.adapt(model, Shift(), 0)
