@@ -571,7 +571,7 @@ def test_a_killed_build_of_one_process_goes_on_and_never_imports_ray(texts: Path
 
 
 @pytest.mark.ray
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_build_on_ray_goes_on_to_the_same_bytes(texts: Path, tmp_path: Path, ray_local: None) -> None:
     recipe, root = _recipe(texts, executor="ray"), tmp_path / "killed"
     _killed(recipe, root)

@@ -292,7 +292,7 @@ def test_a_real_history_is_cut_into_years(tmp_path: Path, loop: None) -> None:
 
 
 @pytest.mark.ray
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not MEDIAWIKI.exists(), reason="needs the shared data")
 def test_real_pages_become_passages_on_ray(ray_local: None, tmp_path: Path) -> None:
     data = b"".join(stream.read() for _, stream in unpacked(str(next((MEDIAWIKI / "gensim").iterdir()))))

@@ -87,7 +87,9 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.parametrize("actors", [1, 2, 5])
+@pytest.mark.parametrize(
+    "actors", [pytest.param(1, marks=pytest.mark.nightly), 2, pytest.param(5, marks=pytest.mark.nightly)]
+)
 def test_any_number_of_actors_marks_the_same(
     ray_local: None, pipeline: Path, monkeypatch: pytest.MonkeyPatch, actors: int
 ) -> None:

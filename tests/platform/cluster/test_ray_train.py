@@ -147,6 +147,7 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
     assert cells.units(made) == []
 
 
+@pytest.mark.nightly
 def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
     ray_local: None, toy_root: Path, toy_study: MakeStudy
 ) -> None:
