@@ -32,14 +32,18 @@ if TYPE_CHECKING:
 
 INFO = "examples.json"
 ROW_GROUP = 1024
+MASK = "<extra_id_0>"
+"""Stands in the text of a cloze question for its answer, as in CKL's files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A text, or a question if there is an `answer`.
 
-    `text` is then everything before the answer, and `aliases` are other correct answers. The first of `choices` is the
-    answer. `nouns` are the character spans [start, end) of the text's proper nouns; None if it was never tagged.
+    `text` is then everything before the answer, or a cloze with MASK in place of the answer, and `aliases` are other
+    correct answers. The first of `choices` is the answer. `nouns` are the character spans [start, end) of the text's
+    proper nouns; None if it was never tagged. `question` asks the same in a sentence that ends with a question mark, if
+    there is one. `outdated` are answers that were right before the example's period.
     """
 
     id: str
@@ -50,6 +54,8 @@ class Example:
     nouns: tuple[tuple[int, int], ...] | None = None
     source: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
+    question: str | None = None
+    outdated: tuple[str, ...] = ()
 
 
 class ExamplesInfo(Settings):
@@ -170,22 +176,27 @@ def to_parquet(examples: Sequence[Example]) -> bytes:
             "nouns": None if e.nouns is None else [{"start": start, "end": end} for start, end in e.nouns],
             "source": e.source,
             "about": json.dumps(dict(e.about), sort_keys=True, ensure_ascii=False),
+            "question": e.question,
+            "outdated": list(e.outdated),
         }
         for e in examples
     ]
     sink = io.BytesIO()
-    table = pa.Table.from_pylist(rows, _schema())
+    used = [name for name in ("question", "outdated") if any(row[name] for row in rows)]
+    table = pa.Table.from_pylist(rows, _schema(used))
     pq.write_table(table, sink, compression="zstd", row_group_size=ROW_GROUP)
     return sink.getvalue()
 
 
-def _schema() -> pa.Schema:
+def _schema(used: Sequence[str]) -> pa.Schema:
+    """Return the columns of a subset's file; `used` are those of the later ones that its examples need, so that the
+    files of sets that need none stay as they were."""
     import pyarrow as pa
 
     span = pa.struct([("start", pa.int32()), ("end", pa.int32())])
     strings = pa.list_(pa.string())
-    kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span)}
-    names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about")
+    kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span), "outdated": strings}
+    names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about", *used)
     return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names], {b"format": b"1"})
 
 
@@ -195,9 +206,11 @@ def _example(row: Mapping[str, object]) -> Example:
     about: str = values.pop("about")  # type: ignore[assignment]
     aliases: list[str] = values.pop("aliases")  # type: ignore[assignment]
     choices: list[str] = values.pop("choices")  # type: ignore[assignment]
+    outdated: list[str] = values.pop("outdated", [])  # type: ignore[assignment]
     return Example(
         aliases=tuple(aliases),
         choices=tuple(choices),
+        outdated=tuple(outdated),
         nouns=None if nouns is None else tuple((noun["start"], noun["end"]) for noun in nouns),
         about=json.loads(about),
         **values,  # type: ignore[arg-type]
