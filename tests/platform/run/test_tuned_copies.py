@@ -109,7 +109,7 @@ def test_what_cannot_be_trained_on_is_one_line(
     toy_corpus(tmp_path / "wide@1", vocab_size=65)
     assert "was cut with another tokenizer" in said(corpus=str(tmp_path / "wide@1"))
     toy_corpus(tmp_path / "short@1", length=8)
-    assert "has other columns than toy@1" in said(corpus=str(tmp_path / "short@1"))
+    assert "the corpus toy@1 was cut into rows of 8; set length: 8" in said(corpus=str(tmp_path / "short@1"))
     toy_corpus(tmp_path / "toy@1")
     assert re.search("are both called toy@1; rename one", said(corpus=str(tmp_path / "toy@1")))
     toy_corpus(tmp_path / "old@1", periods=["202301"], name="old")
