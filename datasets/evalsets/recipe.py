@@ -18,6 +18,7 @@ from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, t
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
+from ticlm.datasets.kilt.questions import KiltQuestions
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -33,7 +34,7 @@ FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
 
 AnyBuilder = Annotated[
-    ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")
+    ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs | KiltQuestions, Field(discriminator="kind")
 ]
 
 

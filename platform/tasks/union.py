@@ -9,6 +9,7 @@ from pydantic import Discriminator, Tag
 from ticlm.platform.core.extensions import TASKS, Own
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
+from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
@@ -16,6 +17,7 @@ from ticlm.platform.tasks.static.task import Static
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
     *("answer-perplexity", "multiple-choice", "exact-match", "static"),
+    "generated-answers",
 )
 
 
@@ -32,6 +34,7 @@ AnyTask = Annotated[
     | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
+    | Annotated[GeneratedAnswers, Tag("generated-answers")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),
