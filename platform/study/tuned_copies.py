@@ -28,7 +28,9 @@ def tuned_copy(study: Study, task: Task, key: str, parent: Round, rows: Mapping[
         require_past(where, parent.period, prepare.period)
     recipe = _recipe(parent.recipe, prepare)
     if recipe.objective.encoder_decoder != parent.recipe.objective.encoder_decoder:
-        raise InputError(f"{where}.objective: {recipe.objective} cannot train a model of {parent.recipe.objective}")
+        kinds = ("a causal model", "an encoder–decoder")
+        trains, has = (kinds[one.objective.encoder_decoder] for one in (recipe, parent.recipe))
+        raise InputError(f"{where}.objective trains {trains}, and the study's model is {has}")
     batch_tokens = recipe.batch_rows * recipe.length
     if prepare.epochs is None:
         assert prepare.steps is not None
