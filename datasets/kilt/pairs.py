@@ -44,4 +44,8 @@ class KiltPairs(PairFiles):
     def pair(self, record: records.Record) -> Pair | str:
         """Return the pair of a line, or the reason why it is none."""
         row = parsed(record, None if self.questions is None else questions_of(self.questions, SETTING))
-        return row if isinstance(row, str) else Pair(row.id, row.input, row.answers[0], self.period)
+        return row if isinstance(row, str) else Pair(row.id, row.input, row.answers[0])
+
+    def when(self, record: records.Record) -> str:
+        """Return the period of all rows."""
+        return self.period

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, time
 from itertools import islice
 from typing import NamedTuple
@@ -24,12 +25,11 @@ FIRST_ROWS = 1000
 
 
 class Pair(NamedTuple):
-    """One row of fine-tuning. `when` is a period's label or a date (`202005`, `2020-05-01`)."""
+    """One row of fine-tuning."""
 
     id: str
     given: str
     target: str
-    when: str
     source: str = ""
 
 
@@ -42,6 +42,11 @@ class PairFiles(Settings):
     @abstractmethod
     def pair(self, record: records.Record) -> Pair | str:
         """Return the pair of a record, or the reason why it is none."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def when(self, record: records.Record) -> str:
+        """Return the period or the day of a record (`202005`, `2020-05-01`); empty if it names none."""
         raise NotImplementedError
 
     @property
@@ -83,13 +88,19 @@ class PairFiles(Settings):
         path = piece.input.path
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, ()):
-            lost = record.lost if isinstance(record, records.Unusable) else 0
-            outcome = record.reason if isinstance(record, records.Unusable) else self._document(record)
+            when, lost = None, 0
+            if isinstance(record, records.Unusable):
+                outcome: Document | str = record.reason
+                lost = record.lost
+            else:
+                outcome = self._document(record)
+                with suppress(ValueError):
+                    when = moment(self.when(record))
             if isinstance(outcome, Document):
                 yield outcome
             else:
                 before = records.lines_before(path, piece.start) if before is None else before
-                yield Bad(outcome, f"{path}:{before + number}", lost=lost)
+                yield Bad(outcome, f"{path}:{before + number}", when, lost)
 
     def _document(self, record: records.Record) -> Document | str:
         pair = self.pair(record)
@@ -103,7 +114,7 @@ class PairFiles(Settings):
         try:
             text = joined(given, target)
             text.encode()
-            when = moment(pair.when)
+            when = moment(self.when(record))
         except UnicodeEncodeError:  # half of a surrogate pair
             return "unreadable text"
         except ValueError as error:

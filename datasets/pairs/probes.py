@@ -34,8 +34,11 @@ class ProbePairs(PairFiles):
             return "without answers"
         if isinstance(given, _Reason):
             return str(given)
-        when = self.period or str(record.get("timestamp") or "")
-        return Pair(str(record.get("id") or ""), given, answer, when, str(record.get("task") or ""))
+        return Pair(str(record.get("id") or ""), given, answer, str(record.get("task") or ""))
+
+    def when(self, record: records.Record) -> str:
+        """Return the period of all rows, or the row's own `timestamp`."""
+        return self.period or str(record.get("timestamp") or "")
 
     def _given(self, record: records.Record) -> str:
         text = record.get("question" if self.ask == "question" else "input")

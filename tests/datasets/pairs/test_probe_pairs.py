@@ -120,7 +120,7 @@ def test_a_corpus_of_sentences(tmp_path: Path) -> None:
     probes = [p | {"answers": ["Ann Lee"], "timestamp": "202005"} for p in PROBES[2:4]]
     recipe = {
         **{"name": "tuning", "version": "1", "rows": "sentences", "length": 12, "splits": {"eval": 0, "tune": 0}},
-        "documents": {"kind": "probe-pairs", "paths": written(tmp_path / "x.jsonl", [*probes, *PROBES[3:]])},
+        "documents": {"kind": "probe-pairs", "paths": written(tmp_path / "x.jsonl", [*probes, PROBES[4]]), **QA},
         "periods": {"initial": "202005", "last": "202005"},
         "tokenizer": {"kind": "train", "vocab_size": 300},
         "limits": {"bad": 1},
