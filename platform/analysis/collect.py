@@ -72,7 +72,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
-        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in tasks},
+        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
         static=static,

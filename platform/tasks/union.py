@@ -10,12 +10,14 @@ from ticlm.platform.core.extensions import TASKS, Own
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
+from ticlm.platform.tasks.probe_answers import ProbeAnswers
+from ticlm.platform.tasks.probe_ranks import ProbeRanks
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
-    *("answer-perplexity", "multiple-choice", "exact-match", "static"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "probe-answers", "probe-ranks", "static"),
 )
 
 
@@ -32,6 +34,8 @@ AnyTask = Annotated[
     | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
+    | Annotated[ProbeAnswers, Tag("probe-answers")]
+    | Annotated[ProbeRanks, Tag("probe-ranks")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),

@@ -43,6 +43,9 @@ TABLE = {
         f"{HERE}::test_a_model_inside_a_round_whose_record_is_damaged_comes_back",
     ),
     "remove it to score its cells again": f"{HERE}::test_damaged_cells_are_scored_again",
+    "{} is damaged ({}); remove {} to score its checkpoint again": (
+        "tests/platform/analysis/test_predictions.py::test_damaged_predictions_are_found_and_scored_again"
+    ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
     "{}: no record, though {} was trained from it; run its study again": f"{HERE}::test_a_lost_record_is_made_again",

@@ -21,7 +21,8 @@ from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask, normalised
+from ticlm.platform.tasks.matching import normalised
+from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask
 
 CAPITAL = Example("1", "The capital of France:", answer="Paris", source="a")
 MAYOR = Example("2", "The mayor of Oslo:", answer="Anne", source="b")
