@@ -109,7 +109,7 @@ class CausalCheckpoint(LoadedModel):
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         """Rank the first token of each answer behind the text before its mask; see `Answerer.ranks`."""
-        from ticlm.platform.eval.ranking import ranked
+        from ticlm.platform.eval.likelihood import ranked
 
         texts = [(before_mask(cloze), answer) for cloze, answer in pairs]
         spaced = [(before, " " + answer if before and answer else answer) for before, answer in texts]

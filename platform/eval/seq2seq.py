@@ -138,7 +138,7 @@ class Seq2SeqCheckpoint(LoadedModel):
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         """Rank the first token of each answer behind the mask, with which the decoder begins."""
-        from ticlm.platform.eval.ranking import ranked
+        from ticlm.platform.eval.likelihood import ranked
 
         answers = [one.ids for one in self.encoder.encode([answer for _, answer in pairs])]
         asked = [i for i, answer in enumerate(answers) if len(answer)]
