@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io.records import Unusable, records
-from ticlm.datasets.lama.words import is_entity, mentions
+from ticlm.datasets.lama.words import folded, is_entity, mentions
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK, Example
 from ticlm.platform.core.settings import Settings
@@ -68,7 +68,7 @@ class InvariantRules(Settings):
         relation, subject, answer = fact
         if relation not in self.kept:
             raise UnusableExample("relation is not on the list")
-        if self.overlap == "substring" and answer.casefold() in subject.casefold():
+        if self.overlap == "substring" and folded(answer) in folded(subject):
             raise UnusableExample("answer overlaps the subject")
         if self.overlap == "words" and mentions(subject, answer):
             raise UnusableExample("answer overlaps the subject")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 from ticlm.platform.core.examples import MASK
 
@@ -11,7 +12,12 @@ _WORD = re.compile(r"\w+")
 
 def words(text: str) -> list[str]:
     """Return the runs of letters, digits and underscores of a text, without case and without the mask."""
-    return _WORD.findall(text.replace(MASK, " ").casefold())
+    return _WORD.findall(folded(text.replace(MASK, " ")))
+
+
+def folded(text: str) -> str:
+    """Return a text without case, its accents composed, so that spellings of one word are equal."""
+    return normalize("NFC", normalize("NFC", text).casefold())
 
 
 def mentions(text: str, answer: str) -> bool:

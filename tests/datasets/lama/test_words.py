@@ -17,6 +17,7 @@ from ticlm.datasets.lama.words import is_entity, mentions
         ("It costs <extra_id_0> euros.", "0", False),
         ("It costs <extra_id_0> euros.", "extra_id_0", False),
         ("STRASSE 7", "Straße", True),
+        ("In Łódz\u0301 lies <extra_id_0>.", "łódź", True),
         ("Anything", "?!", False),
     ],
 )
