@@ -71,4 +71,5 @@ class CklProbes(Settings):
         collected = Collected(self.rules)
         for subset, files in sorted(self.sets.items()):
             released.read([entry.path for entry in files.inputs(f"examples.sets.{subset}")], subset, collected)
-        yield from collected.drafts(context, period_of(self.period), tuple(entry.path for entry in context.inputs))
+        paths = tuple(entry.path for entry in context.inputs)
+        yield from collected.drafts(context, period_of(self.period), paths, self.sets)

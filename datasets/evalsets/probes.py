@@ -74,5 +74,6 @@ class ProbeFiles(Settings):
                 collected.add(subset, partial(schema.example_of, record, name))
                 paths.setdefault(label, {})[entry.path] = None
         context.steps.append(Step(name="records", read=read, dropped=dict(sorted(dropped.items()))))
+        names = {name for collected in periods.values() for name in collected.subsets}
         for label, collected in sorted(periods.items(), key=lambda pair: span(pair[0])):
-            yield from collected.drafts(context, period_of(label), tuple(paths[label]))
+            yield from collected.drafts(context, period_of(label), tuple(paths[label]), names)

@@ -21,6 +21,7 @@ from ticlm.platform.core.periods import Calendar, Period
 from ticlm.platform.core.settings import Settings
 
 INVARIANT = "invariant"
+SUBSETS = (INVARIANT, "updated", "new")
 
 
 class SyntheticProbes(Settings):
@@ -68,7 +69,7 @@ class SyntheticProbes(Settings):
             if period != periods[0]:
                 own = [known for known in facts if known.period == period.label]
                 self._collect(collected, own, self._stated(period))
-            yield from collected.drafts(context, period, (f"synthetic/{period.label}",))
+            yield from collected.drafts(context, period, (f"synthetic/{period.label}",), SUBSETS)
 
     def _stated(self, period: Period) -> Counter[str]:
         """Count the documents of a period that state each fact, by its id."""

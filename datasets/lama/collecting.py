@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -90,11 +90,19 @@ class Collected:
         counts = statistics.of(self.subsets)
         return counts | ({"remarks": dict(sorted(self.remarks.items()))} if self.remarks else {})
 
-    def drafts(self, context: BuildContext, period: Period, inputs: tuple[str, ...]) -> Iterator[PeriodDraft]:
+    def drafts(
+        self, context: BuildContext, period: Period, inputs: tuple[str, ...], names: Iterable[Subset] = ()
+    ) -> Iterator[PeriodDraft]:
         """Yield the draft of the period; without any probe, leave the counts, as one step, with the build and yield
-        nothing."""
-        if self.subsets:
-            yield PeriodDraft(period, self.subsets, self.steps, self.statistics, inputs)
+        nothing.
+
+        Subsets of these `names` that have no probe are written empty: tasks leave out what is empty, but refuse a
+        period that lacks the subset that they score.
+        """
+        if any(self.subsets.values()):
+            subsets: dict[Subset, list[Example]] = {name: [] for name in names}
+            subsets |= self.subsets
+            yield PeriodDraft(period, subsets, self.steps, self.statistics, inputs)
         else:
             dropped = sum(self._dropped.values(), Counter[str]())
             context.steps.append(

@@ -78,6 +78,7 @@ def test_probes_of_several_subsets_and_periods_are_read_and_written_again(tmp_pa
         question="Who leads Ada?", outdated=("Cy",),
     )  # fmt: skip
     assert [one.id for one in probes(found)["202301-202303", "new"]] == ["probes.jsonl:2"]
+    assert probes(found)["202302", "updated"] == [], "tasks leave out what is empty, and refuse what is not there"
     assert steps(found)["records"].read == 8 and steps(found)["records"].dropped == {
         "a task that is no name of a subset (small letters, digits, - and .)": 1,
         "broken JSON line": 1,
