@@ -8,7 +8,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.files import ExampleFiles
+from ticlm.datasets.evalsets.invariant_lama import InvariantLama
+from ticlm.datasets.evalsets.probes import ProbeFiles
+from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
@@ -33,7 +37,16 @@ FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
 
 AnyBuilder = Annotated[
-    ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs, Field(discriminator="kind")
+    ExampleFiles
+    | TicWiki
+    | WikiQuestions
+    | TicStackExchange
+    | CodeDocs
+    | ProbeFiles
+    | CklProbes
+    | InvariantLama
+    | SyntheticProbes,
+    Field(discriminator="kind"),
 ]
 
 

@@ -21,7 +21,7 @@ LAYERS = (
     "tune_spaces",
     "datasets.io datasets.text",
     "datasets.web datasets.examples datasets.codedocs datasets.synthetic datasets.dedup",
-    "datasets.filters datasets.news datasets.wiki datasets.stackexchange",
+    "datasets.filters datasets.news datasets.wiki datasets.stackexchange datasets.lama",
     "datasets.corpus datasets.wikidata",
     "datasets.evalsets",
     "platform.tasks platform.models",
