@@ -1,5 +1,5 @@
-"""The likelihood of text under a causal model: losses of packed rows, of documents in windows, of single labels. And the
-rank of a token among all that could stand at one place."""
+"""The likelihood of text under a causal model: losses of packed rows, of documents in windows, of single labels. And
+the rank of a token among all that could stand at one place."""
 
 from __future__ import annotations
 
