@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -216,17 +216,7 @@ class ProbeConstruction(Settings):
         # the same model at temperature 0 would agree with itself
         warm = ModelSteps(asker, self.chat, prompts, seed + 1, temperature=1.0)
         second = ModelSteps(asker, self.second, prompts, seed) if self.second is not None else warm
-        parts = (
-            self.per_article,
-            self.passages,
-            self.fit,
-            self.support,
-            first,
-            second,
-            self.translators,
-            frozenset(self.asked),
-        )
-        return Tools(old, self.tagger, *parts)
+        return replace(tools, chat=first, second=second, translators=self.translators, asked=frozenset(self.asked))
 
 
 @dataclass

@@ -58,7 +58,14 @@ class ChatCosts:
 
 
 class BudgetUsedUp(RunError):
-    """The replies have cost what they may cost; what was answered is kept."""
+    """The replies have cost what they may cost, by one of the limits; what was answered is kept."""
+
+    def __init__(self, limit: str, line: str) -> None:
+        super().__init__(line)
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[type[BudgetUsedUp], tuple[str, str]]:
+        return BudgetUsedUp, (self.limit, str(self))
 
 
 class Asker:
@@ -128,7 +135,7 @@ class Asker:
         for error in errors:
             if isinstance(error, BudgetUsedUp):
                 left = sum(self.journal.get(request.key(model)) is None for request in distinct)
-                raise BudgetUsedUp(str(error).replace("; raise", f", {left:,} of this step are left; raise")) from None
+                raise self._used_up(error.limit, f", {left:,} requests of this step are left") from None
         if errors:
             raise min(errors, key=lambda error: not isinstance(error, TiclmError))
         found = {request: future.result() for request, future in zip(distinct, futures)}
@@ -140,18 +147,23 @@ class Asker:
                 self._clients[id(model)] = (model, model.open())  # the model too, so that its id stays its own
             return self._clients[id(model)][1]
 
+    def _used_up(self, limit: str, left: str = "") -> BudgetUsedUp:
+        most = getattr(self.limits, limit)
+        return BudgetUsedUp(
+            limit,
+            f"limits.{limit}: the budget of {most:,} is used up: {self.costs}, {len(self.journal):,} replies "
+            f"({self.journal.tokens:,} tokens) in {self.journal.path}{left}; raise limits.{limit} and run the same "
+            f"command to go on",
+        )
+
     def _reserve(self) -> None:
         """Wait for this request's turn. Raises BudgetUsedUp if the journal is at its limit."""
         limits = self.limits
         with self._lock:
-            tokens = self.journal.tokens
-            for name, used, most in (("requests", self._used, limits.requests), ("tokens", tokens, limits.tokens)):
+            for name, used in (("requests", self._used), ("tokens", self.journal.tokens)):
+                most = getattr(limits, name)
                 if most is not None and used >= most:
-                    raise BudgetUsedUp(
-                        f"limits.{name}: the budget of {most:,} is used up: {self.costs}, {len(self.journal):,} "
-                        f"replies ({tokens:,} tokens) in {self.journal.path}; raise limits.{name} and run the same "
-                        f"command to go on"
-                    )
+                    raise self._used_up(name)
             self._used += 1
             now = time.monotonic()
             turn = max(self._next, now)

@@ -78,7 +78,7 @@ class ChatRequest:
 
     def about(self, model: ChatModel) -> dict[str, Any]:
         """Return everything that the key depends on, as JSON."""
-        sampling = {"temperature": self.temperature, "seed": self.seed, "n": self.n}
+        sampling = {"temperature": float(self.temperature), "seed": self.seed, "n": self.n}
         return {
             "model": model.model,
             "parameters": {**model.parameters, **sampling},

@@ -13,7 +13,7 @@ from ticlm.datasets.probes import candidates as drawing
 from ticlm.datasets.probes import decisions, easy
 from ticlm.datasets.probes.candidates import Article, Candidate
 from ticlm.datasets.probes.decisions import Decision
-from ticlm.datasets.probes.matching import Stated, stated
+from ticlm.datasets.probes.matching import Stated, named, stated
 from ticlm.datasets.probes.model_steps import ModelSteps
 from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
 from ticlm.datasets.probes.review import Probe
@@ -81,9 +81,7 @@ def decided(
         outcomes = _by_model(model, candidates, predictions, hits)
     else:
         outcomes = [
-            decisions.by_rules(
-                candidate, prediction, stated(candidate, passages, tools.tagger, tools.fit), tools.support
-            )
+            _by_rules(candidate, prediction, passages, tools)
             for candidate, prediction, passages in zip(candidates, predictions, hits, strict=True)
         ]
     made = [one for one in outcomes if isinstance(one, Decision)]
@@ -155,6 +153,14 @@ def _probe(
         decision=decision,
         about={name: text for name, text in whole.items() if text},
     )
+
+
+def _by_rules(candidate: Candidate, prediction: str, passages: Sequence[Passage], tools: Tools) -> Decision:
+    found = stated(candidate, passages, tools.tagger, tools.fit)
+    decision = decisions.by_rules(candidate, prediction, found, tools.support)
+    if decision.subset == "new" and named(candidate, passages):
+        return Decision(candidate, decisions.OTHERWISE, prediction=prediction)
+    return decision
 
 
 def _by_model(

@@ -33,6 +33,7 @@ FOUND_NOTHING = "prediction wrong, nothing found"
 NESTED = "one of the two answers within the other"
 MANY = "the old corpus gives several answers at a time"
 FEW = "too few old documents give another answer"
+OTHERWISE = "the old corpus has its names in other words"
 """Not branches of the paper, whose experts could tell: rules cannot say whether the answer changed."""
 
 TREE: dict[str, ProbeSubset | None] = {
@@ -44,6 +45,7 @@ TREE: dict[str, ProbeSubset | None] = {
     NESTED: None,
     MANY: None,
     FEW: None,
+    OTHERWISE: None,
 }
 """The subset of each branch; None for those that are discarded."""
 
@@ -94,7 +96,7 @@ def by_rules(candidate: Candidate, prediction: str, found: Sequence[Stated], sup
         return Decision(candidate, MANY, prediction=prediction)
     right = next((one for one in found if prediction and agreement(one.answer, (prediction,)) == "same"), None)
     decision = decide(candidate, prediction, right, lambda: found[0] if found else None)
-    documents = {one.document for one in found if one.answer == decision.outdated}
+    documents = {one.document for one in found if agreement(one.answer, (decision.outdated,)) == "same"}
     if decision.subset == "updated" and len(documents) < support:
         return Decision(candidate, FEW, prediction=prediction)
     return decision

@@ -54,6 +54,12 @@ def stated(candidate: Candidate, passages: Iterable[Passage], tagger: Tagger, le
     return sorted(found, key=lambda one: (one.day, one.fit), reverse=True)
 
 
+def named(candidate: Candidate, passages: Iterable[Passage]) -> bool:
+    """Return whether a sentence of these passages has every name of the question."""
+    names = {name.lower() for name in subjects(candidate.cloze)}
+    return any(names <= set(words_of(line)) for passage in passages for line in passage.text.split("\n"))
+
+
 def settled(found: Sequence[Stated]) -> bool:
     """Return whether the newest answer of these (newest first) is the only one since it was first given.
 
