@@ -97,9 +97,10 @@ class OpenAIClient:
         except (openai.APIError, ValueError) as error:  # half an answer, or one that is no JSON
             raise Passing(f"{self._model}: what the server answered cannot be read: {in_one_line(error)}") from None
         raw = answer.model_dump(mode="json") if hasattr(answer, "model_dump") else {}
-        texts = [choice.get("message", {}).get("content") for choice in raw.get("choices") or ()]
-        if len(texts) != n or not all(isinstance(text, str) for text in texts):
-            raise RunError(f"{self._model}: the server gave {len(texts)} replies with text to a request for {n}")
+        # a filtered reply has no text; it is kept as an empty one, which whoever asked counts as unusable
+        texts = [(choice.get("message") or {}).get("content") or "" for choice in raw.get("choices") or ()]
+        if len(texts) != n:
+            raise RunError(f"{self._model}: the server gave {len(texts)} replies to a request for {n}")
         usage = raw.get("usage") or {}
         cost = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
         return Replies(tuple(map(str, texts)), *cost, raw=raw)

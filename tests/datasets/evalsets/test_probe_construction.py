@@ -11,6 +11,7 @@ import chats
 import pytest
 
 from ticlm.datasets.evalsets import recipe as recipes
+from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.probes import decisions
 from ticlm.platform.core import settings
@@ -60,12 +61,13 @@ def corpora(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(folder: Path, root: str = "root", **changes: Any) -> Examples:
+def build(folder: Path, root: str = "root", executor: str = "process", **changes: Any) -> Examples:
     def of(name: str) -> dict[str, Any]:
         return {"documents": {"kind": "files", "paths": [str(folder / f"{name}.jsonl")]}}
 
     examples = {"kind": "probe-construction", "old": of("old"), "new": of("new"), "known_until": "202304", **changes}
-    recipe = settings.parse(ExampleSetRecipe, {"name": "mine", "version": 1, "examples": examples}, "recipe")
+    whole = {"name": "mine", "version": 1, "examples": examples, "executor": executor}
+    recipe = settings.parse(ExampleSetRecipe, whole, "recipe")
     return recipes.build(recipe, str(folder / root))
 
 
@@ -260,3 +262,28 @@ def test_wrong_settings_are_one_line(corpora: Path, changes: dict[str, Any], sai
     with pytest.raises(InputError, match=said) as error:
         build(corpora, **changes)
     assert "\n" not in str(error.value)
+
+
+def test_the_packaged_recipe_is_made_of_the_synthetic_world_and_asks_no_model() -> None:
+    recipe = settings.load(ExampleSetRecipe, "constructed-probes", "datasets/recipes")
+    assert recipe.external_inputs == () and isinstance(recipe.examples, ProbeConstruction)
+    assert recipe.examples.chat is None and len(recipe.examples.inputs()) == 5
+    # where replies are kept and what they may cost, and where the build stops, decides nothing
+    other = {"limits": {"requests": 5}, "until": "review"}
+    changed = settings.load(
+        ExampleSetRecipe,
+        "constructed-probes",
+        "datasets/recipes",
+        [f"examples.{k}={json.dumps(v)}" for k, v in other.items()],
+    )
+    assert changed.identity == recipe.identity
+    fit = settings.load(ExampleSetRecipe, "constructed-probes", "datasets/recipes", ["examples.fit=0.7"])
+    assert fit.identity != recipe.identity
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_ray_gives_the_same_bytes(corpora: Path, ray_local: None) -> None:
+    alone, together = build(corpora), build(corpora, "ray", executor="ray")
+    for label, manifest in alone.periods.items():
+        assert manifest.model_dump() == together.periods[label].model_dump()

@@ -38,6 +38,7 @@ class Server(ThreadingHTTPServer):
     """Speaks /v1/chat/completions; answers with these statuses first."""
 
     statuses: list[int]
+    contents: list[str | None]
     bodies: list[dict[str, Any]]
 
 
@@ -48,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.bodies.append({"path": self.path, **body})
         status = self.server.statuses.pop(0) if self.server.statuses else 200
-        text = body["messages"][-1]["content"].upper()
+        text = self.server.contents.pop(0) if self.server.contents else body["messages"][-1]["content"].upper()
         choices = [
             {"index": n, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
             for n in range(body["n"])
@@ -56,6 +57,8 @@ class Handler(BaseHTTPRequestHandler):
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
         good = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
         data = json.dumps(good if status == 200 else {"error": {"message": "not now"}}).encode()
+        if text == "<html>":
+            data = b"<html>"
         self.send_response(status)
         if status == 429:
             self.send_header("Retry-After", "2")
@@ -71,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Server]:
     made = Server(("127.0.0.1", 0), Handler)
-    made.statuses, made.bodies = [], []
+    made.statuses, made.contents, made.bodies = [], [], []
     thread = threading.Thread(target=made.serve_forever, daemon=True)
     thread.start()
     try:
@@ -177,6 +180,26 @@ def test_a_refusal_is_not_tried_again_and_tries_have_an_end(tmp_path: Path, serv
         with pytest.raises(RunError, match=r"answered 500.*no reply in 3 tries; what was answered is kept"):
             asker.ask(remote(server), *requests("a"))
         assert len(server.bodies) == 4 and len(journal) == 0
+
+
+def test_many_requests_at_once_are_each_asked_and_kept_once(tmp_path: Path) -> None:
+    asked = requests(*[str(number % 50) for number in range(200)])
+    with Journal(str(tmp_path / "r.jsonl")) as journal:
+        replies = Asker(journal, ChatLimits(at_once=8, requests=50)).ask_all(ECHO, asked)
+    assert [reply.texts[0] for reply in replies] == [f"{number % 50} 0" for number in range(200)]
+    kept = [json.loads(line)["key"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert len(kept) == len(set(kept)) == len(chats.CALLS) == 50
+
+
+def test_a_filtered_reply_is_empty_and_no_answer_of_html_is_taken(tmp_path: Path, server: Server) -> None:
+    server.contents = [None]
+    with Journal(str(tmp_path / "r.jsonl")) as journal:
+        asker = Asker(journal, ChatLimits(tries=2), lambda seconds: None)
+        assert asker.ask(remote(server), *requests("a")).texts == ("",)
+        server.contents = ["<html>", "<html>"]
+        with pytest.raises(RunError, match=r"no reply in 2 tries|gave 0 replies"):
+            asker.ask(remote(server), *requests("b"))
+        assert len(journal) == 1
 
 
 def test_a_rate_spaces_the_requests(tmp_path: Path) -> None:
