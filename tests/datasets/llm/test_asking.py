@@ -133,6 +133,9 @@ def test_a_line_that_a_kill_cut_off_is_asked_again(tmp_path: Path) -> None:
     path.write_bytes(b'{"key": 1}\n' + whole)
     with pytest.raises(InputError, match=r"r\.jsonl:1 is no reply to a request"):
         Journal(str(path))
+    path.write_bytes(whole)  # without that line, as the message says
+    with Journal(str(path)) as journal:
+        assert len(journal) == 2
 
 
 def test_two_processes_do_not_write_to_one_record(tmp_path: Path) -> None:
@@ -180,6 +183,8 @@ def test_a_refusal_is_not_tried_again_and_tries_have_an_end(tmp_path: Path, serv
         with pytest.raises(RunError, match=r"answered 500.*no reply in 3 tries; what was answered is kept"):
             asker.ask(remote(server), *requests("a"))
         assert len(server.bodies) == 4 and len(journal) == 0
+        server.statuses = []
+        assert asker.ask(remote(server), *requests("a")).texts == ("A",)
 
 
 def test_many_requests_at_once_are_each_asked_and_kept_once(tmp_path: Path) -> None:
