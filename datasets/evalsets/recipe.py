@@ -11,6 +11,7 @@ from pydantic import Field
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.invariant_lama import InvariantLama
+from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
@@ -45,7 +46,8 @@ AnyBuilder = Annotated[
     | ProbeFiles
     | CklProbes
     | InvariantLama
-    | SyntheticProbes,
+    | SyntheticProbes
+    | ProbeConstruction,
     Field(discriminator="kind"),
 ]
 
@@ -76,6 +78,12 @@ class ExampleSetRecipe(Settings):
         """The fingerprint of everything that determines the examples; names and paths of files are not part of it."""
         nouns = None if self.nouns is None else self.nouns.identity
         return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed))
+
+    @property
+    def external_inputs(self) -> tuple[str, ...]:
+        """Return a line for each thing from outside the timeline that chose or marked the examples."""
+        nouns = () if self.nouns is None else (self.nouns.external_inputs,)
+        return (*nouns, *getattr(self.examples, "external_inputs", ()))
 
 
 class ExamplesRecord(Settings):
@@ -118,7 +126,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
             name=recipe.name,
             version=recipe.version,
             recipe=recipe.identity,
-            external_inputs=() if recipe.nouns is None else (recipe.nouns.external_inputs,),
+            external_inputs=recipe.external_inputs,
         )
         if not Examples(store, info).periods:  # left by a first build that gave nothing
             store.remove(INFO)
