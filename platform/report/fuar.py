@@ -144,7 +144,8 @@ def _around(row: Row) -> str:
 
 
 def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, ...], list[FuarLine]]:
-    """Return a column for each probe set, the FUAR with its numerator and denominator, and the base."""
+    """Return a column for each probe set, the FUAR with its numerator and denominator, and the base; before them the
+    learning rate, if methods differ in it (CKL, Table 7)."""
     scale = quantity(TaskMetric(rows[0]["metric"])).scale
     sets = list(dict.fromkeys(zip(scores["role"], scores["score"], scores["before"])))
     known = {
@@ -153,6 +154,7 @@ def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, .
             *(scores[c] for c in ("method", "role", "score", "before", "score_before", "score_after", "n"))
         )
     }
+    by_rate = len({row["rate"] for row in rows if math.isfinite(row["rate"])}) > 1
     lines = []
     for row in rows:
         cells = []
@@ -163,13 +165,14 @@ def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, .
             )
         sums = (FuarCell(signed(scale * row[name], DIGITS)) for name in ("numerator", "denominator"))
         base = FuarCell(period(row["base"]), " ".join(one[:ROUND] for one in row["base_round"].split()))
-        lines.append(FuarLine(row["study"], row["method"], (*cells, _value(row, rows), *sums, base)))
+        rate = [FuarCell(f"{row['rate']:.3g}" if math.isfinite(row["rate"]) else "–")] * by_rate
+        lines.append(FuarLine(row["study"], row["method"], (*rate, *cells, _value(row, rows), *sums, base)))
     bases = {before for *_, before in sets}
     named = tuple(
         f"{role}: {_shown(score)}" + (f", since {period(before)}" if len(bases) > 1 else "")
         for role, score, before in sets
     )
-    return (*named, "FUAR", "forgotten, points", "gained, points", "base"), lines
+    return (*["peak rate"] * by_rate, *named, "FUAR", "forgotten, points", "gained, points", "base"), lines
 
 
 def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[FuarLine]]:

@@ -89,8 +89,9 @@ class ScoreReader:
                 errors[str(trained)] = float(held["stderr"].astype(float).mean())
         n = int(mine["n"].max()) if len(mine) else 0
         known = {where: self._results(one, method, seeds, where) for where in values} if per_probe else {}
-        aligned = _aligned({where: found for where, found in known.items() if found is not None})
-        return ProbeScores(one.name, values, n, aligned if len(aligned) == len(values) else {}, errors, len(seeds))
+        # an id that came twice is one result here, and no result for each probe
+        whole = {where: found for where, found in known.items() if found is not None and len(found) == n}
+        return ProbeScores(one.name, values, n, _aligned(whole), errors, len(seeds))
 
     def _results(self, one: SetName, method: str, seeds: Sequence[int], trained: str) -> pd.Series | None:
         """Return the result of each probe (by its id) at a checkpoint, the mean over the seeds; None if not all seeds
@@ -111,8 +112,7 @@ class ScoreReader:
         dated = set(self.study.cells["task"])
         found = {}
         for (task, label, method, trained), rows in frame.groupby(["task", "label", "method", "trained"], sort=False):
-            source, _, period = str(label).rpartition("/")
-            one = SetName(str(task), source, period) if task in dated else SetName(str(task), str(label))
+            one = SetName(str(task), "", str(label)) if task in dated else SetName(str(task), str(label))
             found[one, str(method), str(trained)] = rows
         return found
 

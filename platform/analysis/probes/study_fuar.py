@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.probes.fuar import Phase, ProbeScores, Question, Ratio, Task, fuar, sets_of
+from ticlm.platform.analysis.probes.learning_rates import peak_rate
 from ticlm.platform.analysis.probes.resampling import Interval, interval
 from ticlm.platform.analysis.probes.scores import ScoreReader
 from ticlm.platform.analysis.results import MethodResult, StudyResult
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("study", "fuar", "method", "seeds", "base", "base_round", "trained", "metric", "average", "value", "std"),
-    *("low", "high", "no_gain", "interval", "numerator", "denominator", "n", "reason"),
+    *("study", "fuar", "method", "seeds", "rate", "base", "base_round", "trained", "metric", "average"),
+    *("value", "std", "low", "high", "no_gain", "interval", "numerator", "denominator", "n", "reason"),
 )
 SCORE_COLUMNS = ("study", "fuar", "method", "trained", "role", "score", "n", "before", "score_before", "score_after")
 NO_GAIN, MISSING = "no gain", "missing: "
@@ -36,8 +37,8 @@ class FuarTables:
     `value` is NaN if nothing was gained (`reason`: `no gain`) or a score is missing (`reason` says which). It is taken
     over the means of the seeds; `std` is the deviation of the values of single seeds. `low` to `high` is the interval
     of 95 %, made as `interval` says (resampling.py). If it reaches `no gain`, `high` is NaN; `no_gain` is the share of
-    resamples without gain. `base_round` holds the ids of the rounds of the base checkpoint, one for each seed that has
-    its own.
+    resamples without gain. `rate` is the highest learning rate after the base. `base_round` holds the ids of the rounds
+    of the base checkpoint, one for each seed that has its own.
     """
     scores: pd.DataFrame
     """SCORE_COLUMNS, a row for each probe set that a row of `rows` reads: its score at the checkpoint `before`, and at
@@ -103,6 +104,7 @@ def _row(reader: ScoreReader, asked: Fuar, method: MethodResult, question: Quest
         "fuar": asked.name,
         "method": method.name,
         "seeds": len(method.seeds),
+        "rate": peak_rate(study, method.name, base),
         "base": base,
         "base_round": " ".join(dict.fromkeys(filter(None, ids))),
         "trained": question.last,

@@ -88,7 +88,7 @@ def test_predictions_of_single_probes_give_a_paired_interval() -> None:
     study = one_phase({"lora": RIGHT["lora"]})
     found = [
         {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
-        | {"id": f"{label}-{i:04}", "prediction": "x", "exact": float(i < counts[label]), "f1": 0.0}
+        | {"id": f"{label}-{i:04}", "text": "x", "exact": float(i < counts[label]), "f1": 0.0}
         for trained, counts in (("outside", FIRST), ("202104", RIGHT["lora"]))
         for label, n in SIZES.items()
         for i in range(n)
@@ -100,6 +100,19 @@ def test_predictions_of_single_probes_give_a_paired_interval() -> None:
     assert alone["low"] < paired["low"] < paired["high"] < alone["high"]
     half = dataclasses.replace(study, predictions=whole[whole["trained"] == "202104"])
     assert rows(half)["lora@202104"]["interval"] == "binomial"
+
+
+def test_ids_that_come_twice_are_no_results_of_single_probes() -> None:
+    study = one_phase({"lora": RIGHT["lora"]})
+    found = [
+        {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
+        | {"id": str(i // 2), "text": "x", "exact": float(i < 5), "f1": 0.0}
+        for trained in ("outside", "202104")
+        for label, n in SIZES.items()
+        for i in range(n)
+    ]
+    one = rows(dataclasses.replace(study, predictions=pd.DataFrame(found)))["lora@202104"]
+    assert one["interval"] == "binomial"
 
 
 # chains of months
@@ -155,6 +168,22 @@ def test_two_phases_with_and_without_knowledge_of_the_first() -> None:
     learned = (LearnedIn(period="202302", scores=("facts/202302",)),)
     both = rows(months(SHARES, [asked.model_copy(update={"phases": learned})]))["vanilla@202303"]
     assert [both["numerator"], both["denominator"]] == pytest.approx([0.15 + 0.10, 0.30 + 0.25])
+
+
+def test_a_period_is_read_as_a_whole_and_not_by_its_relations() -> None:
+    relations = {
+        (trained, "202302", source): value
+        for trained, whole in (("202301", 0.1), ("202302", 0.3))
+        for source, value in (("", whole), ("P19", whole - 0.1), ("P20", whole + 0.1))
+    }
+    kept = {(trained, "202301", "invariant"): 0.5 for trained in ("202301", "202302")}
+    study = months(kept | relations, [Fuar(invariant=("facts/invariant",), new=("facts/202302",))])
+    found = fuar_tables([study])
+    assert found.scores["score"].tolist() == ["facts@1/invariant/202301", "facts@1/202302"]
+    assert found.rows["denominator"].tolist() == pytest.approx([0.2])
+    assert rows(dataclasses.replace(study, fuar=(Fuar(invariant=("facts/invariant",), new=("facts/P19",)),)))[
+        "vanilla@202302"
+    ]["denominator"] == pytest.approx(0.2)
 
 
 def test_another_base_is_named_by_its_period() -> None:
