@@ -24,8 +24,8 @@ DIGITS = 2
 ROUND = 8
 """Characters of a round's id that a table shows."""
 MEANING = (
-    "FUAR is what was forgotten over what was updated and learned, in points of score: lower is better, 0 is no "
-    "forgetting, and no gain is the worst case. Below it is its 95 % interval over probes."
+    "FUAR is what was forgotten over what was gained (updated and learned), both in points of score: lower is better, "
+    "0 is no forgetting, and no gain is the worst case. Below it is its 95 % interval over probes."
 )
 INTERVALS = {
     "paired bootstrap": "from a paired bootstrap over probes",
@@ -172,7 +172,7 @@ def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, .
         f"{role}: {_shown(score)}" + (f", since {period(before)}" if len(bases) > 1 else "")
         for role, score, before in sets
     )
-    return (*["peak rate"] * by_rate, *named, "FUAR", "forgotten, points", "gained, points", "base"), lines
+    return (*["peak rate"] * by_rate, *named, "FUAR", "forgotten", "gained", "base"), lines
 
 
 def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[FuarLine]]:

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.tasks.base import Task
 
 Scores = tuple[str, ...]
 FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
@@ -84,17 +85,21 @@ class Fuar(Settings):
         return list(dict.fromkeys(name.partition("/")[0] for names in lists for name in names))
 
 
-def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[str], labels: Sequence[str]) -> None:
-    """Raise ValueError if two have one name, or if one names a task (`name@version`) or a period that is not there."""
+def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[str]) -> None:
+    """Raise ValueError if two have one name, or if one names a task or a period that is not there, or a loss."""
     names = [one.name for one in wanted]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"fuar: {twice} is named twice; give each its own name")
     for one in wanted:
         for named in one.tasks:
-            meant = [task for task in tasks if named in (task, task.rpartition("@")[0])]
-            if len(meant) != 1:
-                what = f"{named} may be {' or '.join(meant)}" if meant else f"no evaluation {named}"
-                raise ValueError(f"fuar.{one.name}: {what}; there are {', '.join(tasks)}")
+            meant = [task for task in tasks if named in (task.id, task.name)]
+            there = ", ".join(task.id for task in tasks)
+            if not meant:
+                raise ValueError(f"fuar.{one.name}: no evaluation {named}; there are {there}")
+            if len(meant) > 1:
+                raise ValueError(f"fuar.{one.name}: {named} may be {' or '.join(task.id for task in meant)}")
+            if one.metric == meant[0].metric and not meant[0].higher_is_better:
+                raise ValueError(f"fuar.{one.name}: of {one.metric} ({meant[0].id}) less is better; name another")
         if late := next((phase.period for phase in one.phases if phase.period not in labels), None):
             raise ValueError(f"fuar.{one.name}.phases: {late} is not a period ({labels[0]} … {labels[-1]})")
 

@@ -174,7 +174,7 @@ class Study(Settings):
                 f"{(self.batch_rows - 1) // (workers - 1)}, or workers"
             )
         labels = self.timeline.labels
-        check_fuar(self.fuar, tasks, labels)
+        check_fuar(self.fuar, self.evaluations, labels)
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

@@ -14,8 +14,11 @@ from reports import page, tic_lm
 from rich.console import Console
 
 from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.cli.report import publish
+from ticlm.platform.core.store import Store
 from ticlm.platform.report.fuar import fuar_page_tables, fuar_terminal
 from ticlm.platform.report.report import Report
+from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.report.write import as_json, write
 from ticlm.platform.study.fuar import Fuar
 
@@ -35,7 +38,7 @@ def test_the_table_has_the_scores_the_ratio_and_its_base() -> None:
     assert table.title == "ckl: exact-match, %"
     assert table.columns == (
         *("forgotten: lama/invariant", "updated: lama/updated", "new: lama/new"),
-        *("FUAR", "forgotten, points", "gained, points", "base"),
+        *("FUAR", "forgotten", "gained", "base"),
     )
     cells = {line.method: [cell.text for cell in line.cells] for line in table.lines}
     assert cells["vanilla"] == ["24.00 → 13.00", "2.00 → 12.00", "2.00 → 4.00", "0.92", "11.00", "12.00", "outside"]
@@ -63,6 +66,13 @@ def test_the_page_the_terminal_and_the_answer_say_the_same() -> None:
     (answer,) = report.answers
     assert answer.sentence.startswith("lora has the lowest FUAR (ckl), 0.50 (95 %: ")
     assert "; vanilla is next with 0.92 (95 %: " in answer.sentence and answer.sentence.endswith("no gain: broken.")
+
+
+def test_the_command_prints_the_table_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    publish(Report([without_base(one_phase())], request=ReportRequest()), Store(tmp_path))
+    printed = capsys.readouterr().out
+    assert "kept has the lowest FUAR (ckl), 0.00" in printed and "FUAR ckl: exact-match, %" in printed
+    assert "missing: FUAR ckl, vanilla at 2021-04: lama@1/new at outside" in printed
 
 
 def test_the_files_hold_every_number(tmp_path: Path) -> None:

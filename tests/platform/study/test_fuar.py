@@ -23,6 +23,7 @@ def test_a_fuar_is_read_from_a_study_and_one_without_keeps_its_fingerprint(toy_s
     [
         ({"new": []}, "name the scores of what is gained"),
         ({"invariant": ["lama/invariant"]}, "fuar.ckl: no evaluation lama; there are perplexity@1"),
+        ({"metric": "nll"}, "fuar.ckl: of nll \\(perplexity@1\\) less is better; name another"),
         ({"new": ["perplexity/a b"]}, "a score is TASK, TASK/SET, TASK/PERIOD or TASK/SET/PERIOD, got"),
         ({"new": ["perplexity", "perplexity"]}, "a score is named twice"),
         ({"chain": "phases", "phases": [{"period": 202301, "scores": ["perplexity"]}]}, "leave phases out"),
@@ -36,6 +37,14 @@ def test_a_fuar_that_cannot_be_taken_is_refused(
     with pytest.raises(InputError, match=said) as found:
         parse(Study, data, "study.yaml")
     assert "\n" not in str(found.value)
+
+
+def test_a_name_that_two_versions_of_a_task_share_is_refused(toy_study: Callable[..., Study]) -> None:
+    data = toy_study(evaluations=[{}, {"version": 2}]).model_dump(mode="json")
+    with pytest.raises(InputError, match="perplexity may be perplexity@1 or perplexity@2"):
+        parse(Study, data | {"fuar": [WHOLE]}, "study.yaml")
+    named = {"invariant": ["perplexity@1/invariant"], "new": ["perplexity@2/new"]}
+    assert parse(Study, data | {"fuar": [named]}, "study.yaml").fuar[0].tasks == ["perplexity@1", "perplexity@2"]
 
 
 def test_two_fuars_of_one_name_are_refused(toy_study: Callable[..., Study]) -> None:
