@@ -85,6 +85,20 @@ class Fuar(Settings):
         return list(dict.fromkeys(name.partition("/")[0] for names in lists for name in names))
 
 
+def with_task(asked: Fuar, task: str, new: str) -> Fuar:
+    """Return a FUAR that names a task (`name@version`) by its new name."""
+
+    def named(names: Scores) -> Scores:
+        parts = [name.partition("/") for name in names]
+        return tuple(
+            "".join((new if part in (task, task.rpartition("@")[0]) else part, *rest)) for part, *rest in parts
+        )
+
+    phases = tuple(one.model_copy(update={"scores": named(one.scores)}) for one in asked.phases)
+    lists = {key: named(names) for key in ("invariant", "updated", "new") for names in [getattr(asked, key)]}
+    return asked.model_copy(update={**lists, "phases": phases})
+
+
 def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[str]) -> None:
     """Raise ValueError if two have one name, or if one names a task or a period that is not there, or a loss."""
     names = [one.name for one in wanted]

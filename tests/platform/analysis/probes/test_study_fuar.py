@@ -10,6 +10,7 @@ import pytest
 from probesets import CKL, FIRST, RIGHT, SIZES, TASK, frame, months, one_phase, static_row
 
 from ticlm.platform.analysis.probes.study_fuar import COLUMNS, SCORE_COLUMNS, fuar_tables
+from ticlm.platform.analysis.published.borrowed_reference import renamed
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.study.fuar import Fuar, LearnedIn
 
@@ -206,3 +207,16 @@ def test_an_f1_has_an_interval_by_its_standard_error() -> None:
     static = frame([static_row("lora", 1, *where) for where in F1]).assign(metric="f1")
     one = rows(dataclasses.replace(study, static=static.assign(value=static["value"] + 0.0001)))["lora@202104"]
     assert one["interval"] == "normal" and one["low"] < one["value"] < one["high"]
+
+
+def test_a_task_that_a_report_renames_keeps_its_fuar() -> None:
+    asked = Fuar(invariant=("facts/invariant",), new=("facts@1/new/202303", "other/new"))
+    learned = (LearnedIn(period="202302", scores=("facts/202302",)),)
+    asked = asked.model_copy(update={"phases": learned})
+    (study,) = renamed([months(SHARES, [asked])], ["facts@1:new=added"])
+    assert study.fuar == (asked,)  # a source alone is no task
+    whole = {(trained, evaluated, ""): value for (trained, evaluated, _), value in SHARES.items()}
+    (study,) = renamed([months(whole, [asked])], ["facts@1=facts-of-wikipedia"])
+    assert study.fuar[0].invariant == ("facts-of-wikipedia/invariant",)
+    assert study.fuar[0].new == ("facts-of-wikipedia/new/202303", "other/new")
+    assert study.fuar[0].phases[0].scores == ("facts-of-wikipedia/202302",)
