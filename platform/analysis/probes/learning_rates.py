@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
-
-from ticlm.platform.analysis.results import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ticlm.platform.analysis.probes.study_fuar import FuarTables
-
-
-def peak_rate(study: StudyResult, method: str, base: str = "") -> float:
-    """Return the highest learning rate of a method in the rounds of all periods but `base`; NaN if it is not known."""
-    rates = study.rates
-    mine = rates[(rates["method"] == method) & (rates["period"] != base)]
-    return float(mine["rate"].max()) if len(mine) else math.nan
 
 
 def trade_off(found: FuarTables) -> pd.DataFrame:

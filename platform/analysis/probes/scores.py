@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -125,6 +126,13 @@ class ScoreReader:
         order = {label: place for place, label in enumerate(self.study.timeline.labels)}
         scored = dict.fromkeys(map(str, self.rows.loc[self.rows["method"] == method, "trained"]))
         return sorted(scored, key=lambda label: order.get(label, -1))
+
+    def peak_rate(self, method: str, base: str = "") -> float:
+        """Return the highest learning rate of a method in the rounds of all periods but `base`; NaN if it is not
+        known."""
+        rates = self.study.rates
+        mine = rates[(rates["method"] == method) & (rates["period"] != base)]
+        return float(mine["rate"].max()) if len(mine) else math.nan
 
 
 def _whole(found: list[SetName]) -> list[SetName]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.probes.fuar import Phase, ProbeScores, Question, Ratio, Task, fuar, sets_of
-from ticlm.platform.analysis.probes.learning_rates import peak_rate
 from ticlm.platform.analysis.probes.resampling import Interval, interval
 from ticlm.platform.analysis.probes.scores import ScoreReader
 from ticlm.platform.analysis.results import MethodResult, StudyResult
@@ -104,7 +103,7 @@ def _row(reader: ScoreReader, asked: Fuar, method: MethodResult, question: Quest
         "fuar": asked.name,
         "method": method.name,
         "seeds": len(method.seeds),
-        "rate": peak_rate(study, method.name, base),
+        "rate": reader.peak_rate(method.name, base),
         "base": base,
         "base_round": " ".join(dict.fromkeys(filter(None, ids))),
         "trained": question.last,
