@@ -76,6 +76,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
         static=static,
+        fuar=study.fuar,
         setup=None if request is None else setup(plan, request),
     )
 
