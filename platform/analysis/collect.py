@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
 from ticlm.platform.analysis.inside import inside_cells
+from ticlm.platform.analysis.probes.kept import kept_predictions
 from ticlm.platform.analysis.results import (
     COLUMNS,
     RATE_COLUMNS,
@@ -77,6 +78,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         examples=tuple(_examples(plan)),
         static=static,
         fuar=study.fuar,
+        predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
     )
 

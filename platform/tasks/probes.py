@@ -59,6 +59,7 @@ class ProbeTask(ExamplesTask):
     longest_input: int | None = Field(None, gt=0)
     """How many tokens of a question are read, the tokenizer's special ones among them; the rest is cut and counted."""
     higher_is_better: ClassVar[bool] = True
+    keeps_predictions: ClassVar[bool] = True
     unit: ClassVar[str] = "probes"
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ticlm.platform.analysis.probes.answer_types import answer_type
 from ticlm.platform.analysis.results import PREDICTION_COLUMNS
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
+from ticlm.platform.tasks.base import Prediction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,32 +26,16 @@ if TYPE_CHECKING:
 Place = tuple[bool, str, float]
 
 
-class Answered(Protocol):
-    """What a checkpoint answered to one probe, as it is kept."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def exact(self) -> float | None: ...
-    @property
-    def f1(self) -> float | None: ...
-
-
-def prediction_frame(found: Iterable[tuple[Mapping[str, object], Iterable[Answered]]]) -> pd.DataFrame:
+def prediction_frame(found: Iterable[tuple[Mapping[str, object], Iterable[Prediction]]]) -> pd.DataFrame:
     """Return the frame of predictions (PREDICTION_COLUMNS) of (place, answers) pairs.
 
     A place has method, seed, trained, task and label, and inside a round its step.
     """
     import pandas as pd
 
-    rows = [
-        {"step": None, **place, "id": one.id, "text": one.text, "exact": one.exact, "f1": one.f1}
-        for place, answers in found
-        for one in answers
-    ]
-    return pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS)).astype({"step": "Int64", "exact": float, "f1": float})
+    rows = [{"step": None, **place, **one._asdict()} for place, answers in found for one in answers]
+    frame = pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
+    return frame.astype({"step": "Int64", "exact": "float64", "f1": "float64", "rank": "Int64"})
 
 
 def changes(

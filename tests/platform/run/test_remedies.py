@@ -44,7 +44,7 @@ TABLE = {
     ),
     "remove it to score its cells again": f"{HERE}::test_damaged_cells_are_scored_again",
     "{} is damaged ({}); remove {} to score its checkpoint again": (
-        "tests/platform/analysis/test_predictions.py::test_damaged_predictions_are_found_and_scored_again"
+        "tests/platform/analysis/probes/test_kept.py::test_damaged_predictions_are_found_and_scored_again"
     ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",

@@ -1,7 +1,5 @@
 """What models answer to single probes, on frames written by hand."""
 
-from typing import NamedTuple
-
 import pandas as pd
 import pytest
 from probesets import one_phase
@@ -14,14 +12,7 @@ from ticlm.platform.analysis.results import PREDICTION_COLUMNS
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 from ticlm.platform.report.fuar import fuar_page_tables
-
-
-class Answer(NamedTuple):
-    id: str
-    text: str
-    exact: float | None
-    f1: float | None
-    rank: int | None = None
+from ticlm.platform.tasks.base import Prediction
 
 
 def probe(name: str, answer: str, kind: str = "PERSON", text: str = "<extra_id_0> is the governor.") -> Example:
@@ -56,7 +47,7 @@ def test_statistics_of_a_set_name_its_most_frequent_types() -> None:
 
 def test_the_parts_of_an_exact_match_sum_to_it() -> None:
     frame = prediction_frame(
-        [(asked("v", "202104"), [Answer(str(i), "x", float(i in (0, 1, 5)), 0.0) for i in range(8)])]
+        [(asked("v", "202104"), [Prediction(str(i), "x", float(i in (0, 1, 5)), 0.0) for i in range(8)])]
     )
     found = composition(frame, {str(i): "Person" if i < 4 else "Date" for i in range(7)})
     assert list(zip(found["type"], found["n"], found["right"], found["exact"], found["within"])) == [
@@ -79,8 +70,8 @@ def test_only_shared_answers_of_the_type_are_paired_as_often_as_both_have_them()
 
 def test_the_gap_is_over_pairs_of_which_both_were_asked() -> None:
     pairs = [(f"name {i}", f"u{i}", f"n{i}") for i in range(68)]
-    ours = [Answer(f"u{i}", "x", float(i < 20), 0.0) for i in range(68)]
-    theirs = [Answer(f"n{i}", "x", float(i < 5), 0.0) for i in range(67)]
+    ours = [Prediction(f"u{i}", "x", float(i < 20), 0.0) for i in range(68)]
+    theirs = [Prediction(f"n{i}", "x", float(i < 5), 0.0) for i in range(67)]
     first, second = (prediction_frame([(asked("v", "202104"), one)]) for one in (ours, theirs))
     found = gap(first, second, pairs)
     assert (found.pairs, found.first, found.second) == (67, 20 / 67, 5 / 67)
@@ -93,12 +84,12 @@ def test_the_gap_is_over_pairs_of_which_both_were_asked() -> None:
 PROBES = {"1": probe("1", "French", "LANGUAGE", "The native language of Yvonne Monlaur is <extra_id_0>.")}
 CHAIN = prediction_frame(
     [
-        (asked("vanilla", "outside"), [Answer("1", "Khmer", 0.0, 0.0)]),
-        (asked("vanilla", "202104"), [Answer("1", "Malaya", 0.0, 0.0)]),
-        (asked("vanilla", "202104", step=12500), [Answer("1", "Khmer", 0.0, 0.0)]),
-        (asked("vanilla", "202104", step=6250), [Answer("1", "French", 1.0, 1.0)]),
-        (asked("modular", "202104", seed=2), [Answer("1", "Dutch", 0.0, 0.0)]),
-        (asked("modular", "202104"), [Answer("1", "French", 1.0, 1.0)]),
+        (asked("vanilla", "outside"), [Prediction("1", "Khmer", 0.0, 0.0)]),
+        (asked("vanilla", "202104"), [Prediction("1", "Malaya", 0.0, 0.0)]),
+        (asked("vanilla", "202104", step=12500), [Prediction("1", "Khmer", 0.0, 0.0)]),
+        (asked("vanilla", "202104", step=6250), [Prediction("1", "French", 1.0, 1.0)]),
+        (asked("modular", "202104", seed=2), [Prediction("1", "Dutch", 0.0, 0.0)]),
+        (asked("modular", "202104"), [Prediction("1", "French", 1.0, 1.0)]),
     ]
 )
 

@@ -11,7 +11,8 @@ from finished import run
 from sets import kept_subsets
 
 from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.predictions import PREDICTION_COLUMNS, predictions
+from ticlm.platform.analysis.probes.kept import kept_predictions
+from ticlm.platform.analysis.results import PREDICTION_COLUMNS
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK, Example
 from ticlm.platform.core.store import Store
@@ -43,7 +44,9 @@ def root(toy_root: Path) -> Path:
 
 def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: Callable[..., Study]) -> None:
     made = run(studied(toy_study, sets=TASK_SETS), root)
-    frame, result = predictions(made), study_result(made)
+    result = study_result(made)
+    frame = result.predictions
+    assert frame is not None
     assert tuple(frame.columns) == PREDICTION_COLUMNS
     assert frame["step"].isna().any() and frame["step"].notna().any(), "models inside rounds are asked too"
     ends = frame[frame["step"].isna() & (frame["task"] == "probes@1")]
@@ -63,16 +66,18 @@ def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: C
 
 def test_damaged_predictions_are_found_and_scored_again(root: Path, toy_study: Callable[..., Study]) -> None:
     study = studied(toy_study, sets=TASK_SETS)
-    whole = predictions(run(study, root))
+    whole = kept_predictions(run(study, root))
+    assert whole is not None
     assert check(Store(root))[1] == []
     file = sorted(root.glob("predictions/*/*.parquet"))[0]
     file.write_bytes(file.read_bytes()[:-9])
     (problem,) = check(Store(root))[1]
     with pytest.raises(InputError, match="to score its checkpoint again") as caught:
-        predictions(make(study, str(root)))
+        kept_predictions(make(study, str(root)))
     assert str(caught.value) == problem and problem.startswith(str(file))
     Store(root).remove(Path(problem.partition("remove ")[2].partition(" ")[0]).relative_to(root).as_posix())
-    assert predictions(run(study, root)).equals(whole)
+    again = kept_predictions(run(study, root))
+    assert again is not None and whole.equals(again)
     assert check(Store(root))[1] == []
 
 
