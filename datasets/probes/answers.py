@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Iterable
 from typing import Literal
 
+from ticlm.datasets.text.matching import normalised
+
 Agreement = Literal["same", "nested", "other"]
-
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-
-
-def normalised(answer: str) -> str:
-    """Return the form in which CKL compares answers: lower case, without punctuation, articles and extra spaces."""
-    return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
 def agreement(answer: str, others: Iterable[str]) -> Agreement:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from ticlm.datasets.text.matching import exact_match, f1
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction
 from ticlm.platform.tasks.documents import left_out
-from ticlm.platform.tasks.matching import exact_match, f1
 from ticlm.platform.tasks.probes import ProbeTask, averaged, right
 from ticlm.platform.tasks.questions import shortened
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.datasets.text.matching import normalised
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.fingerprint import fingerprint
@@ -20,7 +21,6 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.tasks.base import Measurement, Prediction
 from ticlm.platform.tasks.cell import Axis
 from ticlm.platform.tasks.documents import ExamplesTask, blocks, by_source
-from ticlm.platform.tasks.matching import normalised
 
 if TYPE_CHECKING:
     from ticlm.platform.core.examples import Example, Examples

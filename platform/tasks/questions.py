@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from ticlm.datasets.text.matching import normalised
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement
 from ticlm.platform.tasks.documents import ExamplesTask, are_finite, blocks, by_source, left_out
-from ticlm.platform.tasks.matching import normalised
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

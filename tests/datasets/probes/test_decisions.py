@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ticlm.datasets.probes import decisions
-from ticlm.datasets.probes.answers import agreement, normalised
+from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import Article, Candidate, by_rules, cut, question_of, subjects, unusable
 from ticlm.datasets.probes.matching import Stated, named, settled, stated
 from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.text.matching import normalised
 from ticlm.datasets.text.taggers import RulesTagger
 
 NAMES = RulesTagger(labels=("NAME",))

@@ -20,15 +20,10 @@ def exact_match(text: str, answers: Collection[str]) -> float:
 
 
 def f1(text: str, answers: Collection[str]) -> float:
-    """Return the largest F1 of the text's words against those of an answer, both normalised (SQuAD's script).
-
-    It is 0 if no word is shared, and 1 if neither has a word.
-    """
+    """Return the largest F1 of the text's words against those of an answer, both normalised; 0 if they share none."""
     return max((_f1(normalised(text).split(), normalised(answer).split()) for answer in answers), default=0.0)
 
 
 def _f1(said: list[str], right: list[str]) -> float:
-    if not said or not right:
-        return float(said == right)
     shared = (Counter(said) & Counter(right)).total()
-    return 2 * shared / (len(said) + len(right))
+    return 2 * shared / (len(said) + len(right)) if shared else 0.0
