@@ -41,19 +41,30 @@ class Objective(Settings):
 
 
 class Causal(Objective):
-    """Next-token prediction: the first L of a row's L+1 `tokens` are inputs, the last L are labels of weight one."""
+    """Next-token prediction: the first L of a row's L+1 `tokens` are inputs, the last L are labels of weight one, but
+    for those that are padding."""
 
     kind: Literal["causal"] = "causal"
+    pad: int | None = None
+    """Token that fills up rows at their end and is never a target; by default rows are full."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"pad"} if self.pad is None else ())
 
     @property
     def columns(self) -> Mapping[str, ColumnNeed]:
         """The columns that a corpus must have, by name, where L is the study's `length`."""
-        return {TOKENS: ColumnNeed(extra=1)}
+        return {TOKENS: ColumnNeed(extra=1, pad=self.pad)}
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
         """Return (arguments of the model, labels [rows, L], weights [rows, L]); weights are None if all are one."""
-        tokens = rows[TOKENS]
-        return {"input_ids": tokens[:, :-1]}, tokens[:, 1:], None
+        labels = rows[TOKENS][:, 1:]
+        weights = None if self.pad is None else (labels != self.pad).float()
+        return {"input_ids": rows[TOKENS][:, :-1]}, labels, weights
+
+    def targets(self, rows: Mapping[str, Tensor]) -> int | None:
+        """Count the targets that are not padding; None if rows have no padding."""
+        return None if self.pad is None else int((rows[TOKENS][:, 1:] != self.pad).sum())
 
 
 class Seq2Seq(Objective):

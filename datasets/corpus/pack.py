@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
+from ticlm.datasets.corpus.pairs.row_makers import PairRows
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowMaker
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
@@ -38,7 +39,7 @@ from ticlm.platform.core.store import Attempt, Store
 """Tokens after the last whole row of a stream, and of pieces that cannot be split in two."""
 BEYOND = "tokens beyond the held-out rows"
 """Tokens of held-out rows that were not chosen, if the rows of a set are limited."""
-TOKEN_REASONS = (TAIL, SHORT, *SalientSpans.left_out, BEYOND)
+TOKEN_REASONS = (TAIL, SHORT, *SalientSpans.left_out, *PairRows.left_out, BEYOND)
 """Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
 

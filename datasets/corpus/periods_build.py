@@ -48,7 +48,11 @@ class PeriodsBuild:
         deduplicated = recipe.deduplicate is not None
         marking = recipe.rows.marking(recipe.length)
         self.sets = Sets(
-            by_source=recipe.by_source, held_out=recipe.held_out, deduplicated=deduplicated, marking=marking
+            by_source=recipe.by_source,
+            held_out=recipe.held_out,
+            deduplicated=deduplicated,
+            marking=marking,
+            pairs=recipe.rows.kind if recipe.is_of_pairs else "",
         )
         self.published: TokenizerInfo | None = None
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
+from ticlm.datasets.corpus.pairs.row_makers import PairRows, SentenceRows
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
@@ -18,8 +19,11 @@ from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
 from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
+from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
+from ticlm.datasets.pairs.files import PairFiles
+from ticlm.datasets.pairs.probes import ProbePairs
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
@@ -141,7 +145,14 @@ AnyFilters = Annotated[
 ]
 AnyDocuments = Annotated[
     Annotated[
-        FileDocuments | ArticleDocuments | MaskedCsv | CrawlDocuments | HubDocuments | SyntheticWorld,
+        FileDocuments
+        | ArticleDocuments
+        | MaskedCsv
+        | ProbePairs
+        | KiltPairs
+        | CrawlDocuments
+        | HubDocuments
+        | SyntheticWorld,
         Field(discriminator="kind"),
     ]
     | InstanceOf[Documents],
@@ -149,7 +160,7 @@ AnyDocuments = Annotated[
 ]
 
 AnyRowMaker = Annotated[
-    Annotated[PackedTokens | PrefixLM | SalientSpans, Field(discriminator="kind")],
+    Annotated[PackedTokens | PrefixLM | SalientSpans | PairRows | SentenceRows, Field(discriminator="kind")],
     Plain("kind", Literal["packed", "prefix-lm"]),
 ]
 """How a stream of tokens becomes rows. To add one, write a class (`row_makers.RowMaker`) and add it to this union."""
@@ -205,6 +216,10 @@ class CorpusRecipe(Settings):
             raise ValueError("rows.tagger masked and documents of kind masked-csv with spans go together")
         if masked and isinstance(self.rows, SalientSpans) and self.rows.title:
             raise ValueError("rows.title: texts that were masked before have no line of a title; set rows.title: false")
+        if self.is_of_pairs != isinstance(self.documents, PairFiles):
+            raise ValueError("rows of kind pairs or sentences and documents of kind probe-pairs or kilt go together")
+        if self.is_of_pairs and (self.deduplicate is not None or any(f.kind != "share" for f in self.filters)):
+            raise ValueError("pairs must stay whole: they take no deduplicate, and no filters but share")
         bounded = self.periods.last is not None or self.periods.only is not None
         if isinstance(self.documents, SyntheticWorld) and bounded:
             self.documents.check(self.periods.timeline().periods[0])
@@ -217,6 +232,11 @@ class CorpusRecipe(Settings):
     @property
     def id(self) -> str:
         return f"{self.name}@{self.version}"
+
+    @property
+    def is_of_pairs(self) -> bool:
+        """Whether each document is a pair of an input and a target, which makes one row."""
+        return isinstance(self.rows, PairRows | SentenceRows)
 
     @property
     def reader(self) -> DocumentReader:

@@ -204,8 +204,8 @@ class PrefixLM(_Plain):
                 some = slice(low, low + at_once)
                 begin, middle, rest = starts[some], prefix[some], (sizes - prefix)[some]
                 yield {
-                    INPUTS: _filled(tokens, begin, middle, length, stream.end_of_text, pad),
-                    TARGETS: _filled(tokens, begin + middle, rest, length, stream.end_of_text, pad),
+                    INPUTS: filled(tokens, begin, middle, length, stream.end_of_text, pad),
+                    TARGETS: filled(tokens, begin + middle, rest, length, stream.end_of_text, pad),
                 }
 
 
@@ -239,7 +239,7 @@ def _pieces(stream: TokenStream, size: int) -> Iterator[tuple[Tokens, NDArray[np
         yield tokens, starts, np.minimum(size, np.repeat(ends, counts) - starts)
 
 
-def _filled(
+def filled(
     tokens: Tokens,
     starts: NDArray[np.int64],
     sizes: NDArray[np.int64],
@@ -247,7 +247,7 @@ def _filled(
     end_of_text: int,
     pad: int,
 ) -> Tokens:
-    """Rows [n, length]: `sizes[i]` tokens from `starts[i]` on, the end of text, and padding."""
+    """Return rows [n, length]: `sizes[i]` tokens from `starts[i]` on, the end of text, and padding."""
     at = np.arange(length)
     rows: Tokens = tokens[np.minimum(starts[:, None] + at, len(tokens) - 1)]
     rows[at >= sizes[:, None]] = pad

@@ -12,15 +12,18 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
+from ticlm.datasets.corpus.pairs.row_makers import PARTS
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.salient import span_files
 from ticlm.datasets.corpus.salient.marking import Marked, Marking, marked
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenizers import StreamEncoder, TrainedTokenizer
+from ticlm.datasets.text import pairs
 from ticlm.datasets.text.spans import plain
 from ticlm.platform.core.accounting import Host
 from ticlm.platform.core.corpus import TokenizerInfo
@@ -59,13 +62,14 @@ class Hosts(Settings):
 
 
 class Sets(Settings):
-    """Which sets of rows documents belong to, whether verdicts on repeated text are there, and how documents are
-    marked."""
+    """Which sets of rows documents belong to, whether verdicts on repeated text are there, how documents are marked,
+    and, if they are pairs, the kind of their rows, which says how they are parted."""
 
     by_source: bool = False
     held_out: HeldOut = HeldOut()
     deduplicated: bool = False
     marking: Marking | None = None
+    pairs: Literal["", "pairs", "sentences"] = ""
 
 
 def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:
@@ -76,7 +80,11 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: D
     encoder = _encoder(store.root, info)
     sections, blocks, found, largest = [], [], list[Marked](), Hosts()
     for split, source, documents in _sections(store, folder, sets, part):
-        if sets.marking is None:
+        if sets.pairs:
+            parts = [piece for text in documents.texts for piece in PARTS[sets.pairs](text)]
+            tokens, lengths = encoder.encode(parts)
+            lengths, spans = lengths.reshape(-1, 2).sum(1), 0
+        elif sets.marking is None:
             tokens, lengths = encoder.encode(documents.texts)
             spans = 0
         else:
@@ -132,7 +140,8 @@ def train(
 ) -> TokenizerInfo:
     """Train the corpus's tokenizer on the train texts of a period, with these special tokens."""
     texts = texts_of(store, folder, sets, parts, "train")
-    return tokenizer.train(map(plain, texts) if sets.marking else texts, period, store, special)
+    shown = map(pairs.plain, texts) if sets.pairs else map(plain, texts) if sets.marking else texts
+    return tokenizer.train(shown, period, store, special)
 
 
 def _sections(store: Store, folder: str, sets: Sets, part: DocumentSpan) -> Iterator[tuple[Split, str, Staged]]:

@@ -23,6 +23,7 @@ from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, t
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
+from ticlm.datasets.kilt.questions import KiltQuestions
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -43,6 +44,7 @@ AnyBuilder = Annotated[
     | WikiQuestions
     | TicStackExchange
     | CodeDocs
+    | KiltQuestions
     | ProbeFiles
     | CklProbes
     | InvariantLama

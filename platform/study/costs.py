@@ -5,6 +5,7 @@ Nothing here reads a root, so all of it is known before there is a corpus, if th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -86,19 +87,21 @@ class Work:
 
 
 def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
-    """Return the FLOPs of training these rounds."""
-    plain, attention = size.flops_per_token(length)
-    tokens, added = 0, 0.0
+    """Return the FLOPs of training these rounds. Penalties are counted in the units of rows of `length`; attention by
+    the rows of each round, as tuned copies may have shorter ones."""
+    plain = size.flops_per_token(length)[0]
+    tokens, added = Counter[int](), 0.0
     unknown: dict[str, None] = {}
     for spec in rounds:
-        tokens += spec.tokens
+        tokens[spec.recipe.length] += spec.tokens
         for penalty in spec.recipe.penalties:
             share = penalty.added_work(spec.steps) if spec.steps else 0
             if share is None:
                 unknown[type(penalty).__name__] = None
             else:
                 added += share * spec.tokens * plain
-    return Work(plain * tokens, attention * tokens, added, tuple(unknown))
+    attention = sum(size.flops_per_token(long)[1] * count for long, count in tokens.items())
+    return Work(plain * tokens.total(), attention, added, tuple(unknown))
 
 
 def published_bytes(parameters: int, models: int) -> int:

@@ -46,6 +46,19 @@ def other(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
 
     Raises InputError if it is not there, or has another tokenizer, other columns, or longer rows.
     """
+    found = _opened(name, own, store, where)
+    mine, theirs = ({c.name: c.length for c in corpus.info.columns} for corpus in (own, found))
+    if mine.keys() != theirs.keys() or any(theirs[column] > mine[column] for column in mine):
+        raise InputError(
+            f"{where}: corpus {found.info.id} has rows of {theirs}, {own.info.id} of {mine}; build it with the same "
+            f"columns, no longer than these"
+        )
+    return found
+
+
+def _opened(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
+    """Return another corpus, as a view that ends where `own` ends. Raises InputError if it is not there, or has another
+    tokenizer."""
     from ticlm.platform.core.corpus import Corpus
 
     uri = uri_of(name, store)
@@ -56,12 +69,6 @@ def other(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
             f"{where}: corpus {found.info.id} was cut with another tokenizer than {own.info.id}; build it with "
             f"tokenizer: {{kind: pretrained, name: …/tokenizer}}"
         )
-    mine, theirs = ({c.name: c.length for c in corpus.info.columns} for corpus in (own, found))
-    if mine.keys() != theirs.keys() or any(theirs[column] > mine[column] for column in mine):
-        raise InputError(
-            f"{where}: corpus {found.info.id} has rows of {theirs}, {own.info.id} of {mine}; build it with the same "
-            f"columns, no longer than these"
-        )
     return found
 
 
@@ -70,12 +77,7 @@ def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
     copies, and those that old rows come from. Raises InputError if one is not there, was cut in another way, shares its
     name with another, or has not the period of the old rows."""
     found = {paths.corpus_id(study.corpus): own}
-    for where, name in _others(study):
-        corpus = other(name, own, store, where)
-        if corpus.info.columns != own.info.columns:
-            raise InputError(
-                f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
-            )
+    for where, name, corpus in _others(study, own, store):
         known = paths.corpus_id(name)
         before = found.setdefault(known, corpus)
         if before.store.root != corpus.store.root:
@@ -87,13 +89,38 @@ def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
     return found
 
 
-def _others(study: Study) -> Iterator[tuple[str, str]]:
-    """Yield every corpus other than the study's that rounds train on, by name, after the setting that names it."""
+def _others(study: Study, own: Corpus, store: Store) -> Iterator[tuple[str, str, Corpus]]:
+    """Yield the corpora of tuned copies and of old rows: the setting that names each, its name, and the corpus."""
     for task in study.evaluations:
-        if task.prepare is not None and task.prepare.corpus is not None:
-            yield f"evaluations.{task.name}.prepare.corpus", task.prepare.corpus
+        if task.prepare is not None:
+            where, name = f"evaluations.{task.name}.prepare", task.prepare.corpus
+            corpus = own if name is None else _opened(name, own, store, f"{where}.corpus")
+            needs = (task.prepare.objective or study.objective).columns
+            try:
+                check_columns(corpus.info.id, corpus.info.columns, needs, task.prepare.length or study.length)
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
+            yield f"{where}.corpus", study.corpus if name is None else name, corpus
     for method, old in study.old_corpora:
-        yield f"methods.{method}.replay.corpus", old.corpus
+        where = f"methods.{method}.replay.corpus"
+        corpus = other(old.corpus, own, store, where)
+        if corpus.info.columns != own.info.columns:
+            raise InputError(
+                f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
+            )
+        yield where, old.corpus, corpus
+
+
+def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source, int]:
+    """Return the rows of all that tuned copies with a budget in epochs may train on, as far as it is there."""
+    found: dict[Source, int] = {}
+    for prepare in (task.prepare for task in study.evaluations):
+        if prepare is not None and prepare.epochs is not None:
+            name = study.corpus if prepare.corpus is None else prepare.corpus
+            corpus = own if prepare.corpus is None else find(name, store, study.last_visible_period)
+            held = {} if corpus is None else splits({paths.corpus_id(name): corpus})
+            found |= {source: manifest.rows for source, manifest in held.items()}
+    return found
 
 
 def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:

@@ -264,7 +264,8 @@ def make(study: Study, root: str | Store | None) -> Plan:
     store = Store(root) if isinstance(root, str) else root
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
-    plan = Plan(study, rounds(study, sizes), corpus, store)
+    tuned = corpora.rows_tuned_on(study, corpus, store) if corpus else None
+    plan = Plan(study, rounds(study, sizes, tuned), corpus, store)
     plan.check_adapters()
     if corpus is None or store is None:
         return plan

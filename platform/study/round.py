@@ -8,6 +8,7 @@ from ticlm.methods.freezing import Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import Model, Precision
@@ -54,6 +55,16 @@ class RoundRecipe(Settings):
 
     def without_meaning(self) -> frozenset[str]:
         return frozenset({"freeze"} if self.freeze is None else ())
+
+    def check_rates(self, position: RoundPosition, of: str) -> None:
+        """Raise InputError, which says whose rates they are, if schedule and optimizer do not fit a round there."""
+        part = "schedule"
+        try:
+            self.schedule.check(position)
+            part = "optimizer"
+            self.optimizer.check(self.schedule, position)
+        except ValueError as error:
+            raise InputError(f"{part} of {of}: {error}") from None
 
     @property
     def frozen(self) -> Freeze:

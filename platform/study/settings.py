@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
 from ticlm.methods.catalog import CATALOG
@@ -98,6 +98,10 @@ def _method(entry: Any) -> Any:
     return settings.merged(CATALOG[name].model_dump(), changes)
 
 
+def _for_each_seed(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    return tuple(one for task in tasks for one in task.for_each_seed())
+
+
 class Study(Settings):
     """Everything that changes a number, and `resources`, which change none.
 
@@ -134,7 +138,7 @@ class Study(Settings):
     """The number types of a training step."""
     max_epochs: float | None = Field(None, gt=0)
     """Refuse a study in which a round would see any text more often than this; by default there is no limit."""
-    evaluations: tuple[AnyTask, ...] = (Perplexity(),)
+    evaluations: Annotated[tuple[AnyTask, ...], AfterValidator(_for_each_seed)] = (Perplexity(),)
     """The tasks that every checkpoint is asked."""
     evaluate: Evaluate = Evaluate()
     """Which checkpoints are scored on which periods."""

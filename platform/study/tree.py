@@ -14,12 +14,11 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.periods import require_past
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tasks.base import Task
+from ticlm.platform.study.tuned_copies import tuned_copy
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,11 @@ class Tree:
         return self.leaves.get((key, task), key)
 
 
-def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
+def rounds(study: Study, sizes: Mapping[str, int] | None = None, tuned: Mapping[Source, int] | None = None) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
     `sizes` are training rows by period. They are needed for budgets in epochs, for samples of old rows by the number of
-    new ones, and to limit a buffer to the rows that exist.
+    new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
     """
     sizes = {**expected_sizes(study), **(sizes or {})} or sizes
     timeline = _timeline(study, sizes)
@@ -67,7 +66,9 @@ def rounds(study: Study, sizes: Mapping[str, int] | None = None) -> Tree:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
             for key in dict.fromkeys(scored):
-                tree.leaves[key, task.id] = _leaf(study, tree, key, task)
+                leaf = tuned_copy(study, task, key, tree.rounds[key], tuned or {})
+                tree.leaves[key, task.id] = leaf_key = fingerprint(leaf)
+                tree.rounds.setdefault(leaf_key, leaf)
     return tree
 
 
@@ -164,7 +165,7 @@ def _round(
         )
     position = RoundPosition(index=request.index, steps=steps, steps_before=_steps_before(request, continual, steps))
     if steps:
-        _check_rates(recipe, position, f"the round at period {request.period}")
+        recipe.check_rates(position, f"the round at period {request.period}")
     return Round(
         parent=parent,
         period=request.period,
@@ -249,16 +250,6 @@ def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> Sour
     return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
 
 
-def _check_rates(recipe: RoundRecipe, position: RoundPosition, of: str) -> None:
-    part = "schedule"
-    try:
-        recipe.schedule.check(position)
-        part = "optimizer"
-        recipe.optimizer.check(recipe.schedule, position)
-    except ValueError as error:
-        raise InputError(f"{part} of {of}: {error}") from None
-
-
 def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
     """Yield, for each source that a round draws from, how many rows the chain has used by the end of the round."""
     before = {drawn.source: drawn for drawn in round_.cursors}
@@ -268,32 +259,3 @@ def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
             yield source, SourceCursor(source=source, seed=round_.recipe.seed, rows=rows)
         else:
             yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
-
-
-def _leaf(study: Study, tree: Tree, key: str, task: Task) -> str:
-    """Add the round that prepares the checkpoint `key` for a task, unless it is there, and return its key."""
-    parent, prepare = tree.rounds[key], task.prepare
-    assert prepare is not None
-    corpus = study.corpus if prepare.corpus is None else prepare.corpus
-    source = Source(corpus=paths.corpus_id(corpus), period=prepare.period or parent.period, split=prepare.split)
-    if prepare.period is not None and prepare.as_of is None:
-        require_past(f"evaluations.{task.name}.prepare", parent.period, prepare.period)
-    batch_tokens = parent.recipe.batch_rows * parent.recipe.length
-    recipe = RoundRecipe(
-        **{name: getattr(parent.recipe, name) for name in RoundRecipe.model_fields}
-        | {"schedule": prepare.schedule, "optimizer": prepare.optimizer, "seed": prepare.seed, "penalties": ()}
-        | {"adapter": None, "freeze": None}  # all weights are tuned, those of adapters too
-    )
-    position = RoundPosition(index=parent.position.index, steps=prepare.steps, steps_before=0)
-    _check_rates(recipe, position, f"what prepares for a task at period {parent.period}")
-    leaf = Round(
-        parent=key,
-        period=parent.period,
-        segments=(Segment(mixture=Mixture.of({source: prepare.steps * batch_tokens}), steps=prepare.steps),),
-        recipe=recipe,
-        position=position,
-        cursors=(),
-    )
-    leaf_key = fingerprint(leaf)
-    tree.rounds.setdefault(leaf_key, leaf)
-    return leaf_key

@@ -74,6 +74,6 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         imported={path: plan.contents[path] for r in rounds for path in imported(r.recipe)},
         inside=tuple(plan.inside(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
-        micro_rows=plan.study.resources.micro_rows(plan.study.batch_rows, plan.share(chain)[1]),
+        micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from ticlm.methods.method import AnyOptimizer, AnySchedule
+from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.core.mixture import Split
@@ -77,8 +78,12 @@ class Prepare(Settings):
     come from outside the timeline, with the last period `as_of` which it was made.
     """
 
-    steps: int = Field(gt=0)
-    """Steps of the tuned copy."""
+    steps: int | None = Field(None, gt=0)
+    """Steps of the tuned copy; give these or `epochs`."""
+    epochs: float | None = Field(None, gt=0)
+    """Its budget in passes over the rows that it trains on, in place of `steps`; what fills no step is left out."""
+    expected_rows: int | None = Field(None, gt=0)
+    """Rows of an epoch, by which a plan counts until the corpus is there; no training depends on it."""
     split: Split = "tune"
     """Split of the corpus that it trains on."""
     corpus: str | None = None
@@ -93,9 +98,27 @@ class Prepare(Settings):
     """The optimizer of these steps."""
     seed: int = 0
     """Seed of the order of rows."""
+    seeds: tuple[int, ...] | None = Field(None, min_length=1)
+    """Several seeds in place of `seed`: the task is then asked of one copy for each, as NAME-seed-SEED."""
+    batch_rows: int | None = Field(None, gt=0)
+    """Rows of a global batch of the copy; by default the study's."""
+    length: int | None = Field(None, gt=0)
+    """Targets per row of the corpus that it trains on, in tokens; by default the study's."""
+    objective: AnyObjective | None = None
+    """How rows of that corpus become inputs and labels; by default as in the study."""
+
+    def without_meaning(self) -> frozenset[str]:
+        later = ("epochs", "expected_rows", "seeds", "batch_rows", "length", "objective")
+        return frozenset(name for name in later if getattr(self, name) is None)
 
     @model_validator(mode="after")
     def _declared(self) -> Prepare:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("give steps or epochs, one of the two")
+        if self.expected_rows is not None and self.epochs is None:
+            raise ValueError("expected_rows goes with epochs")
+        if self.seeds is not None and ("seed" in self.model_fields_set or len({*self.seeds}) < len(self.seeds)):
+            raise ValueError("give one seed, or different seeds")
         if self.as_of is not None and (self.corpus is None or self.period is None):
             raise ValueError("as_of declares a corpus from outside the timeline: give corpus and period too")
         return self
@@ -153,6 +176,17 @@ class Task(Settings):
         """Which checkpoints of a run to score: the `last`, `all` that the study evaluates, or those of these
         periods."""
         return "all"
+
+    def for_each_seed(self) -> tuple[Task, ...]:
+        """Return the task once for each seed of its tuned copies; the task itself if it names no seeds."""
+        seeds = None if self.prepare is None else self.prepare.seeds
+        if self.prepare is None or seeds is None:
+            return (self,)
+        copies = {seed: self.prepare.model_copy(update={"seed": seed, "seeds": None}) for seed in seeds}
+        return tuple(
+            self.model_copy(update={"name": f"{self.name}-seed-{seed}", "prepare": prepare})
+            for seed, prepare in copies.items()
+        )
 
     def scores(self, trained: str, labels: Sequence[str]) -> bool:
         """Return whether a run's checkpoint of the period `trained` is scored; `labels` are all periods that the run

@@ -1,7 +1,7 @@
 """Probes: questions about single facts that a model keeps, updates or learns (CKL, section 3; LAMA).
 
-The answer of a cloze stands where MASK is. `probe_answers` compares what a model writes there with the right answers,
-`probe_ranks` ranks a right answer among all tokens that could begin there.
+The answer of a cloze stands where MASK is. `generated` compares what a model writes there with the right answers,
+`answer_ranks` ranks a right answer among all tokens that could begin there.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class ProbeTask(ExamplesTask):
 
     sets: tuple[ProbeSet, ...] = ()
     """The subsets to ask, each a label with lengths of its own; by default `split`, with the periods as labels."""
-    form: Literal["cloze", "question"] = "cloze"
-    """Ask the probe's cloze, or its question."""
+    form: Literal["cloze", "question", "text"] = "cloze"
+    """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
     longest_input: int | None = Field(None, gt=0)
     """How many tokens of a question are read, the tokenizer's special ones among them; the rest is cut and counted."""
     higher_is_better: ClassVar[bool] = True
@@ -113,7 +113,7 @@ class ProbeTask(ExamplesTask):
         for block in self._blocks(data, label, rows):
             usable: list[tuple[Example, str]] = []
             for example in block:
-                text = example.text if self.form == "cloze" else example.question
+                text = example.question if self.form == "question" else example.text
                 reason = _unusable(example, text, self.form)
                 if reason:
                     reasons[reason] += 1

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from ticlm.platform.core.extensions import TASKS, Own
+from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
+from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
-from ticlm.platform.tasks.probe_answers import ProbeAnswers
-from ticlm.platform.tasks.probe_ranks import ProbeRanks
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
-    *("answer-perplexity", "multiple-choice", "exact-match", "probe-answers", "probe-ranks", "static"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks", "static"),
 )
 
 
@@ -34,8 +34,8 @@ AnyTask = Annotated[
     | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
-    | Annotated[ProbeAnswers, Tag("probe-answers")]
-    | Annotated[ProbeRanks, Tag("probe-ranks")]
+    | Annotated[GeneratedAnswers, Tag("generated-answers")]
+    | Annotated[AnswerRanks, Tag("answer-ranks")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),

@@ -70,7 +70,7 @@ class Prompter:
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
         said = [self.speech[prompt] for prompt in prompts]
-        return [None if text is None else text.split(stop or None)[0] for text in said]
+        return [text.split(stop)[0] if text and stop else text for text in said]
 
     def fill(
         self, clozes: Sequence[str], tokens: int, stop: str = "", beams: int = 1, plain: bool = False

@@ -18,9 +18,9 @@ from ticlm.platform.core.examples import MASK, Example
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
+from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Rank
-from ticlm.platform.tasks.probe_answers import ProbeAnswers
-from ticlm.platform.tasks.probe_ranks import ProbeRanks
+from ticlm.platform.tasks.generated import GeneratedAnswers
 
 CLOZES = (
     f"The mayor of Paris is {MASK} .",
@@ -131,8 +131,8 @@ def test_precision_at_one_is_the_exact_match_of_one_greedy_token(tmp_path: Path,
     assert len(probes) >= 2
     data = kept_subsets(tmp_path, {"all": probes})
     settings: dict[str, Any] = {"name": "probes", "examples": "toy"}
-    exact, *_ = ProbeAnswers(tokens=1, stop="", **settings).measure(model, data, "202301", 3)
-    first, *_ = ProbeRanks(single_token=True, **settings).measure(model, data, "202301", 3)
+    exact, *_ = GeneratedAnswers(tokens=1, stop="", **settings).measure(model, data, "202301", 3)
+    first, *_ = AnswerRanks(single_token=True, **settings).measure(model, data, "202301", 3)
     assert (exact.metric, first.metric) == ("exact-match", "p@1")
     assert exact.value == first.value and exact.n == first.n == len(probes)
     assert [one.exact for one in exact.predictions] == [one.exact for one in first.predictions]

@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
+from ticlm.methods.objectives import Causal
 from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.errors import FutureMonthError, InputError, NotBuilt
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, work_of
+from ticlm.platform.tasks.base import Prepare
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 MakeStudy = Callable[..., Study]
@@ -109,7 +111,7 @@ def test_what_cannot_be_trained_on_is_one_line(
     toy_corpus(tmp_path / "wide@1", vocab_size=65)
     assert "was cut with another tokenizer" in said(corpus=str(tmp_path / "wide@1"))
     toy_corpus(tmp_path / "short@1", length=8)
-    assert "has other columns than toy@1" in said(corpus=str(tmp_path / "short@1"))
+    assert "the corpus toy@1 was cut into rows of 8; set length: 8" in said(corpus=str(tmp_path / "short@1"))
     toy_corpus(tmp_path / "toy@1")
     assert re.search("are both called toy@1; rename one", said(corpus=str(tmp_path / "toy@1")))
     toy_corpus(tmp_path / "old@1", periods=["202301"], name="old")
@@ -181,3 +183,59 @@ def test_a_copy_begins_while_the_chain_above_it_goes_on(
     monkeypatch.setattr(driver, "connected", lambda *_: nullcontext(""))
     driver.train(found)
     assert waited and all(waited[:1]) and len(found.records) == 4
+
+
+def test_a_budget_in_epochs_counts_the_rows_of_the_copy_s_corpus(toy_study: MakeStudy, root: Path) -> None:
+    """16 rows to tune on, in batches of 3: two epochs are ten steps and two rows, which fill none."""
+    found = made(toy_study, root, {"steps": None, "epochs": 2, "batch_rows": 3, "corpus": "light@2"})
+    leaves = [found.tree.rounds[leaf] for leaf in found.tree.leaves.values()]
+    assert [(leaf.steps, leaf.recipe.batch_rows, leaf.unspent) for leaf in leaves] == [(10, 3, 2 * 16)] * 2
+    (batch, *_) = RankReader(LoaderSpec(tuple(leaves[:1]), work_of(found, found.chains[-1]).corpora)).read(0)
+    assert len(batch.columns["tokens"]) == 3
+    assert work_of(found, found.chains[-1]).micro_rows == 3, "a copy on one worker has one micro-batch"
+    with pytest.raises(InputError, match=r"0\.1 epochs of light@2/202301/tune are 1 rows, too few for a step"):
+        made(toy_study, root, {"steps": None, "epochs": 0.1, "corpus": "light@2"})
+    with pytest.raises(InputError, match="give steps or epochs"):
+        made(toy_study, root, {"epochs": 2})
+
+
+def test_before_there_is_a_corpus_a_plan_counts_the_rows_that_are_expected(toy_study: MakeStudy) -> None:
+    task = {"name": "tuned", "prepare": {"epochs": 3, "expected_rows": 40, "corpus": "nowhere@1"}}
+    found = plan.make(toy_study(methods=[PLAIN], periods=TWO, evaluations=[task]), None)
+    assert {found.tree.rounds[leaf].steps for leaf in found.tree.leaves.values()} == {30}
+    task["prepare"] = {"epochs": 3, "corpus": "nowhere@1"}
+    with pytest.raises(
+        NotBuilt, match=r"evaluations\.tuned\.prepare\.epochs counts the rows of 202301, which no corpus"
+    ):
+        plan.make(toy_study(methods=[PLAIN], periods=TWO, evaluations=[task]), None)
+
+
+def test_a_copy_has_shorter_rows_with_padding_that_is_never_a_target(
+    toy_study: MakeStudy, root: Path, toy_corpus: MakeCorpus
+) -> None:
+    toy_corpus(root / "corpora/short@1", length=8, name="short")
+    own = {"corpus": "short@1", "length": 8, "objective": {"kind": "causal", "pad": 63}}
+    found = made(toy_study, root, own)
+    assert {found.tree.rounds[leaf].recipe.length for leaf in found.tree.leaves.values()} == {8}
+    driver.train(found)
+    driver.evaluate(found)
+    assert study_result(found).cells.groupby("task").size().to_dict() == {"perplexity@1": 4, "tuned@1": 4}
+    with pytest.raises(InputError, match="trains an encoder–decoder, and the study's model is a causal model"):
+        made(toy_study, root, own | {"objective": {"kind": "seq2seq"}})
+    assert found.ids != made(toy_study, root, own | {"objective": {"kind": "causal", "pad": 62}}).ids
+
+
+def test_several_seeds_are_several_tasks_with_a_copy_each(toy_study: MakeStudy, root: Path) -> None:
+    found = made(toy_study, root, {"seeds": [0, 5]})
+    assert [task.name for task in found.study.evaluations] == ["perplexity", "tuned-seed-0", "tuned-seed-5"]
+    assert len(found.tree.tuned_copies) == 4
+    one = made(toy_study, root, {"seed": 5})
+    assert set(copies(one).values()) < {found.ids[leaf] for leaf in found.tree.leaves.values()}
+    with pytest.raises(InputError, match="give one seed, or different seeds"):
+        made(toy_study, root, {"seeds": [1, 1]})
+
+
+def test_settings_that_came_later_change_no_id_where_they_say_nothing() -> None:
+    before = {"steps", "split", "corpus", "period", "as_of", "schedule", "optimizer", "seed"}
+    assert set(Prepare.model_fields) - Prepare(steps=2).without_meaning() == before
+    assert Causal().without_meaning() == {"pad"} and Causal(pad=0).without_meaning() == frozenset()

@@ -24,12 +24,15 @@ from ticlm.platform.study.settings import Study, load
 
 RECIPES = "datasets/recipes"
 SPLITS: tuple[Split, ...] = ("eval", "tune")
+KILT = [name for name in settings.packaged(RECIPES) if name.startswith("kilt-")]
 INPUTS = {
     # recipe -> where its raw files lie, which only the user knows
     **dict.fromkeys(("tic-cc", "tic-cc-windowed"), "documents.paths=[my.warc.gz]"),
     "monthly": "documents.paths=[my.jsonl.gz]",
     **dict.fromkeys(("cc-recentnews", "cc-recentnews-small", "cc-recentnews-phases"), "documents.paths=[news]"),
     **dict.fromkeys(("cc-recentnews-small-gpt2", "wikipedia-old", "wikipedia-old-gpt2"), "documents.paths=[x.jsonl]"),
+    **dict.fromkeys([*KILT, "ckl-light-tuning-il", "ckl-light-tuning-nqe"], "documents.paths=[x.jsonl]"),
+    **dict.fromkeys((name for name in KILT if name.endswith("-dev")), "examples.paths=[x.jsonl]"),
     "tic-wiki": "examples.dumps=[enwiki-20160501-pages-articles.xml.bz2]",
     **dict.fromkeys(("tic-stackoverflow", "tic-math", "tic-english"), "examples.paths=[my.7z]"),
 }
@@ -98,6 +101,7 @@ def test_every_set_that_a_packaged_study_reads_has_a_packaged_recipe_of_that_nam
     study = load(name)
     corpora = {study.corpus, *(t.data_source for t in study.evaluations if t.data_source and t.reads == "corpus")}
     corpora |= {old.corpus for _, old in study.old_corpora}
+    corpora |= {task.prepare.corpus for task in study.evaluations if task.prepare and task.prepare.corpus}
     for corpus in corpora:
         recipe = corpus_recipe(corpus)
         assert recipe.id == paths.versioned(corpus), "what the recipe builds is what the study reads"
@@ -106,7 +110,8 @@ def test_every_set_that_a_packaged_study_reads_has_a_packaged_recipe_of_that_nam
             assert task.data_source is not None
             found = set_recipe(task.data_source)
             assert found.id == paths.versioned(task.data_source)
-            assert task.split in (SUBSETS if found.examples.kind == "tic-wiki" else ("all",))
+            subset, sets = getattr(found.examples, "subset", "all"), getattr(found.examples, "sets", None)
+            assert task.split in (SUBSETS if found.examples.kind == "tic-wiki" else sets or (subset,))
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name.startswith("tic-lm-")])

@@ -11,10 +11,10 @@ from sets import PERIOD, Prompter, kept, kept_subsets, measured
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK, Example
 from ticlm.platform.core.settings import parse
+from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Rank
 from ticlm.platform.tasks.base import NOT_A_NUMBER
-from ticlm.platform.tasks.probe_answers import ProbeAnswers
-from ticlm.platform.tasks.probe_ranks import ProbeRanks
+from ticlm.platform.tasks.generated import GeneratedAnswers, accuracy, rouge_l
 
 KING = Example(
     "k", f"The king of Norland is {MASK}.", "Ole", ("Ole II",), source="P1", question="Who is king?", outdated=("Per",)
@@ -23,12 +23,12 @@ SEAT = Example("s", f"Acme has its seat in {MASK}.", "Bergen", source="P2")
 TOWN = Example("t", f"{MASK} is the largest town.", "Oslo", source="P2", outdated=("Bergen",))
 
 
-def answers(**settings: Any) -> ProbeAnswers:
-    return ProbeAnswers(name="probes", examples="toy", **settings)
+def answers(**settings: Any) -> GeneratedAnswers:
+    return GeneratedAnswers(name="probes", examples="toy", **settings)
 
 
-def ranks(**settings: Any) -> ProbeRanks:
-    return ProbeRanks(name="ranks", examples="toy", **settings)
+def ranks(**settings: Any) -> AnswerRanks:
+    return AnswerRanks(name="ranks", examples="toy", **settings)
 
 
 def speaking(*said: str | None) -> Prompter:
@@ -95,6 +95,38 @@ def test_answers_can_be_cut_as_released(tmp_path: Path) -> None:
         assert (one.metric, one.value) == ("exact-match", value)
 
 
+def test_accuracy_is_word_for_word_and_rouge_l_the_longest_common_subsequence() -> None:
+    """police killed the gunman / police kill the gunman: 3 of 4 words in order (Lin, 2004)."""
+    assert [accuracy(text, ["SUPPORTS"]) for text in (" SUPPORTS \n", "supports", "")] == [1, 0, 0]
+    assert rouge_l("police kill the gunman", ["police killed the gunman"]) == pytest.approx(0.75)
+    assert rouge_l("the gunman kill police", ["police killed the gunman"]) == pytest.approx(0.5)
+    assert rouge_l("the gunman", ["nothing alike", "The gunman."]) == 1
+    assert rouge_l("", ["x"]) == 0
+
+
+@pytest.mark.parametrize(("metric", "value"), [("accuracy", 0.5), ("rouge-l", 0.7), ("f1", 0.7), ("exact-match", 0.5)])
+def test_a_text_is_asked_as_it_is_and_scored_by_one_metric(tmp_path: Path, metric: str, value: float) -> None:
+    claim, name = Example("c", "Is it so?", "SUPPORTS"), Example("n", "Who [SEP] where?", "Ann Berg", ("Ann Lee",))
+    said = Prompter(speech={claim.text: "SUPPORTS", name.text: "Ann of Oslo"})
+    task = answers(form="text", score_by=metric)
+    found = measured(task, said, kept(tmp_path, claim, name))
+    assert found[metric, ""].value == pytest.approx(value) and task.metric == metric
+    assert (("f1", "") in found) == (metric in ("f1", "exact-match"))
+
+
+def test_where_the_set_lies_is_no_identity_and_what_changes_a_number_is() -> None:
+    assert answers().identity_at("all") == answers().model_copy(update={"examples": "else"}).identity_at("all")
+    for change in (
+        {"score_by": "f1"},
+        {"tokens": 3},
+        {"beams": 2},
+        {"stop": ""},
+        {"longest_input": 5},
+        {"form": "text"},
+    ):
+        assert answers(**change).identity_at("all") != answers().identity_at("all")
+
+
 def test_a_model_whose_logits_are_no_numbers_has_no_value(tmp_path: Path) -> None:
     (found,) = measured(answers(), speaking(None, "Bergen"), kept(tmp_path, KING, SEAT)).values()
     assert (found.title, found.n) == (f"left out: {NOT_A_NUMBER}", 2)
@@ -144,11 +176,11 @@ def test_a_subset_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     ("settings", "line"),
     [
         ({"sets": [{"subset": "new"}, {"subset": "new"}]}, "sets: new is named twice"),
-        ({"kind": "probe-ranks", "best": [5, 10]}, "best must be numbers from 1 on, 1 among them, got 5, 10"),
-        ({"kind": "probe-ranks", "best": [0, 1]}, "best must be numbers from 1 on"),
+        ({"kind": "answer-ranks", "best": [5, 10]}, "best must be numbers from 1 on, 1 among them, got 5, 10"),
+        ({"kind": "answer-ranks", "best": [0, 1]}, "best must be numbers from 1 on"),
     ],
 )
 def test_settings_that_cannot_be_are_one_line(settings: dict[str, Any], line: str) -> None:
-    kind = ProbeRanks if settings.get("kind") else ProbeAnswers
+    kind = AnswerRanks if settings.get("kind") else GeneratedAnswers
     with pytest.raises(InputError, match=line):
         parse(kind, {"name": "probes", "examples": "toy", **settings}, "study")

@@ -22,11 +22,11 @@ from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
 
 METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
-TASK: dict[str, Any] = {"kind": "probe-answers", "name": "probes", "examples": "toy@1", "tokens": 1, "stop": ""}
+TASK: dict[str, Any] = {"kind": "generated-answers", "name": "probes", "examples": "toy@1", "tokens": 1, "stop": ""}
 
 
 def studied(toy_study: Callable[..., Study], **task: Any) -> Study:
-    asked = [{**TASK, **task}, {"kind": "probe-ranks", "name": "ranks", "examples": "toy@1", "sets": TASK_SETS}]
+    asked = [{**TASK, **task}, {"kind": "answer-ranks", "name": "ranks", "examples": "toy@1", "sets": TASK_SETS}]
     periods = {"initial": "202301", "last": "202302"}
     return toy_study(methods=[METHOD], periods=periods, evaluations=asked, evaluate={"inside": {"every_steps": 3}})
 

@@ -23,10 +23,12 @@ from ticlm.platform.study.settings import Study
 
 PARTS = ("", "-small", "-phases", "-small-gpt2")
 OLD = ("wikipedia-old", "wikipedia-old-gpt2")
+PAIRS = [name for name in settings.packaged("datasets/recipes") if name.startswith(("kilt-", "ckl-light-"))]
 NEEDED = {
     "monthly": ["documents.paths=[x]"],
     "web": ["documents.paths=[x]"],
     **{name: ["documents.paths=[x]"] for name in (*(f"cc-recentnews{part}" for part in PARTS), *OLD)},
+    **{name: [f"{'examples' if 'dev' in name else 'documents'}.paths=[x]"] for name in PAIRS},
     "tic-cc": ["documents.lists=[x]"],
     "tic-cc-windowed": ["documents.lists=[x]"],
     **{f"tic-{site}": ["examples.paths=[x]"] for site in ("stackexchange", "stackoverflow", "math", "english")},

@@ -18,6 +18,7 @@ from ticlm.platform.cli.reference.schema import schema
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 
+KILT = ("fever", "ay2", "wnwi", "wncw", "trex", "zsre", "nq", "hopo", "tqa", "eli5", "wow")
 NEEDED: dict[str, dict[str, Any]] = {
     "monthly": {"documents": {"paths": ["x"]}},
     "web": {"documents": {"paths": "x"}},
@@ -27,6 +28,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "cc-recentnews-small-gpt2": {"documents": {"kind": "articles", "paths": "x"}},
     "wikipedia-old": {"documents": {"paths": "x"}},
     "wikipedia-old-gpt2": {"documents": {"kind": "articles", "paths": "x"}},
+    **{f"kilt-{name}": {"documents": {"kind": "kilt", "paths": "x"}} for name in KILT},
+    **{f"ckl-light-tuning-{name}": {"documents": {"kind": "probe-pairs", "paths": "x"}} for name in ("il", "nqe")},
+    **{f"kilt-{name}-dev": {"examples": {"paths": "x"}} for name in KILT},
     "tic-cc": {"documents": {"lists": ["x"]}},
     "tic-cc-windowed": {"documents": {"lists": ["x"]}},
     **{f"tic-{site}": {"examples": {"paths": ["x"]}} for site in ("stackexchange", "stackoverflow", "math", "english")},

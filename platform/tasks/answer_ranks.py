@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
 
 
-class ProbeRanks(ProbeTask):
+class AnswerRanks(ProbeTask):
     """Precision at k: the share of clozes whose answer begins with one of the k likeliest tokens at the mask (LAMA;
     CKL, Figure 9), as `p@k`; the mean over the sources' means is `p@k-macro`.
 
     The best-ranked of several right answers counts. Of an answer of several tokens, only the first is ranked.
     """
 
-    kind: Literal["probe-ranks"] = "probe-ranks"
+    kind: Literal["answer-ranks"] = "answer-ranks"
     form: Literal["cloze"] = "cloze"
     """The cloze alone has a place to rank at."""
     best: tuple[int, ...] = Field((1, 5, 10, 20, 50, 100), min_length=1)
@@ -36,7 +36,7 @@ class ProbeRanks(ProbeTask):
     metric: ClassVar[str] = "p@1"
 
     @model_validator(mode="after")
-    def _from_one(self) -> ProbeRanks:
+    def _from_one(self) -> AnswerRanks:
         if 1 not in self.best or min(self.best) < 1:
             raise ValueError(f"best must be numbers from 1 on, 1 among them, got {', '.join(map(str, self.best))}")
         return self

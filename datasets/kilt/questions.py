@@ -1,0 +1,78 @@
+"""KILT's dev files as a set of examples, in which every answer is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.io import listing, records
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.kilt.pairs import SNAPSHOT
+from ticlm.datasets.kilt.rows import parsed
+from ticlm.datasets.kilt.trivia import SUFFIXES, questions_of
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.mixture import Subset
+from ticlm.platform.core.periods import Label, Period, span
+from ticlm.platform.core.settings import Settings
+
+SETTING = "examples.questions"
+
+
+class KiltQuestions(Settings):
+    """Questions of KILT's dev files: the input is the text, the first answer the answer, all others are aliases.
+
+    Lines that cannot be asked are left out and counted by reason: without output, with an empty answer, an id of
+    TriviaQA without a question, or an id that came before.
+    """
+
+    kind: Literal["kilt"] = "kilt"
+    paths: listing.Patterns = Field(min_length=1)
+    """Files, globs or folders of KILT's JSON lines, local or remote."""
+    questions: listing.Patterns | None = None
+    """Files of TriviaQA's questions, unfiltered: the release's `.json`, or rows with `question_id` and `question`."""
+    subset: Subset = "all"
+    """Name of the subset that the questions belong to, such as the name of the dataset."""
+    period: Label = SNAPSHOT
+    """The period of all questions; KILT was made from Wikipedia of August 2019."""
+
+    @property
+    def identity(self) -> Settings:
+        return self.model_copy(update={"paths": ("",), "questions": None if self.questions is None else ("",)})
+
+    def inputs(self) -> list[Input]:
+        if self.questions is not None:
+            listing.files(self.questions, SUFFIXES, SETTING)
+        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
+        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        if self.period in context.built:
+            return
+        asked = None if self.questions is None else questions_of(self.questions, SETTING)
+        dropped: Counter[str] = Counter()
+        found: dict[str, Example] = {}
+        read = 0
+        for entry in context.inputs:
+            for number, record in records.records(entry.path, 0, None, ()):
+                read += 1
+                row = record.reason if isinstance(record, records.Unusable) else parsed(record, asked)
+                name = "" if isinstance(row, str) else row.id or f"{entry.path.rsplit('/', 1)[-1]}:{number}"
+                if isinstance(row, str):
+                    dropped[row] += 1
+                elif name in found:
+                    dropped["an id that came before"] += 1
+                else:
+                    first, *others = row.answers
+                    found[name] = Example(id=name, text=row.input, answer=first, aliases=tuple(others))
+        step = Step(name="rows", read=read, dropped=dict(sorted(dropped.items())))
+        context.steps.append(step)
+        if found:
+            start, end = span(self.period)
+            paths = tuple(entry.path for entry in context.inputs)
+            period = Period(label=self.period, start=start, end=end)
+            yield PeriodDraft(period, {self.subset: list(found.values())}, steps=(step,), inputs=paths)

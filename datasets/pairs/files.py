@@ -1,0 +1,120 @@
+"""Files of pairs: JSON lines of which each gives one input and one target."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
+from itertools import islice
+from typing import NamedTuple
+
+from pydantic import Field
+
+from ticlm.datasets.io import listing, records
+from ticlm.datasets.io.documents import Bad, Document, Input, Piece
+from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.text.pairs import joined
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Calendar, Timeline, span
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+FIRST_ROWS = 1000
+"""Rows of the first file that are looked at before a build, until one is a pair."""
+
+
+class Pair(NamedTuple):
+    """One row of fine-tuning. `when` is a period's label or a date (`202005`, `2020-05-01`)."""
+
+    id: str
+    given: str
+    target: str
+    when: str
+    source: str = ""
+
+
+class PairFiles(Settings):
+    """Base of sources of pairs: one pair for each line of `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files."""
+
+    paths: listing.Patterns = Field(min_length=1)
+    """Files, globs, or folders (all files of a known format below them), local or remote."""
+
+    @abstractmethod
+    def pair(self, record: records.Record) -> Pair | str:
+        """Return the pair of a record, or the reason why it is none."""
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> Settings:
+        """Return the settings that determine the pairs: all but where the files are."""
+        return self.model_copy(update={"paths": ("",)})
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
+        found = listing.files(self.paths, records.SUFFIXES)
+        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+
+    def count_outside(self, calendar: Calendar) -> int:
+        """Return 0: the times in a file are not known before it is read."""
+        return 0
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """Cut the file into ranges that can be read separately, if its format allows that."""
+        return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if none of the first rows of the first file is a pair; it says why the first one is not."""
+        for entry in inputs[:1]:
+            try:
+                found = [row for _, row in islice(records.records(entry.path, 0, None, ()), FIRST_ROWS)]
+            except (InputError, Unreachable):  # which the build itself reports, under its limits
+                return
+            tried = [row.reason if isinstance(row, records.Unusable) else self.pair(row) for row in found]
+            if tried and all(isinstance(one, str) for one in tried):
+                raise InputError(
+                    f"{entry.path}: none of its first {len(tried):,} rows is a pair; the first: {tried[0]}"
+                )
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Write nothing: the files bring nothing besides their pairs."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad]:
+        """Yield a Document or a Bad for each record, in order."""
+        path = piece.input.path
+        before: int | None = None
+        for number, record in records.records(path, piece.start, piece.end, ()):
+            lost = record.lost if isinstance(record, records.Unusable) else 0
+            outcome = record.reason if isinstance(record, records.Unusable) else self._document(record)
+            if isinstance(outcome, Document):
+                yield outcome
+            else:
+                before = records.lines_before(path, piece.start) if before is None else before
+                yield Bad(outcome, f"{path}:{before + number}", lost=lost)
+
+    def _document(self, record: records.Record) -> Document | str:
+        pair = self.pair(record)
+        if isinstance(pair, str):
+            return pair
+        given, target = pair.given.strip(), pair.target.strip()
+        if not target:
+            return "an empty answer"
+        if not given:
+            return "without input"
+        try:
+            text = joined(given, target)
+            text.encode()
+            when = moment(pair.when)
+        except UnicodeEncodeError:  # half of a surrogate pair
+            return "unreadable text"
+        except ValueError as error:
+            return str(error)
+        return Document(text, pair.id or given, when, pair.source)
+
+
+def moment(when: str) -> datetime:
+    """Return the first moment of a period or a day. Raises ValueError, a reason, if it cannot be read."""
+    try:
+        start = span(when)[0] if when[:6].isdigit() else datetime.fromisoformat(when).date()
+    except (ValueError, InputError):
+        raise ValueError("unreadable date" if when else "without date") from None
+    return datetime.combine(start, time(), UTC)

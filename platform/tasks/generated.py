@@ -1,0 +1,139 @@
+"""The answers that a model writes, and how well they match: to probes (CKL, LAMA), questions, and tasks of KILT."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from ticlm.datasets.text.matching import exact_match, f1
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction
+from ticlm.platform.tasks.documents import left_out
+from ticlm.platform.tasks.probes import ProbeTask, averaged, right
+from ticlm.platform.tasks.questions import shortened
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.platform.tasks.answerer import Answerer
+
+EXACT, OUTDATED = "exact-match", "outdated-exact-match"
+
+
+class _Answered(NamedTuple):
+    """An example with what the model wrote: `score` is its metric; `stale` says whether that is an outdated answer,
+    None if there is none."""
+
+    source: str
+    prediction: Prediction
+    score: float
+    stale: float | None
+
+
+class GeneratedAnswers(ProbeTask):
+    """The mean of a metric over what a model writes, each time the best that it has with one of the right answers.
+
+    `exact-match` and `f1` compare texts as in SQuAD, without regard to case, punctuation and articles, `accuracy` word
+    for word, `rouge-l` by the longest common subsequence of words (the last two as in KILT, Petroni et al., 2021).
+    Beside `exact-match` stand `f1`, and `outdated-exact-match`: the share to which the model writes an outdated answer,
+    of the examples that have one. `…-macro` are means over the means of the sources, which are relations in LAMA.
+    """
+
+    kind: Literal["generated-answers"] = "generated-answers"
+    score_by: Literal["exact-match", "f1", "accuracy", "rouge-l"] = "exact-match"
+    """The metric by which checkpoints are compared."""
+    tokens: int = Field(32, gt=0)
+    """The largest number of tokens of an answer."""
+    beams: int = Field(1, gt=0)
+    """Beams of the search for an answer; 1 takes the likeliest token each time. CKL's code searches with 2."""
+    stop: str | None = None
+    """Text at which an answer ends. By default a causal model fills a cloze up to the first `.`, as in CKL, and nothing
+    else ends so."""
+    released: bool = False
+    """Let an encoder–decoder write as in the code released with CKL: `tokens` then count its start and the mask too,
+    and text behind the next sentinel belongs to the answer."""
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]  # a class attribute of other tasks
+        return self.score_by
+
+    def require(self) -> None:
+        if self.score_by == "rouge-l":
+            try:
+                _rouge()
+            except ImportError:
+                raise InputError(f"{self.name}: rouge-l needs rouge-score; pip install 'ticlm[kilt]'") from None
+
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
+        from ticlm.platform.tasks.statistics import mean
+
+        reasons: Counter[str] = Counter()
+        found: list[_Answered] = []
+        cut = wordless = 0
+        for asked in self.probes(answerer, data, label, rows, reasons):
+            for (example, _, was_cut), text in zip(asked, self._written(answerer, asked, label), strict=True):
+                cut += was_cut
+                if text is None:
+                    wordless += 1
+                else:
+                    found.append(self._judged(answerer, example, text.strip(), label))
+        if wordless:  # a model whose logits are no numbers is not one that answers wrongly
+            reasons[NOT_A_NUMBER] += len(found) + wordless
+        else:
+            source, kept = [one.source for one in found], tuple(one.prediction for one in found)
+            yield from averaged(self.score_by, [one.score for one in found], source, kept)
+            if self.score_by == EXACT:
+                yield from averaged("f1", [one.f1 for one in kept], source)
+                stale = [one.stale for one in found if one.stale is not None]
+                if stale:
+                    share = mean(stale)
+                    yield Measurement(OUTDATED, share.value, len(stale), share.stderr)
+        yield from left_out(+reasons)
+        yield from shortened(cut)
+
+    def _written(
+        self, answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], label: str
+    ) -> Sequence[str | None]:
+        tokens, texts = self.lengths(label).tokens or self.tokens, [text for _, text, _ in asked]
+        if self.form == "cloze":
+            stop = "." if self.stop is None else self.stop
+            return answerer.fill(texts, tokens, stop, self.beams, plain=self.released)
+        return answerer.generate(texts, tokens, self.stop or "", self.beams)
+
+    def _judged(self, answerer: Answerer, example: Example, text: str, label: str) -> _Answered:
+        lengths, answers = self.lengths(label), right(example)
+        if lengths.cut_answers:
+            answers = tuple(answerer.beginning(answers, lengths.tokens or self.tokens))
+        prediction = Prediction(example.id, text, exact_match(text, answers), f1(text, answers))
+        match self.score_by:
+            case "exact-match":
+                score = prediction.exact
+            case "f1":
+                score = prediction.f1
+            case "accuracy":
+                score = accuracy(text, answers)
+            case "rouge-l":
+                score = rouge_l(text, answers)
+        stale = exact_match(text, example.outdated) if example.outdated else None
+        return _Answered(example.source, prediction, score, stale)
+
+
+def accuracy(text: str, answers: Sequence[str]) -> float:
+    """Return 1 if the text is one of the answers, apart from white space at the ends (classes and entities)."""
+    return float(text.strip() in {answer.strip() for answer in answers})
+
+
+def rouge_l(text: str, answers: Sequence[str]) -> float:
+    """Return the largest F-measure of ROUGE-L of the text with an answer (Lin, 2004), as `rouge-score` counts it: over
+    words in lower case, without stemming."""
+    return max((float(_rouge().score(answer, text)["rougeL"].fmeasure) for answer in answers), default=0.0)
+
+
+@cache
+def _rouge() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"], use_stemmer=False)

@@ -1,0 +1,96 @@
+"""KILT's files: pairs to train on, questions with all their answers, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import builds
+import pytest
+from kiltfiles import ASKED, rows, trivia, written
+
+from ticlm.datasets.evalsets import recipe as sets
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
+from ticlm.datasets.io.documents import Bad, Document, Piece
+from ticlm.datasets.kilt.pairs import KiltPairs
+from ticlm.datasets.kilt.rows import NO_QUESTION, parsed
+from ticlm.datasets.text.pairs import parted
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.periods import Calendar
+from ticlm.platform.core.settings import parse
+
+BAD: list[Any] = [
+    {"id": "a", "input": "who", "output": []},
+    {"id": "b", "input": "who"},
+    {"id": "c", "input": "who", "output": [{"provenance": []}]},
+    {"id": "d", "input": "who", "output": [{"answer": " "}, {"answer": "me"}]},
+    {"id": "e", "input": " ", "output": [{"answer": "me"}]},
+    "{broken",
+]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds.without_ray(monkeypatch)
+
+
+def read(source: KiltPairs) -> Iterator[Document | Bad]:
+    for entry in source.inputs(Calendar()):
+        for piece in source.pieces(entry):
+            assert isinstance(piece, Piece)
+            yield from source.read(piece)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_training_file_is_pairs_of_the_input_and_the_first_answer(name: str, tmp_path: Path) -> None:
+    asked = {"questions": [trivia(tmp_path / "questions.json")]} if name == "tqa" else {}
+    found = list(read(parse(KiltPairs, {"paths": written(tmp_path / "x.jsonl", rows(name)), **asked}, "test")))
+    assert [parted(one.text) for one in found if isinstance(one, Document)] == [(t, a[0]) for t, a in ASKED[name]]
+    assert {str(one.timestamp)[:10] for one in found if isinstance(one, Document)} == {"2019-08-01"}
+
+
+@pytest.mark.parametrize("form", ["q.json", "q.jsonl"])
+def test_questions_of_triviaqa_are_joined_by_id_in_both_forms(form: str, tmp_path: Path) -> None:
+    paths = written(tmp_path / "x.jsonl", [*rows("tqa"), {"id": "tqa_9", "output": [{"answer": "x"}]}])
+    (tmp_path / "of").mkdir()
+    first, second = read(KiltPairs(paths=(paths,), questions=(trivia(tmp_path / "of" / form),)))
+    assert isinstance(first, Document) and parted(first.text)[0] == "Which river runs through Rome?"
+    assert isinstance(second, Bad) and second.reason == NO_QUESTION and second.where.endswith("x.jsonl:2")
+    (other,) = list(read(KiltPairs(paths=(paths,))))[:1]
+    assert isinstance(other, Bad) and other.reason == "without input"
+    wrong = written(tmp_path / "wrong.jsonl", [{"id": "tqa_0"}])
+    with pytest.raises(InputError, match=r"wrong\.jsonl has no TriviaQA question; rows need QuestionId"):
+        list(read(KiltPairs(paths=(paths,), questions=(wrong,))))
+
+
+def test_a_line_that_cannot_be_used_is_left_out_by_its_reason(tmp_path: Path) -> None:
+    source = KiltPairs(paths=(written(tmp_path / "x.jsonl", [*BAD, *rows("nq")]),))
+    found = list(read(source))
+    reasons = [one.reason for one in found if isinstance(one, Bad)]
+    none = ["without output"] * 3
+    assert reasons == [*none, "an empty answer", "without input", "broken JSON line"] and len(found) == 8
+    source.check(source.inputs(Calendar()))
+    bad = KiltPairs(paths=(written(tmp_path / "bad.jsonl", BAD),))
+    with pytest.raises(InputError, match="none of its first 6 rows is a pair; the first: without output"):
+        bad.check(bad.inputs(Calendar()))
+
+
+def test_a_dev_file_is_a_set_in_which_every_answer_is_right(tmp_path: Path) -> None:
+    path = written(tmp_path / "dev.jsonl", [*BAD, *rows("nq"), rows("nq")[0]])
+    examples = {"kind": "kilt", "paths": path, "subset": "nq"}
+    recipe = parse(ExampleSetRecipe, {"name": "nq-dev", "version": "1", "examples": examples}, "test")
+    built = sets.build(recipe, str(tmp_path / "root"))
+    first, second = built.read("201908", "nq")
+    assert first == Example("nq_0", "who wrote the book", "Anna Berg", ("A. Berg",)) and second.answer == "1905"
+    (step,) = built.periods["201908"].steps
+    assert step.read == 9 and step.dropped == {
+        **{"an empty answer": 1, "an id that came before": 1, "broken JSON line": 1},
+        **{"without input": 1, "without output": 3},
+    }
+
+
+def test_an_answer_counts_once_and_without_spaces_around_it() -> None:
+    row = parsed({"id": 7, "input": " q ", "output": [{"answer": " a "}, {"answer": "a"}, {"answer": ""}]})
+    assert not isinstance(row, str) and (row.id, row.input, row.answers) == ("7", "q", ("a",))
