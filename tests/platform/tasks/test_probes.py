@@ -52,7 +52,9 @@ def test_any_right_answer_counts_and_outdated_ones_are_told_apart(tmp_path: Path
 
 
 def test_the_question_is_asked_where_that_is_wanted(tmp_path: Path) -> None:
-    found = measured(answers(form="question"), Prompter(speech={"Who is king?": "Ole. He"}), kept(tmp_path, KING, SEAT))
+    found = measured(
+        answers(form="question", stop="."), Prompter(speech={"Who is king?": "Ole. He"}), kept(tmp_path, KING, SEAT)
+    )
     assert found["exact-match", ""].n == 1 and found["exact-match", ""].value == 1
     assert found["left out: no question", ""].n == 1
 
