@@ -3,6 +3,7 @@
 python -m benchmarks.experiments.probes printed
 python -m benchmarks.experiments.probes types SET…          # sets of examples by path or URI; words count as tokens
 python -m benchmarks.experiments.probes rates STUDY… --root ROOT
+python -m benchmarks.experiments.probes learned STUDY… --root ROOT
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ from ticlm.platform.core.examples import Examples
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("printed", "types", "rates"))
+    parser.add_argument("table", choices=("printed", "types", "rates", "learned"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="sets of examples, or studies")
     parser.add_argument("--root", default="runs")
     options = parser.parse_args(arguments)
     if bool(options.names) == (options.table == "printed"):
-        parser.error("NAME: types and rates need one, printed takes none")
+        parser.error("NAME: printed takes none, the others need one")
     try:
         if options.table == "printed":
             printed()
         elif options.table == "types":
             for uri in options.names:
                 types(uri)
-        else:
+        elif options.table == "rates":
             rates(options.names, options.root)
+        else:
+            learned(options.names, options.root)
     except InputError as error:
         raise SystemExit(str(error)) from None
 
@@ -45,6 +48,27 @@ def rates(studies: Sequence[str], root: str) -> None:
     """Print the scores and the FUAR of each method at its last checkpoint, by its peak learning rate."""
     found = fuar_tables([study_result(plan_of(name, root, None)) for name in studies])
     print(trade_off(found).to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
+
+
+def learned(studies: Sequence[str], root: str) -> None:
+    """Print what one more round teaches: the exact match on each period's probes of the checkpoint that trained on it,
+    and of the one before, over all periods, with the difference in its standard errors, paired over probes."""
+    print(f"{'method':20}{'task':20}{'probes':>8}{'before':>9}{'after':>9}{'difference':>12}{'errors':>9}")
+    for name in studies:
+        result = study_result(plan_of(name, root, None))
+        assert result.predictions is not None, f"{name} asks no probes"
+        ends = result.predictions[result.predictions["step"].isna()]
+        later = dict(zip(result.checkpoints, result.checkpoints[1:]))
+        known = [*("method", "seed", "task", "label", "id")]
+        dated = ends[ends["label"].isin(result.checkpoints)]
+        before = dated[dated["trained"].map(later.get) == dated["label"]].set_index(known)["exact"]
+        after = dated[dated["trained"] == dated["label"]].set_index(known)["exact"]
+        both = before.rename("before").to_frame().join(after.rename("after"), how="inner")
+        for (method, task), rows in both.groupby(["method", "task"], sort=False):
+            old, new = (rows[column].to_numpy(float) for column in ("before", "after"))
+            apart, error = new - old, (new - old).std(ddof=1) / len(rows) ** 0.5
+            means = f"{old.mean():9.3f}{new.mean():9.3f}{apart.mean():12.3f}"
+            print(f"{method:20}{task:20}{len(rows):8}{means}{apart.mean() / error if error else 0:9.1f}")
 
 
 def printed() -> None:
