@@ -12,16 +12,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.examples.placing import UnusableExample, period_of, placed
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.dates import moment
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Calendar, Period, span
+from ticlm.platform.core.periods import Calendar, span
 from ticlm.platform.core.settings import Settings
 
 BUCKETS = 64
@@ -98,13 +98,8 @@ class ExampleFiles(Settings):
             numbers = [number for number, note in enumerate(notes) if label in note["periods"]]
             staged = buckets.read(buckets.of(label), [names[number] for number in numbers])
             examples = [Example(**_tuples(value)) for key, value in staged if key == label]
-            start, end = span(label)
             paths = tuple(context.inputs[number].path for number in numbers)
-            yield PeriodDraft(Period(label=label, start=start, end=end), {self.subset: examples}, inputs=paths)
-
-
-class _Unusable(Exception):
-    """The record cannot be used as an example; the message is the reason."""
+            yield PeriodDraft(period_of(label), {self.subset: examples}, inputs=paths)
 
 
 def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> None:
@@ -120,9 +115,9 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
             read += 1
             try:
                 if isinstance(record, records.Unusable):
-                    raise _Unusable(record.reason)
+                    raise UnusableExample(record.reason)
                 label, example = _placed(files, record, entry.path), _example(files.fields, record)
-            except _Unusable as why:
+            except UnusableExample as why:
                 dropped[str(why)] += 1
                 continue
             periods[label] += 1
@@ -132,12 +127,12 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
 
 
 def _example(fields: ExampleFields, record: Record) -> dict[str, Any]:
-    """Return the fields of an Example that the record gives. Raises _Unusable."""
+    """Return the fields of an Example that the record gives. Raises UnusableExample."""
     text, answer = record.get(fields.text), record.get(fields.answer)
     if not isinstance(text, str) or not text.strip():
-        raise _Unusable("without text")
+        raise UnusableExample("without text")
     if not isinstance(answer, str | None):
-        raise _Unusable("unreadable answer")
+        raise UnusableExample("unreadable answer")
     choices = _answer_first(_strings_of(record.get(fields.choices), "unreadable choices"), answer, record.get("gold"))
     example = {
         "text": text,
@@ -159,45 +154,30 @@ def _answer_first(choices: list[str], answer: str | None, gold: object) -> list[
     else:
         index = gold if isinstance(gold, int) and not isinstance(gold, bool) else -1
     if not 0 <= index < len(choices) or answer not in (None, choices[index]):
-        raise _Unusable("unreadable choices")
+        raise UnusableExample("unreadable choices")
     return [choices[index], *choices[:index], *choices[index + 1 :]]
 
 
 def _placed(files: ExampleFiles, record: Record, path: str) -> str:
-    """Return the label of the record's period. Raises _Unusable."""
+    """Return the label of the record's period. Raises UnusableExample."""
     if not files.fields.period:
         for digits in re.findall(r"(?<!\d)(?:19|20)\d{4}(?!\d)", path.rsplit("/", 1)[-1]):
             with suppress(ValueError):
                 span(digits)
                 return str(digits)
-        raise _Unusable("no period in the file's name")
-    stamp = record.get(files.fields.period)
-    if stamp is None or stamp == "":
-        raise _Unusable("without date")
-    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; read as seconds it would lie in the 1970s
-        stamp = str(stamp)
-    try:
-        if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
-            span(stamp)
-            return stamp.replace("..", "-")
-        when = moment(stamp)
-    except ValueError:
-        raise _Unusable("unreadable date") from None
-    period = files.periods.place(when)
-    if period is None:
-        raise _Unusable("in a period that is not over" if files.periods.open_period(when) else "outside the periods")
-    return period.label
+        raise UnusableExample("no period in the file's name")
+    return placed(record.get(files.fields.period), files.periods)
 
 
 def _strings_of(value: object, otherwise: str) -> list[str]:
-    """Return the value as a list of texts; empty for None. Raises _Unusable(otherwise) for anything else."""
+    """Return the value as a list of texts; empty for None. Raises UnusableExample(otherwise) for anything else."""
     if value is None:
         return []
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return list(value)
-    raise _Unusable(otherwise)
+    raise UnusableExample(otherwise)
 
 
 def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.files import ExampleFiles
+from ticlm.datasets.evalsets.invariant_lama import InvariantLama
+from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
+from ticlm.datasets.evalsets.probes import ProbeFiles
+from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
@@ -34,7 +39,18 @@ FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
 
 AnyBuilder = Annotated[
-    ExampleFiles | TicWiki | WikiQuestions | TicStackExchange | CodeDocs | KiltQuestions, Field(discriminator="kind")
+    ExampleFiles
+    | TicWiki
+    | WikiQuestions
+    | TicStackExchange
+    | CodeDocs
+    | KiltQuestions
+    | ProbeFiles
+    | CklProbes
+    | InvariantLama
+    | SyntheticProbes
+    | ProbeConstruction,
+    Field(discriminator="kind"),
 ]
 
 
@@ -64,6 +80,12 @@ class ExampleSetRecipe(Settings):
         """The fingerprint of everything that determines the examples; names and paths of files are not part of it."""
         nouns = None if self.nouns is None else self.nouns.identity
         return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed))
+
+    @property
+    def external_inputs(self) -> tuple[str, ...]:
+        """Return a line for each thing from outside the timeline that chose or marked the examples."""
+        nouns = () if self.nouns is None else (self.nouns.external_inputs,)
+        return (*nouns, *getattr(self.examples, "external_inputs", ()))
 
 
 class ExamplesRecord(Settings):
@@ -106,7 +128,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
             name=recipe.name,
             version=recipe.version,
             recipe=recipe.identity,
-            external_inputs=() if recipe.nouns is None else (recipe.nouns.external_inputs,),
+            external_inputs=recipe.external_inputs,
         )
         if not Examples(store, info).periods:  # left by a first build that gave nothing
             store.remove(INFO)

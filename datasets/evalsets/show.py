@@ -12,6 +12,8 @@ from rich.text import Text
 
 from ticlm.datasets.corpus.show_tables import numbered, percent, short, steps_table, titled
 from ticlm.datasets.evalsets.recipe import builds
+from ticlm.datasets.lama import schema
+from ticlm.datasets.lama.statistics import PER_SUBSET
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.corpus import chosen
 from ticlm.platform.core.examples import Examples, PeriodExamples
@@ -45,6 +47,20 @@ def as_json(examples: Examples, period: str | None = None) -> str:
     return json.dumps(records, indent=2, ensure_ascii=False)
 
 
+def write_jsonl(examples: Examples, path: str, period: str | None = None) -> int:
+    """Write the examples of a set, or of one of its periods, as JSON lines that `kind: probes` reads; return their
+    number."""
+    return schema.write(
+        path,
+        (
+            (subset, label, example)
+            for label, manifest in _chosen(examples, period).items()
+            for subset in manifest.subsets
+            for example in examples.read(label, subset)
+        ),
+    )
+
+
 def _chosen(examples: Examples, period: str | None) -> Manifests:
     manifests = examples.periods
     return manifests if period is None else {period: chosen(manifests, period, f"examples {examples.info.id}")}
@@ -62,12 +78,24 @@ def _periods(manifests: Manifests) -> Table:
 
 
 def _statistics(manifests: Manifests) -> list[Group]:
-    """Return a table for each of the statistics, summed over the periods."""
+    """Return a table for each of the statistics, summed over the periods; one for those of probes, if there are any."""
     sums: dict[str, Counter[str]] = {}
     for manifest in manifests.values():
         for name, counts in manifest.statistics.items():
             sums.setdefault(name, Counter()).update(counts)
-    return [titled(name, _counts(counts)) for name, counts in sums.items()]
+    probes = {name: sums.pop(name) for name in PER_SUBSET if name in sums}
+    first = [titled("probes", _probes(manifests, probes))] if probes else []
+    return [*first, *(titled(name, _counts(counts)) for name, counts in sums.items())]
+
+
+def _probes(manifests: Manifests, sums: Mapping[str, Counter[str]]) -> Table:
+    """Return a table of the probes of each subset: mean words, and shares of the probes."""
+    table = numbered("", "rows", "words in", "words out", "question", "outdated", "answer in input", "in question")
+    for subset in sorted({subset for counts in sums.values() for subset in counts}):
+        rows = sum(m.subsets[subset].rows for m in manifests.values() if subset in m.subsets)
+        means = [f"{sums[name][subset] / rows:.1f}" if rows else "–" for name in PER_SUBSET[:2]]
+        table.add_row(subset, short(rows), *means, *(percent(sums[name][subset], rows) for name in PER_SUBSET[2:]))
+    return table
 
 
 def _counts(counts: Counter[str]) -> Table:

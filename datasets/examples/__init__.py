@@ -1,7 +1,7 @@
 """Building blocks for sets of examples, shared by all kinds of evaluation sets.
 
 `context` is the seam: an ExampleSetBuilder gets a BuildContext (staging folder, inputs, tasks) and yields a PeriodDraft
-per period. Start there. The others are steps that builders use: `blanks` turns sentences into fill-in-the-blank
-questions, `frames` joins months until they hold enough examples, `lengths` limits queries and answers, and
-`proper_nouns` marks names with spaCy. Concrete builders live in `ticlm.datasets.evalsets`.
+per period. Start there. The others are steps that builders use: `placing` finds the period of a record, `blanks` turns
+sentences into fill-in-the-blank questions, `frames` joins months until they hold enough examples, `lengths` limits
+queries and answers, and `proper_nouns` marks names with spaCy. Concrete builders live in `ticlm.datasets.evalsets`.
 """

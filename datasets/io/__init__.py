@@ -2,8 +2,8 @@
 
 `documents` defines Document, Input and the settings of files with dates; `hub` reads data sets of Hugging Face. Files
 are found by `listing`, opened by `fetching` (local or remote, with patience), decompressed by `unpack` and `sevenzip`,
-and parsed by `records`. `executor` runs the many small tasks of a build, `in_process` or on Ray (`ray_map`); `buckets`
-joins records that do not fit into memory; `lineage` records the inputs and the code of a result.
+and parsed by `records` or `csv_rows`. `executor` runs the many small tasks of a build, `in_process` or on Ray
+(`ray_map`); `buckets` joins records that do not fit into memory; `lineage` records the inputs and the code of a result.
 
 Start with `documents`, then `executor`.
 """

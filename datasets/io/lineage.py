@@ -29,6 +29,7 @@ LIBRARIES = (
     "mwparserfromhell",
     "docutils",
     "lxml",
+    "bm25s",
 )
 """Libraries whose releases may change the result for a document."""
 RECIPES = "recipes"

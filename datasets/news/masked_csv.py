@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ticlm.datasets.io import listing
+from ticlm.datasets.io import csv_rows, listing
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece
-from ticlm.datasets.io.fetching import Unreachable, opened
+from ticlm.datasets.io.records import Unusable
 from ticlm.datasets.text.spans import inline, restore
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
@@ -22,8 +21,6 @@ from ticlm.platform.core.store import Store
 
 SUFFIXES = (".csv",)
 INPUT, OUTPUT, ORIGINAL = "input", "output", "original"
-CELL = 64 << 20
-"""Characters that a cell may have."""
 
 
 def _period(label: str) -> str:
@@ -79,8 +76,7 @@ class MaskedCsv(MaskedRows):
         """Raise InputError if the first file lacks the columns."""
         for entry in inputs[:1]:
             try:
-                with opened(entry.path) as raw:
-                    names = _reader(raw).fieldnames or ()
+                names = csv_rows.columns(entry.path)
             except (OSError, InputError, csv.Error):  # which the build itself reports, under its limits
                 return
             if not {INPUT, OUTPUT} <= {*names} and ORIGINAL not in names:
@@ -94,27 +90,12 @@ class MaskedCsv(MaskedRows):
         """Yield a Document or a Bad for each row, in order."""
         path, label = piece.input.path, piece.input.stamp.partition(" ")[0]
         when = datetime.combine(span(label)[0], time(), UTC)
-        try:
-            with opened(path) as raw:
-                reader = _reader(raw)
-                while True:
-                    try:
-                        row = next(reader)
-                    except StopIteration:
-                        return
-                    except csv.Error:
-                        yield Bad("broken CSV row", f"{path}:{reader.line_num}", when)
-                        continue
-                    yield self._document(row, f"{path}:{reader.line_num}", when)
-        except Unreachable:
-            raise
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+        for line, row in csv_rows.rows(path):
+            where = f"{path}:{line}"
+            yield Bad(row.reason, where, when) if isinstance(row, Unusable) else self._document(row, where, when)
 
-    def _document(self, row: Mapping[str | None, str | None], where: str, when: datetime) -> Document | Bad:
-        if None in row or None in row.values():
-            return Bad("a row of more or fewer cells than there are columns", where, when)
-        masked, target, original = (row.get(name) or "" for name in (INPUT, OUTPUT, ORIGINAL))
+    def _document(self, row: Mapping[str, str], where: str, when: datetime) -> Document | Bad:
+        masked, target, original = (row.get(name, "") for name in (INPUT, OUTPUT, ORIGINAL))
         try:
             text = self._text(masked, target, original)
             name = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -130,9 +111,3 @@ class MaskedCsv(MaskedRows):
             return original
         text, spans = restore(masked, target) if "<extra_id_" in masked + target else (masked, [])
         return inline(text, spans) if self.spans else text
-
-
-def _reader(raw: BinaryIO) -> csv.DictReader[str]:
-    csv.field_size_limit(CELL)
-    lines = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    return csv.DictReader(lines)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
 from ticlm.platform.analysis.inside import inside_cells
+from ticlm.platform.analysis.probes.kept import kept_predictions
 from ticlm.platform.analysis.results import (
     COLUMNS,
     RATE_COLUMNS,
@@ -72,10 +73,12 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
-        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in tasks},
+        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},
         text=tuple(_text(plan)),
         examples=tuple(_examples(plan)),
         static=static,
+        fuar=study.fuar,
+        predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
     )
 

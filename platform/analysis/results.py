@@ -10,12 +10,17 @@ from ticlm.platform.analysis.setup import Setup
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.accounting import Overlap
 from ticlm.platform.core.periods import Timeline
+from ticlm.platform.study.fuar import Fuar
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
 """Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
+PREDICTION_COLUMNS = ("method", "seed", "trained", "step", "task", "label", "id", "text", "exact", "f1", "rank")
+"""Columns of the frame of predictions. `step` is empty at the end of a round; `label` is that of the task's cells: a
+set of probes, or an evaluated period. `text` is what was answered; `exact` and `f1` are between 0 and 1; `rank` is that
+of the right answer, where a task asks for it."""
 RATE_COLUMNS = ("method", "seed", "period", "step", "rate")
 """Columns of the frame of learning rates. It is empty if nothing was trained."""
 COLUMNS = (
@@ -129,6 +134,10 @@ class StudyResult:
     which more is better.
     """
 
+    fuar: tuple[Fuar, ...] = ()
+    """The FUARs that the study asks for."""
+    predictions: pd.DataFrame | None = None
+    """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
     setup: Setup | None = None
     """What was run; None for published results."""
 

@@ -52,6 +52,9 @@ def data_show(
     figures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Also draw the counts of a set of examples here.")
     ] = None,
+    jsonl: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write a set of examples here, as JSON lines of probes.")
+    ] = None,
 ) -> None:
     """Show what a corpus or a set of examples holds, period by period, and what each step left out and why."""
     from ticlm.datasets.corpus import show as corpus_view
@@ -73,6 +76,11 @@ def data_show(
             raise InputError("--figures draws sets of examples; what a corpus holds is drawn by ticlm report")
         drawn = draw_examples(found, figures)
         console().print(f"{len(drawn)} files in {figures}", soft_wrap=True)
+    if jsonl is not None:
+        if isinstance(found, Corpus):
+            raise InputError("--jsonl writes sets of examples; the documents of a corpus are where it was built from")
+        count = examples_view.write_jsonl(found, str(jsonl), period)
+        console().print(f"{count:,} examples in {jsonl}", soft_wrap=True)
 
 
 def build(recipe: str, root: str, sets: list[str] | None = None, quiet: bool = False) -> Corpus | Examples:

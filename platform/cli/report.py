@@ -90,6 +90,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     from ticlm.platform.analysis.published import printed
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
+    from ticlm.platform.report.fuar import fuar_page_tables, fuar_terminal
     from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
 
@@ -106,6 +107,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     for answer in report.answers:
         console().print(f"{answer.sentence} {answer.more}".strip())
     console().print(write.table(report.summary, results=report.results))
+    for found in fuar_page_tables(report.fuar):
+        console().print(fuar_terminal(found))
     if report.paper is not None and len(report.paper):
         console().print(table(report.paper))
     notes = {

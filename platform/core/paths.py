@@ -9,6 +9,7 @@
     rounds/ID/inside/STEP/record.json         the weights after STEP steps of the round are published
     rounds/ID/inside/STEP/ATTEMPT/model/      those weights, as at the end of the round
     cells/WEIGHTS/NAME.parquet                what was measured on the checkpoint with these weights
+    predictions/WEIGHTS/KEY.parquet           what it answered to single examples, for the cells of a key
     reports/STUDY+STUDY-HASH/                 the page of one or several studies
     tuning/STUDY-SPACE-HASH/                  a search
     chaos/STUDY-HASH/                         a study that was run again, in peace and under faults; each is a root
@@ -30,6 +31,7 @@ NAMES_LONG = 120
 """Longest names of studies in the name of a report's folder; file systems end at 255 bytes."""
 CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
+PREDICTIONS = "predictions"
 REPORTS, SEARCHES, TENSORBOARD = "reports", "tuning", "tensorboard"
 PERIODS, TOKENIZER = "periods", "tokenizer"
 MODEL, STEPS, INSIDE = "model", "steps", "inside"
@@ -145,6 +147,16 @@ def cells(weights: str) -> str:
 def cells_file(weights: str, which: str) -> str:
     """Return a file of cells of a checkpoint; `which` is the hash of what the file measures."""
     return f"{cells(weights)}/{which[:32]}.parquet"
+
+
+def predictions(weights: str) -> str:
+    """Return the folder with what a checkpoint answered to single examples."""
+    return f"{PREDICTIONS}/{weights[:16]}"
+
+
+def predictions_file(weights: str, key: str) -> str:
+    """Return the file with a checkpoint's answers behind the cells of a key."""
+    return f"{predictions(weights)}/{key[:32]}.parquet"
 
 
 def report(studies: Sequence[str], whole: str) -> str:

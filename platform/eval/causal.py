@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import Causal
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.row_columns import TOKENS
 from ticlm.platform.eval.loaded_model import LoadedModel
-from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, TokenLosses
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, Rank, TokenLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,8 +63,6 @@ class CausalCheckpoint(LoadedModel):
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         """Score continuations behind their contexts; the continuations of one context are read together."""
-        import numpy as np
-
         from ticlm.platform.eval.shared_context import Branches, branch_scores
 
         found: list[Continuation | str] = [NO_TOKEN] * len(pairs)
@@ -77,7 +76,7 @@ class CausalCheckpoint(LoadedModel):
             if not len(after) or len(after) > self.window:
                 found[i] = TOO_LONG if len(after) else NO_TOKEN
                 continue
-            context = before if len(before) else np.array([self.before_texts], np.int64)
+            context = self._started(before)
             kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
             cut[i] = len(kept) < len(context)
             key = kept.tobytes()  # what has the same context is read with it
@@ -89,10 +88,8 @@ class CausalCheckpoint(LoadedModel):
                 found[i] = one.continuation(cut[i])
         return [found[first[pair]] for pair in pairs]
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
-        """Continue each prompt greedily. Raises InputError if `tokens` leave no room for a prompt in the window."""
-        import numpy as np
-
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
+        """Continue each prompt. Raises InputError if `tokens` leave no room for a prompt in the window."""
         from ticlm.platform.eval.decoding import continued
 
         room = self.window - tokens
@@ -100,7 +97,35 @@ class CausalCheckpoint(LoadedModel):
             raise InputError(
                 f"{tokens} tokens leave no room for a prompt in the window of {self.folder}, {self.window} tokens"
             )
-        ids = [one.ids[-room:] for one in self.encoder.encode(prompts)]
-        started = [one if len(one) else np.array([self.before_texts], np.int64) for one in ids]
-        said = continued(self.module, started, tokens, self.tokenizer.eos_token_id, self.stops(stop))
-        return self.decoded(said, stop)
+        started = [self._started(one.ids)[-room:] for one in self.encoder.encode(prompts)]
+        end, stops = self.tokenizer.eos_token_id, self.stops(stop)
+        return self.decoded(continued(self.module, started, tokens, end, stops, beams), stop)
+
+    def fill(
+        self, clozes: Sequence[str], tokens: int, stop: str = "", beams: int = 1, plain: bool = False
+    ) -> list[str | None]:
+        """Continue the text before each mask; see `Answerer.fill`."""
+        return self.generate([before_mask(cloze) for cloze in clozes], tokens, stop, beams)
+
+    def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
+        """Rank the first token of each answer behind the text before its mask; see `Answerer.ranks`."""
+        from ticlm.platform.eval.likelihood import ranked
+
+        texts = [(before_mask(cloze), answer) for cloze, answer in pairs]
+        spaced = [(before, " " + answer if before and answer else answer) for before, answer in texts]
+        tokens = self.encoder.pairs(spaced)
+        asked = [i for i, (_, after) in enumerate(tokens) if len(after)]
+        contexts = [self._started(tokens[i][0])[-self.window :] for i in asked]
+        found = ranked(self.module, contexts, [int(tokens[i][1][0]) for i in asked])
+        return self.as_ranks([len(after) for _, after in tokens], dict(zip(asked, found, strict=True)))
+
+    def _started(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a prompt's tokens; end-of-text for an empty one."""
+        import numpy as np
+
+        return ids if len(ids) else np.array([self.before_texts], np.int64)
+
+
+def before_mask(cloze: str) -> str:
+    """Return the text before a cloze's mask, without spaces at its end: a tokenizer joins them to the next word."""
+    return cloze.partition(MASK)[0].rstrip()

@@ -19,6 +19,7 @@ from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval.cell_store import read_cells, write_cells
+from ticlm.platform.eval.prediction_store import write_predictions
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import check_model
@@ -248,29 +249,34 @@ def _progress(answerer: Checkpoint, store: Store, unit: CheckpointWork, job: Tas
     kept, cells = time.monotonic(), list[Cell]()
     data = job.task.open(job.data, job.last_visible_period)
     for through, (label, key) in enumerate(job.cells, 1):
-        cells += _cells(answerer, unit, job, data, label, key)
+        cells += _cells(answerer, store, unit, job, data, label, key)
         if through == len(job.cells) or time.monotonic() - kept > KEEP_S:
             write_cells(store, cells)
             kept, cells = time.monotonic(), []
         yield
 
 
-def _cells(answerer: Checkpoint, unit: CheckpointWork, job: TaskCells, data: Any, label: str, key: str) -> list[Cell]:
+def _cells(
+    answerer: Checkpoint, store: Store, unit: CheckpointWork, job: TaskCells, data: Any, label: str, key: str
+) -> list[Cell]:
+    """Measure the cells of one label, and keep the answers behind them, so that cells never stand without theirs."""
+    measured = list(job.task.measure(answerer, data, label, unit.rows))
+    write_predictions(store, unit.weights, key, [one for found in measured for one in found.predictions])
     return [
         Cell(
             weights=unit.weights,
             task=job.task.id,
             axis=job.task.axis,
             evaluated=label,
-            source=measured.source,
-            kind=measured.kind,
-            metric=measured.metric,
-            value=measured.value,
-            n=measured.n,
-            stderr=measured.stderr,
+            source=one.source,
+            kind=one.kind,
+            metric=one.metric,
+            value=one.value,
+            n=one.n,
+            stderr=one.stderr,
             key=key,
         )
-        for measured in job.task.measure(answerer, data, label, unit.rows)
+        for one in measured
     ]
 
 

@@ -1,9 +1,9 @@
-"""Greedy continuations of many prompts at once."""
+"""Continuations of many prompts at once, by greedy or beam search."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,75 +12,94 @@ from numpy.typing import NDArray
 from ticlm.platform.eval.likelihood import batch_size, batched
 from ticlm.platform.eval.logits import BATCH_TOKENS
 
+if TYPE_CHECKING:
+    from transformers import GenerationConfig
+
 
 def continued(
-    module: Any, prompts: Sequence[NDArray[np.int64]], tokens: int, end: int | None, stops: Collection[int]
+    module: Any,
+    prompts: Sequence[NDArray[np.int64]],
+    tokens: int,
+    end: int | None,
+    stops: Collection[int],
+    beams: int = 1,
 ) -> list[list[int] | None]:
-    """Continue each prompt with at most `tokens` tokens, always the likeliest one.
+    """Continue each prompt with at most `tokens` tokens: with one beam always the likeliest one, with several the
+    likeliest of the sequences that a beam search finds.
 
     A continuation ends before `end`, or with the first token of `stops`, which is part of it. It is None where the
     model's logits are not numbers. How the folder would have its model sample or penalise does not count.
     """
-    lengths = {i: len(prompt) + tokens for i, prompt in enumerate(prompts)}
-    return _generated(module, prompts, lengths, tokens, end, stops)
+    lengths = {i: (len(prompt) + tokens) * beams for i, prompt in enumerate(prompts)}
+    return _generated(module, prompts, lengths, _config(tokens, beams, end, stops), end, stops)
 
 
 def written(
     module: Any,
     contexts: Sequence[NDArray[np.int64]],
-    start: int,
+    start: Sequence[int],
     tokens: int,
     end: int | None,
     stops: Collection[int],
+    beams: int = 1,
 ) -> list[list[int] | None]:
     """Write at most `tokens` tokens for each context, as `continued` does, with an encoder–decoder: the encoder reads
-    the context, the decoder begins with `start`."""
-    lengths = {i: len(context) + tokens for i, context in enumerate(contexts)}
-    return _generated(module, contexts, lengths, tokens, end, stops, start)
+    the context, the decoder goes on from the tokens `start`."""
+    lengths = {i: (len(context) + tokens) * beams for i, context in enumerate(contexts)}
+    return _generated(module, contexts, lengths, _config(tokens, beams, end, stops, start[0]), end, stops, start)
+
+
+def _config(
+    tokens: int, beams: int, end: int | None, stops: Collection[int], decoder_start: int | None = None
+) -> GenerationConfig:
+    from transformers import GenerationConfig
+
+    ends = sorted({*stops} | ({end} if end is not None else set()))
+    return GenerationConfig(
+        do_sample=False,
+        num_beams=beams,
+        early_stopping=beams > 1,
+        max_new_tokens=tokens,
+        pad_token_id=end if end is not None else 0,
+        eos_token_id=ends or None,
+        decoder_start_token_id=decoder_start,
+    )
 
 
 def _generated(
     module: Any,
     prompts: Sequence[NDArray[np.int64]],
     lengths: Mapping[int, int],
-    tokens: int,
+    config: GenerationConfig,
     end: int | None,
     stops: Collection[int],
-    start: int | None = None,
+    start: Sequence[int] = (),
 ) -> list[list[int] | None]:
     """Continue prompts in batches by their `lengths`; `start` is given for an encoder–decoder alone."""
-    from transformers import GenerationConfig, LogitsProcessorList
+    from transformers import LogitsProcessorList
 
-    ends = sorted({*stops} | ({end} if end is not None else set()))
-    pad = end if end is not None else 0
-    config = GenerationConfig(
-        do_sample=False,
-        num_beams=1,
-        max_new_tokens=tokens,
-        pad_token_id=pad,
-        eos_token_id=ends or None,
-        decoder_start_token_id=start,
-    )
     module.generation_config = config
     texts: list[list[int] | None] = [None] * len(prompts)
     size = batch_size(module, BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"])
     for batch in batched(lengths, size):
         longest = len(prompts[batch[0]])
-        ids = np.full((len(batch), longest), pad, np.int64)
+        ids = np.full((len(batch), longest), config.pad_token_id, np.int64)
         shown = np.zeros((len(batch), longest), np.int64)
         for row, i in enumerate(batch):
             # what a model goes on from ends where the new tokens begin; what an encoder reads begins at position 0
-            place = slice(longest - len(prompts[i]), longest) if start is None else slice(0, len(prompts[i]))
+            place = slice(0, len(prompts[i])) if start else slice(longest - len(prompts[i]), longest)
             ids[row, place] = prompts[i]
             shown[row, place] = 1
         given = {"input_ids": ids, "attention_mask": shown}
+        if start:
+            given["decoder_input_ids"] = np.tile(np.array(start, np.int64), (len(batch), 1))
         tensors = {name: torch.from_numpy(array).to(module.device) for name, array in given.items()}
         numbers = _Numbers(len(batch))
         with torch.inference_mode():
             output = module.generate(
                 **tensors, generation_config=config, logits_processor=LogitsProcessorList([numbers])
             )
-        new = output[:, longest if start is None else 1 :].tolist()
+        new = output[:, len(start) or longest :].tolist()
         for i, row_ids, known in zip(batch, new, numbers.known, strict=True):
             texts[i] = _until(row_ids, end, stops) if known else None
     return texts
@@ -93,7 +112,7 @@ class _Numbers:
         self.known = [True] * rows
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        rows = (~scores.isnan().any(-1)).tolist()
+        rows = (~scores.isnan().any(-1)).view(len(self.known), -1).all(1).tolist()
         self.known = [before and now for before, now in zip(self.known, rows, strict=True)]
         return scores
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.tasks.answerer import Cut, TokenLosses
+from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, Rank, TokenLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,6 +89,17 @@ class LoadedModel:
         plainly = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
         texts = [None if one is None else str(self.tokenizer.decode(one, **plainly)) for one in said]
         return [text.split(stop)[0] if stop and text else text for text in texts]
+
+    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+        """Return what `tokens` tokens, special ones among them, hold of the beginning of each text."""
+        room = max(0, tokens - sum(map(len, self.encoder.special_tokens())))
+        encoded = zip(texts, self.encoder.encode(texts), strict=True)
+        return [text if len(one.ids) <= room else text[: one.offsets[:room, 1].max(initial=0)] for text, one in encoded]
+
+    def as_ranks(self, tokens: Sequence[int], ranks: Mapping[int, int]) -> list[Rank | str]:
+        """Return the ranks of answers with so many `tokens` each; `ranks` has those of the answers with a token."""
+        found = [Rank(ranks.get(i, 0), count) for i, count in enumerate(tokens)]
+        return [one if one.rank else NOT_NUMBERS if one.tokens else NO_TOKEN for one in found]
 
     def stops(self, stop: str) -> frozenset[int]:
         """Return the tokens that have `stop` in them; none for an empty one."""

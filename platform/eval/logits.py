@@ -57,6 +57,16 @@ class Head(NamedTuple):
             return torch.cat([_scores_within(self.room[: len(h)], weight, h, y) for h, y in parts], 1)
         return torch.cat([_scores(self.layer(h), y) for h, y in parts], 1)
 
+    def ranks(self, ids: Tensor, where: Tensor, labels: Tensor, **attended: Any) -> Tensor:
+        """Rank `labels` [n] among all tokens at the positions `where` [n], as in `scores`. Returns int64[n]: 1 for the
+        token that argmax gives, 0 where a logit is not a number."""
+        if self.layer is None:
+            return _ranks(_logits(self.module, ids, **attended).flatten(0, 1)[where], labels)
+        hidden = _into(self.layer, self.module, ids, **attended)[0][0].flatten(0, 1)[where]
+        size = max(1, _for(self.device, LOGITS) // self.vocab)
+        parts = zip(torch.split(hidden, size), torch.split(labels, size))
+        return torch.cat([_ranks(self.layer(h), y) for h, y in parts])
+
 
 @contextmanager
 def scoring(module: nn.Module) -> Iterator[Head]:
@@ -93,6 +103,13 @@ def _scores(logits: Tensor, labels: Tensor) -> Tensor:
     logits = logits.float()
     below = logits.amax(1) - logits.gather(1, labels[:, None])[:, 0]
     return torch.stack([nn.functional.cross_entropy(logits, labels, reduction="none"), below])
+
+
+def _ranks(logits: Tensor, labels: Tensor) -> Tensor:
+    own = logits.gather(1, labels[:, None])
+    before = torch.arange(logits.shape[1], device=logits.device) < labels[:, None]  # argmax takes the first of equals
+    ranks = 1 + ((logits > own) | ((logits == own) & before)).sum(1)
+    return torch.where(logits.isnan().any(1), 0, ranks)
 
 
 def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor) -> Tensor:

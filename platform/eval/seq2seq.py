@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import Seq2Seq
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.row_columns import INPUTS, TARGETS
 from ticlm.platform.eval.loaded_model import LoadedModel
-from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, TokenLosses
+from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, Rank, TokenLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,16 +121,53 @@ class Seq2SeqCheckpoint(LoadedModel):
         found |= {pair: one.continuation(not whole[pair]) for pair, one in zip(asked, scores, strict=True)}
         return [found[pair] for pair in pairs]
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
-        """Let the encoder read each prompt and the decoder write greedily. Raises InputError if `tokens` are more than
-        the decoder's window."""
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
+        """Let the encoder read each prompt and the decoder write. Raises InputError if `tokens` are more than the
+        decoder's window."""
+        return self.decoded(self._written(prompts, tokens, beams, [self.start], self.stops(stop)), stop)
+
+    def fill(
+        self, clozes: Sequence[str], tokens: int, stop: str = "", beams: int = 1, plain: bool = False
+    ) -> list[str | None]:
+        """Let the encoder read each cloze and the decoder write what its mask stands for; see `Answerer.fill`."""
+        if plain:
+            said = self._written(clozes, max(1, tokens - 1), beams, [self.start], ())
+        else:
+            said = self._written(clozes, tokens, beams, [self.start, self.mask], self.sentinels)
+        return self.decoded([one and [token for token in one if token not in self.sentinels] for one in said], "")
+
+    def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
+        """Rank the first token of each answer behind the mask, with which the decoder begins."""
+        from ticlm.platform.eval.likelihood import ranked
+
+        answers = [one.ids for one in self.encoder.encode([answer for _, answer in pairs])]
+        asked = [i for i, answer in enumerate(answers) if len(answer)]
+        contexts = [self._context(one.ids) for one in self.encoder.encode([pairs[i][0] for i in asked])]
+        found = ranked(self.module, contexts, [int(answers[i][0]) for i in asked], [self.start, self.mask])
+        return self.as_ranks([len(answer) for answer in answers], dict(zip(asked, found, strict=True)))
+
+    @cached_property
+    def mask(self) -> int:
+        """The token of MASK. Raises InputError if the tokenizer has none."""
+        token = self.tokenizer.convert_tokens_to_ids(MASK)
+        if token is None or token == self.tokenizer.unk_token_id:
+            raise InputError(f"{self.folder}: its tokenizer has no {MASK}, which stands for the answer of a cloze")
+        return int(token)
+
+    @cached_property
+    def sentinels(self) -> frozenset[int]:
+        """The tokens of all sentinels, the mask among them."""
+        return self.stops(MASK.rstrip("0>")) | {self.mask}
+
+    def _written(
+        self, prompts: Sequence[str], tokens: int, beams: int, start: Sequence[int], stops: Collection[int]
+    ) -> list[list[int] | None]:
         from ticlm.platform.eval.decoding import written
 
         if tokens > self.window:
             raise InputError(f"{tokens} tokens are more than {self.folder} can write at once, {self.window}")
         contexts = [self._context(one.ids) for one in self.encoder.encode(prompts)]
-        said = written(self.module, contexts, self.start, tokens, self.tokenizer.eos_token_id, self.stops(stop))
-        return self.decoded(said, stop)
+        return written(self.module, contexts, start, tokens, self.tokenizer.eos_token_id, stops, beams)
 
     def context(self, text: str) -> list[int]:
         """Return what the encoder reads of a text, cut to its window on the left."""

@@ -17,6 +17,7 @@ from ticlm.platform.report import palette, words
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
 from ticlm.platform.report.figures import CHARTS, asset, pictures
+from ticlm.platform.report.fuar import fuar_page_tables
 from ticlm.platform.report.page_tables import parts_table, tables
 from ticlm.platform.report.provenance import code_lines, study_runs
 from ticlm.platform.report.report import Report
@@ -78,6 +79,7 @@ def _of_tables(report: Report) -> dict[str, object]:
         "tables": tables(results, summary, main),
         "source_tables": tables(results, summary, by_source, only_scores=True),
         "parts": parts_table(results, summary),
+        "fuar_tables": fuar_page_tables(report.fuar),
         "standouts": [
             group
             for score in main[:1]

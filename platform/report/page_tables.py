@@ -102,11 +102,12 @@ def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
 
 
 def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple[StaticColumn, ...]:
-    """Return a column for each task without periods: its mean over its parts, or with `parts` the accuracy in each."""
+    """Return a column for each task without periods: its mean over its parts, or with `parts` its metric in each."""
     values: dict[tuple[str, str, str], dict[tuple[str, str], tuple[str, str]]] = {}
     for study in results:
         rows = study.static
-        rows = rows[(rows["source"] != "") & (rows["metric"] == "accuracy") if parts else rows["source"] == ""]
+        compared = rows["task"].map(lambda task, of=study.metrics: of[task].name if task in of else "accuracy")
+        rows = rows[(rows["source"] != "") & (rows["metric"] == compared) if parts else rows["source"] == ""]
         order = {label: place for place, label in enumerate(study.timeline.labels)}
         for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
             last = max(mine["trained"], key=lambda label: order.get(label, -1))

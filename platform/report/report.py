@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ticlm.platform.analysis.contamination import Contamination
+    from ticlm.platform.analysis.probes.study_fuar import FuarTables
     from ticlm.platform.report.answer import Answer
 
 
@@ -51,8 +52,16 @@ class Report:
     def answers(self) -> list[Answer]:
         """A sentence for each study that says who won, by how much, at what cost."""
         from ticlm.platform.report.answer import answers
+        from ticlm.platform.report.fuar import with_fuar
 
-        return answers(self.results, self.summary, self.differences)
+        return with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
+
+    @cached_property
+    def fuar(self) -> FuarTables:
+        """The FUARs that the studies ask for, and the scores that they are made of (analysis/probes)."""
+        from ticlm.platform.analysis.probes.study_fuar import fuar_tables
+
+        return fuar_tables(self.results)
 
     @cached_property
     def contaminations(self) -> list[tuple[Contamination, ...]]:
@@ -65,8 +74,9 @@ class Report:
     def missing(self) -> list[str]:
         """Lines about what is missing."""
         from ticlm.platform.analysis.missing import missing
+        from ticlm.platform.report.fuar import missing_lines
 
-        return missing(self.results, self.preset, self.views)
+        return [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
 
     @cached_property
     def paper(self) -> pd.DataFrame | None:

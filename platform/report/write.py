@@ -99,7 +99,8 @@ def write(report: Report, folder: Path) -> list[Path]:
     """Write the report to `folder`; return the files written, sorted. The same results give the same bytes.
 
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
-    figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv.
+    figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv;
+    if a study asks for a FUAR, also fuar.csv and fuar_scores.csv (analysis/probes/study_fuar.py).
     """
     from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
@@ -109,9 +110,15 @@ def write(report: Report, folder: Path) -> list[Path]:
     frames = {"summary.csv": report.summary, "results.csv": tidy(report.results)}
     frames |= {"differences.csv": report.differences} if len(report.differences) else {}
     frames |= {} if report.paper is None else {"paper.csv": report.paper}
+    frames |= _fuar(report, ".csv")
     for name, frame in frames.items():
         _to_csv(frame, folder / name)
-    for name in {"differences.csv", "paper.csv"} - frames.keys():  # an older report may have left one
+    for name in {
+        "differences.csv",
+        "paper.csv",
+        "fuar.csv",
+        "fuar_scores.csv",
+    } - frames.keys():  # an older report may have left one
         (folder / name).unlink(missing_ok=True)
     data = payload(report)
     figures = draw(data, folder / "figures")
@@ -119,6 +126,12 @@ def write(report: Report, folder: Path) -> list[Path]:
     page = folder / "index.html"
     page.write_text(render(report, data, beside), encoding="utf-8")
     return sorted([page, *(folder / name for name in frames), *figures])
+
+
+def _fuar(report: Report, ending: str = "") -> dict[str, pd.DataFrame]:
+    """Return the frames of FUAR by their names, if any study asks for one."""
+    found = report.fuar
+    return {f"fuar{ending}": found.rows, f"fuar_scores{ending}": found.scores} if len(found.rows) else {}
 
 
 def _to_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -137,7 +150,7 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def as_json(report: Report) -> str:
     """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
-    as JSON; with a comparison with the paper's numbers, also that.
+    as JSON; with a comparison with the paper's numbers or a FUAR, also those.
 
     A value that is no number is null.
     """
@@ -146,6 +159,7 @@ def as_json(report: Report) -> str:
     told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
     frames = {"summary": report.summary, "differences": report.differences}
     frames |= {} if report.paper is None else {"paper": report.paper}
+    frames |= _fuar(report)
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,

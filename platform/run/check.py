@@ -19,6 +19,7 @@ from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.eval.cell_store import check_cells
+from ticlm.platform.eval.prediction_store import check_predictions
 from ticlm.platform.study.identity import weights_hash
 from ticlm.platform.study.stored_rounds import attempts
 
@@ -40,6 +41,7 @@ def check(store: Store) -> tuple[int, list[str]]:
     records = [path.rsplit("/", 1)[0] for path in files if path.endswith(f"/{paths.RECORD}")]
     looks: list[Look] = [partial(_record, store, folder) for folder in records]
     looks += [partial(check_cells, store, name) for name in store.folders(paths.CELLS)]
+    looks += [partial(check_predictions, store, name) for name in store.folders(paths.PREDICTIONS)]
     looks += [partial(_unrecorded, store, folder) for folder in _rounds(store)]
     for room in (paths.CORPORA, paths.EXAMPLES):
         looks += [partial(_collection, Store(store.uri(f"{room}/{name}")), room) for name in store.folders(room)]

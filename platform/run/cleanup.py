@@ -14,7 +14,7 @@ from ticlm.platform.study.stored_rounds import leftovers
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
-    """Return (path, bytes) of the rounds, models inside rounds, cells and leftovers that none of the plans uses.
+    """Return (path, bytes) of the rounds, models inside rounds, cells, predictions and leftovers that no plan uses.
 
     Raises InputError if a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
     """
@@ -25,7 +25,8 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
             )
     kept = {paths.round_folder(round_id) for round_id in users(plans)}
     records = [record for plan in plans for record in (*plan.records.values(), *plan.inside_records.values())]
-    cells = {paths.cells(weights_of(record)) for record in records}
+    weights = [weights_of(record) for record in records]
+    cells = {of(one) for one in weights for of in (paths.cells, paths.predictions)}
     inside = {
         paths.inside(paths.round_folder(plan.ids[key]), step)
         for plan in plans
@@ -34,7 +35,7 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
     }
     rounds = [paths.round_at(name) for name in store.folders(paths.ROUNDS)]
     found = [path for path in rounds if path not in kept]
-    found += [path for path in _below(store, paths.CELLS) if path not in cells]
+    found += [path for kind in (paths.CELLS, paths.PREDICTIONS) for path in _below(store, kind) if path not in cells]
     found += _below(store, paths.RAY)
     for path in rounds:
         if path in kept:

@@ -22,6 +22,7 @@ from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
+from ticlm.platform.study.fuar import Fuar, check_fuar
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -143,8 +144,13 @@ class Study(Settings):
     """Which checkpoints are scored on which periods."""
     reference: str | None = None
     """The method whose last model regret is measured against, or `raw`; by default the first Oracle series."""
+    fuar: tuple[Fuar, ...] = ()
+    """Trade-offs of what is forgotten against what is gained, over scores of `evaluations` (CKL, equation 1)."""
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset(() if self.fuar else {"fuar"})
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -172,6 +178,7 @@ class Study(Settings):
                 f"{(self.batch_rows - 1) // (workers - 1)}, or workers"
             )
         labels = self.timeline.labels
+        check_fuar(self.fuar, self.evaluations, labels)
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

@@ -1,5 +1,5 @@
 """What a task may ask of a model, whatever the model is: the loss of rows and texts, the likelihood of a continuation,
-and a greedy continuation.
+what it writes behind a prompt or in place of a mask, and the rank of an answer there.
 
 An encoder–decoder meets it as well as a causal model. What each reads before the tokens that are scored is said in
 `eval/causal.py` and `eval/seq2seq.py`.
@@ -49,7 +49,15 @@ class Continuation(NamedTuple):
 
 TOO_LONG = "longer than the model's window"
 NO_TOKEN = "without a token"
-"""Why a continuation has no probability."""
+NOT_NUMBERS = "among logits that are not numbers"
+"""Why a continuation has no probability, or an answer no rank."""
+
+
+class Rank(NamedTuple):
+    """`rank` is 1 for the token that a greedy search chooses; `tokens` is the length of the whole answer."""
+
+    rank: int
+    tokens: int
 
 
 class Answerer(Protocol):
@@ -73,8 +81,27 @@ class Answerer(Protocol):
         NO_TOKEN). A context that does not fit the window loses its beginning; it may be empty."""
         ...
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
-        """Continue each prompt greedily, up to the end of text, the first `stop`, or `tokens` tokens; returns the
-        continuation without the prompt. A prompt that does not fit the window loses its beginning. The result is None
-        where the model's logits are not numbers."""
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
+        """Continue each prompt up to the end of text, the first `stop`, or `tokens` tokens, by a search with `beams`
+        beams (1: always the likeliest token); returns the continuation without the prompt. A prompt that does not fit
+        the window loses its beginning. The result is None where the model's logits are not numbers."""
+        ...
+
+    def fill(
+        self, clozes: Sequence[str], tokens: int, stop: str = "", beams: int = 1, plain: bool = False
+    ) -> list[str | None]:
+        """Write what the MASK of each text stands for, as `generate` writes. A causal model continues the text before
+        the mask, up to `stop`. An encoder–decoder reads the whole text and writes from the mask to the next sentinel.
+        If `plain`, it writes the mask itself and whatever it likes behind the next sentinel too, as in the code
+        released with CKL: `tokens` then count the decoder's start and the mask, and sentinels are removed."""
+        ...
+
+    def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
+        """Rank the first token of an answer among all tokens at the mask of a cloze, for each (cloze, answer). An
+        answer that cannot be ranked gives the reason instead (NO_TOKEN, NOT_NUMBERS)."""
+        ...
+
+    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+        """Return what `tokens` tokens hold of the beginning of each text, if the tokenizer's special tokens are among
+        them."""
         ...

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -33,6 +33,17 @@ Reads = Literal["corpus", "examples", "nothing"]
 """The kind of data that a task reads."""
 
 
+class Prediction(NamedTuple):
+    """What a model answered to one example, and how well: `exact` and `f1` are from 0 to 1; `rank` is that of the right
+    answer, where a task asks for it."""
+
+    id: str
+    text: str
+    exact: float
+    f1: float
+    rank: int | None = None
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One number about one checkpoint at one label and, where `source` is given, one source of text within it."""
@@ -44,6 +55,8 @@ class Measurement:
     stderr: float | None = None
     source: str = ""
     kind: Kind = "value"
+    predictions: tuple[Prediction, ...] = field(default=(), compare=False, repr=False)
+    """The answers that the number sums up, where they are worth keeping."""
 
     @property
     def title(self) -> str:
@@ -128,8 +141,6 @@ class Task(Settings):
     """A leaf round, where given: its weights are scored instead of the checkpoint's."""
     split: str = "eval"
     """Which rows or examples are scored."""
-    axis: ClassVar[Axis] = "period"
-    """What the labels of the cells are. Cells of periods make a matrix; those of other axes make a table."""
     reads: ClassVar[Reads] = "corpus"
     """What kind of data the platform opens for it."""
     unit: ClassVar[str] = "questions"
@@ -137,10 +148,17 @@ class Task(Settings):
     metric: ClassVar[str] = "nll"
     """The measurement that is compared among checkpoints. All logs of perplexities are called `nll`."""
     higher_is_better: ClassVar[bool] = False
+    keeps_predictions: ClassVar[bool] = False
+    """Whether its measurements have predictions, which are kept."""
 
     @property
     def id(self) -> str:
         return f"{self.name}@{self.version}"
+
+    @property
+    def axis(self) -> Axis:
+        """What the labels of the cells are. Cells of periods make a matrix; those of other axes make a table."""
+        return "period"
 
     @property
     def data_source(self) -> str | None:

@@ -6,14 +6,13 @@ The text of an example ends where its answer begins; `delimiter` stands between 
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from ticlm.datasets.text.matching import normalised
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement
 from ticlm.platform.tasks.documents import ExamplesTask, are_finite, blocks, by_source, left_out
@@ -193,12 +192,6 @@ class ExactMatch(QuestionTask):
 
     def _is_right(self, text: str, answers: set[str]) -> bool:
         return text in answers if self.match == "exact" else text.startswith(tuple(answers))
-
-
-def normalised(text: str) -> str:
-    """Return the text in lower case, without punctuation and articles, with single spaces (SQuAD's script)."""
-    plain = "".join(character for character in text.lower() if character not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
 
 
 def each_source(

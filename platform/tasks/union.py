@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from ticlm.platform.core.extensions import TASKS, Own
+from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.generated import GeneratedAnswers
@@ -16,8 +17,7 @@ from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
-    *("answer-perplexity", "multiple-choice", "exact-match", "static"),
-    "generated-answers",
+    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks", "static"),
 )
 
 
@@ -35,6 +35,7 @@ AnyTask = Annotated[
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
     | Annotated[GeneratedAnswers, Tag("generated-answers")]
+    | Annotated[AnswerRanks, Tag("answer-ranks")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),

@@ -35,6 +35,8 @@ ON_OTHER_DATA = {
     "data build tic-stack": "tests/datasets/evalsets/test_tic_stackexchange.py",
     "data build tic-math": "tests/datasets/evalsets/test_tic_stackexchange.py",
     "convert": "tests/platform/cli/test_convert.py",
+    "data build synthetic-probes": "tests/datasets/evalsets/test_synthetic_probes.py",
+    "data build constructed-probes": "tests/datasets/evalsets/test_probe_construction.py",
     "data build tic-codedocs": "tests/datasets/evalsets/test_tic_codedocs.py",
     "data show": "tests/datasets/corpus/test_show.py",
     "submit": "tests/platform/cluster/test_jobs.py",

@@ -11,7 +11,7 @@ import numpy as np
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.store import Store
-from ticlm.platform.tasks.answerer import Continuation, Cut, TokenLosses
+from ticlm.platform.tasks.answerer import Continuation, Cut, Rank, TokenLosses
 from ticlm.platform.tasks.base import Measurement, Task
 
 PERIOD = "202301"
@@ -19,24 +19,33 @@ PERIOD = "202301"
 
 def kept(folder: Path, *examples: Example) -> Examples:
     """A set that holds these in subset `all` of one period."""
+    return kept_subsets(folder, {"all": examples})
+
+
+def kept_subsets(folder: Path, *periods: Mapping[str, Sequence[Example]]) -> Examples:
+    """A set of consecutive months from PERIOD on, each with these subsets."""
     store = Store(folder)
-    start, end = span(PERIOD)
     info = ExamplesInfo(name="toy", version="1", recipe="toy")
     store.create("examples.json", info.model_dump_json().encode())
-    publish(store, PeriodExamples(period=Period(label=PERIOD, start=start, end=end), subsets={}), {"all": examples})
+    for number, subsets in enumerate(periods):
+        label = str(int(PERIOD) + number)
+        start, end = span(label)
+        publish(store, PeriodExamples(period=Period(label=label, start=start, end=end), subsets={}), subsets)
     return Examples.open(store.uri())
 
 
 class Prompter:
-    """An answerer of given losses: of every piece of a text, of every (context, continuation); and of given speech."""
+    """An answerer of given losses (of every piece of a text, of every (context, continuation)), speech and ranks; its
+    tokens are words."""
 
     def __init__(
         self,
         pieces: Mapping[str, Sequence[tuple[str, float]]] = {},
         continuations: Mapping[tuple[str, str], Continuation | str] = {},
         speech: Mapping[str, str | None] = {},
+        places: Mapping[tuple[str, str], Rank | str] = {},
     ) -> None:
-        self.pieces, self.continuations, self.speech = pieces, continuations, speech
+        self.pieces, self.continuations, self.speech, self.places = pieces, continuations, speech, places
 
     def rows(self, rows: Mapping[str, Any]) -> Any:
         raise NotImplementedError
@@ -59,9 +68,20 @@ class Prompter:
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
         return [self.continuations[pair] for pair in pairs]
 
-    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "") -> list[str | None]:
+    def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
         said = [self.speech[prompt] for prompt in prompts]
-        return [None if text is None else text.split(stop or None)[0] for text in said]
+        return [text.split(stop)[0] if text and stop else text for text in said]
+
+    def fill(
+        self, clozes: Sequence[str], tokens: int, stop: str = "", beams: int = 1, plain: bool = False
+    ) -> list[str | None]:
+        return self.generate(clozes, tokens, stop)
+
+    def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
+        return [self.places[pair] for pair in pairs]
+
+    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+        return [" ".join(text.split()[:tokens]) for text in texts]
 
 
 def measured(task: Task, answerer: Any, data: Examples, rows: int = 3) -> dict[tuple[str, str], Measurement]:

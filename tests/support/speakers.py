@@ -9,9 +9,12 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 END = "<|endoftext|>"
+WINDOW = 24
+PAD, START = 1, 5
+"""Of `tiny_t5`."""
 TEXTS = (
     "Emmanuel Macron visited Paris. The mayor of Ålesund was there too, and so was Zoë.",
     "In 2019 the firm moved to Köln; in 2021 it moved again, to Łódź or to Paris.",
@@ -88,6 +91,33 @@ def speaker(folder: Path, tokenizer: Tokenizer | None = None, window: int = 24, 
         | changes
     )
     model = LlamaForCausalLM(config)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.35)
+    model.save_pretrained(folder)
+    return folder
+
+
+def tiny_t5(folder: Path, tokenizer: Tokenizer | None = None, **changes: Any) -> Path:
+    """A T5 of random weights whose padding and start are tokens of their own."""
+    made = fast(tokenizer or byte_level())
+    made.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = T5Config(
+        **{
+            "vocab_size": len(made),
+            "d_model": 32,
+            "d_kv": 8,
+            "d_ff": 32,
+            "num_layers": 2,
+            "num_heads": 2,
+            "n_positions": WINDOW,
+            "pad_token_id": PAD,
+            "eos_token_id": made.eos_token_id,
+            "decoder_start_token_id": START,
+        }
+        | changes
+    )
+    model = T5ForConditionalGeneration(config)
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.35)
     model.save_pretrained(folder)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ticlm.platform.tasks.questions import normalised
+from ticlm.datasets.text.matching import normalised
 from ticlm.platform.tasks.static import files
 from ticlm.platform.tasks.static.harness_model import Scored
 from ticlm.platform.tasks.static.part import Part

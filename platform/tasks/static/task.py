@@ -68,7 +68,6 @@ class Static(Task):
     """Score only the first N questions of each part."""
     prepare: None = None
     """Not available for tasks without periods."""
-    axis: ClassVar[Axis] = "part"
     reads: ClassVar[Reads] = "nothing"
     metric: ClassVar[str] = ACCURACY
     higher_is_better: ClassVar[bool] = True
@@ -83,6 +82,10 @@ class Static(Task):
         if lost and not self.files:
             raise ValueError(f"files is required: the folder in which {lost[0]} lies (DCLM's eval/local_data)")
         return self
+
+    @property
+    def axis(self) -> Axis:
+        return "part"
 
     @property
     def chosen_checkpoints(self) -> tuple[Label, ...] | Literal["last", "all"]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.probes.study_fuar import fuar_tables
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core.accounting import Lineage
@@ -16,6 +17,7 @@ from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
+from ticlm.platform.study.fuar import Fuar
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.base import NOT_A_NUMBER
@@ -79,6 +81,14 @@ def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: 
         "pages@1: 2 texts left out: no token to score",
     )
     assert set(found.cells["metric"]) == {"nll"}
+
+
+def test_a_study_hands_on_the_fuars_that_it_asks_for(made: Plan) -> None:
+    asked = Fuar(invariant=("pages/202301",), new=("pages/202302",), metric="exact-match")
+    made.study = made.study.model_copy(update={"fuar": (asked,)})
+    (row,) = fuar_tables([scored(made, pages={"nll": 2.0, "exact-match": 0.5})]).rows.to_dict("records")
+    assert (row["fuar"], row["base"], row["trained"], row["numerator"]) == ("fuar", *MONTHS, 0.0)
+    assert row["reason"] == "no gain"
 
 
 def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: Plan) -> None:

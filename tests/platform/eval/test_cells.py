@@ -302,11 +302,11 @@ def test_what_was_kept_before_a_kill_is_not_scored_again(
     measure = evaluation._cells
 
     def until(most: int) -> Callable[..., Any]:
-        def cells(answerer: Any, unit: Any, job: Any, data: Any, label: str, key: str) -> Any:
+        def cells(answerer: Any, store: Any, unit: Any, job: Any, data: Any, label: str, key: str) -> Any:
             if len(seen) == most:
                 raise Stop
             seen.append((job.task.name, label))
-            return measure(answerer, unit, job, data, label, key)
+            return measure(answerer, store, unit, job, data, label, key)
 
         return cells
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 from sets import kept, measured
-from speakers import END, TEXTS, byte_level, fast
-from tokenizers import Tokenizer, processors
+from speakers import END, PAD, START, TEXTS, WINDOW, byte_level, tiny_t5
+from tokenizers import processors
 from torch import nn
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import T5ForConditionalGeneration
 
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -37,36 +37,7 @@ from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 
-WINDOW = 24
-PAD, START = 1, 5
 LONG = " ".join(TEXTS)
-
-
-def tiny_t5(folder: Path, tokenizer: Tokenizer | None = None, **changes: Any) -> Path:
-    """A T5 of random weights whose padding and start are tokens of their own."""
-    made = fast(tokenizer or byte_level())
-    made.save_pretrained(folder)
-    torch.manual_seed(3)
-    config = T5Config(
-        **{
-            "vocab_size": len(made),
-            "d_model": 32,
-            "d_kv": 8,
-            "d_ff": 32,
-            "num_layers": 2,
-            "num_heads": 2,
-            "n_positions": WINDOW,
-            "pad_token_id": PAD,
-            "eos_token_id": made.eos_token_id,
-            "decoder_start_token_id": START,
-        }
-        | changes
-    )
-    model = T5ForConditionalGeneration(config)
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.35)
-    model.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -107,9 +107,10 @@ def done(root: Path) -> Plan:
 
 @pytest.mark.slow
 def test_every_dataset_trains_and_scores_by_its_metric(done: Plan) -> None:
-    result = study_result(done).static.set_index("task")
+    static = study_result(done).static
     wanted = {task.id: task.metric for task in done.study.evaluations}
-    assert result["metric"].to_dict() == wanted and len(wanted) == 11
+    assert set(zip(static["task"], static["metric"])) >= wanted.items() and len(wanted) == 11
+    result = static[static["metric"] == static["task"].map(wanted)].set_index("task")
     assert result["n"].to_dict() == {f"{name}@1": len(asked) for name, asked in ASKED.items()}
     learned = result["value"].drop(["wnwi@1", "wncw@1"])
     assert learned.min() > 0.9, "each copy knows the few rows that it was trained on"

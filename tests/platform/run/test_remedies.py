@@ -43,6 +43,9 @@ TABLE = {
         f"{HERE}::test_a_model_inside_a_round_whose_record_is_damaged_comes_back",
     ),
     "remove it to score its cells again": f"{HERE}::test_damaged_cells_are_scored_again",
+    "{} is damaged ({}); remove {} to score its checkpoint again": (
+        "tests/platform/analysis/probes/test_kept.py::test_damaged_predictions_are_found_and_scored_again"
+    ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
     "{}: no record, though {} was trained from it; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
@@ -142,6 +145,18 @@ TABLE = {
     "starting again: {}": NEWS,
     "steps     {} needed, {} done again": "the description of a number",
     "again": "the heading of a column",
+    ", {} tries again": "the description of a number",
+    "{}:{} is no reply to a request; remove this line, and it is asked again": (
+        "tests/datasets/llm/test_asking.py::test_a_line_that_a_kill_cut_off_is_asked_again"
+    ),
+    "{}; no reply in {} tries; what was answered is kept in {}: run the same command to go on": (
+        "tests/datasets/llm/test_asking.py::test_a_refusal_is_not_tried_again_and_tries_have_an_end"
+    ),
+    "limits.{}: the budget of {} is used up: {}, {} replies ({} tokens) in {}{}; raise limits.{} and run the same "
+    "command to go on": (
+        "tests/datasets/evalsets/test_probe_construction.py::"
+        "test_a_budget_stops_a_build_in_a_line_and_a_larger_one_goes_on"
+    ),
     "Score a checkpoint of the study again, beside what is kept.": (
         "tests/platform/eval/test_again.py::test_a_cell_has_the_same_value_again_and_nothing_is_written"
     ),

@@ -39,9 +39,12 @@ class Probes(Task):
     name: str = "facts"
     facts: tuple[tuple[str, str, str], ...]
     needs: str = ""
-    axis: ClassVar[Axis] = "probe"
     reads: ClassVar[Reads] = "nothing"
     metric: ClassVar[str] = "logprob"
+
+    @property
+    def axis(self) -> Axis:
+        return "probe"
 
     @property
     def chosen_checkpoints(self) -> Literal["last"]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sets import Prompter, kept, measured
 from speakers import byte_level, said_directly, speaker
 
+from ticlm.datasets.text.matching import normalised
 from ticlm.methods.objectives import Causal
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
@@ -21,7 +22,7 @@ from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask, normalised
+from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask
 
 CAPITAL = Example("1", "The capital of France:", answer="Paris", source="a")
 MAYOR = Example("2", "The mayor of Oslo:", answer="Anne", source="b")

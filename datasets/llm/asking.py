@@ -1,0 +1,202 @@
+"""Asking models: every reply is kept before it is used; with retries, a rate, a budget and counts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
+from ticlm.datasets.llm.journal import Journal, Replay
+from ticlm.platform.core.errors import RunError, TiclmError
+from ticlm.platform.core.settings import Settings
+
+LONGEST_WAIT_S = 60.0
+
+
+class ChatLimits(Settings):
+    """How models are asked, and what that may cost. None of it changes a reply."""
+
+    record: str = ""
+    """File on a local disk that keeps every reply; by default `replies.jsonl` in the folder of the set."""
+    requests: int | None = Field(None, gt=0)
+    """Largest number of replies in the record; a build that needs more stops with a line. By default no limit."""
+    tokens: int | None = Field(None, gt=0)
+    """Tokens that the replies in the record may cost; a build that has used them up stops with a line."""
+    per_minute: float | None = Field(None, gt=0)
+    """Largest number of requests per minute, evenly spaced; by default no limit."""
+    at_once: int = Field(4, ge=1)
+    """Number of requests that are on their way at the same time."""
+    tries: int = Field(8, ge=1)
+    """So often a request is sent, if the server is busy, fails or cannot be reached."""
+    first_wait_s: float = Field(1.0, ge=0)
+    """Longest wait before the second try, in seconds; it doubles with each try, up to a minute."""
+
+
+@dataclass
+class ChatCosts:
+    """What was asked: requests sent and answered now, answers taken from the record, tries again, and tokens."""
+
+    asked: int = 0
+    from_record: int = 0
+    tries_again: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    by_prompt: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        again = f", {self.tries_again:,} tries again" if self.tries_again else ""
+        return (
+            f"{self.asked:,} requests asked ({self.prompt_tokens:,} + {self.completion_tokens:,} tokens{again}), "
+            f"{self.from_record:,} answers from the record"
+        )
+
+
+class BudgetUsedUp(RunError):
+    """The replies have cost what they may cost, by one of the limits; what was answered is kept."""
+
+    def __init__(self, limit: str, line: str) -> None:
+        super().__init__(line)
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[type[BudgetUsedUp], tuple[str, str]]:
+        return BudgetUsedUp, (self.limit, str(self))
+
+
+class Asker:
+    """Asks models through a journal. Several threads may use it."""
+
+    def __init__(self, journal: Journal, limits: ChatLimits, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.journal, self.limits, self.costs = journal, limits, ChatCosts()
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._used = len(journal)
+        self._next = 0.0
+        self._clients: dict[int, tuple[ChatModel, ChatClient]] = {}
+
+    def ask(self, model: ChatModel, request: ChatRequest) -> Replies:
+        """Return the replies to a request: those in the journal, or new ones, which are in the journal by then.
+
+        Raises BudgetUsedUp, RunError after too many tries, and InputError for a replay that lacks the request.
+        """
+        known = self.journal.get(request.key(model))
+        with self._lock:
+            self.costs.by_prompt[request.prompt] += 1
+            if known is not None:
+                self.costs.from_record += 1
+                return known
+        client = self._client(model)
+        if isinstance(client, Replay):  # costs nothing, and keeps nothing twice
+            with self._lock:
+                self.costs.from_record += 1
+            return client.recorded(request)
+        self._reserve()
+        try:
+            replies = self.journal.add(model, request, self._tried(client, request))
+        except BaseException:
+            with self._lock:
+                self._used -= 1
+            raise
+        with self._lock:
+            self.costs.asked += 1
+            self.costs.prompt_tokens += replies.prompt_tokens
+            self.costs.completion_tokens += replies.completion_tokens
+        return replies
+
+    def ask_all(self, model: ChatModel, requests: Sequence[ChatRequest]) -> list[Replies]:
+        """Return the replies to each request, in their order, with `at_once` of them on their way at the same time.
+
+        Raises the first error once the requests that are on their way have ended; no further one is sent.
+        """
+        stop = threading.Event()
+
+        def one(request: ChatRequest) -> Replies | None:
+            if stop.is_set():
+                return None
+            try:
+                return self.ask(model, request)
+            except BaseException:
+                stop.set()
+                raise
+
+        distinct = list(dict.fromkeys(requests))  # two threads would both ask the same
+        with ThreadPoolExecutor(self.limits.at_once) as pool:
+            futures = [pool.submit(one, request) for request in distinct]
+            try:
+                errors = [error for future in futures if (error := future.exception()) is not None]
+            except BaseException:  # the build is told to end while it waits here
+                stop.set()
+                raise
+        for error in errors:
+            if isinstance(error, BudgetUsedUp):
+                left = sum(self.journal.get(request.key(model)) is None for request in distinct)
+                raise self._used_up(error.limit, f", {left:,} requests of this step are left") from None
+        if errors:
+            raise min(errors, key=lambda error: not isinstance(error, TiclmError))
+        found = {request: future.result() for request, future in zip(distinct, futures)}
+        return [replies for request in requests if (replies := found[request]) is not None]
+
+    def _client(self, model: ChatModel) -> ChatClient:
+        with self._lock:
+            if id(model) not in self._clients:
+                self._clients[id(model)] = (model, model.open())  # the model too, so that its id stays its own
+            return self._clients[id(model)][1]
+
+    def _used_up(self, limit: str, left: str = "") -> BudgetUsedUp:
+        most = getattr(self.limits, limit)
+        return BudgetUsedUp(
+            limit,
+            f"limits.{limit}: the budget of {most:,} is used up: {self.costs}, {len(self.journal):,} replies "
+            f"({self.journal.tokens:,} tokens) in {self.journal.path}{left}; raise limits.{limit} and run the same "
+            f"command to go on",
+        )
+
+    def _reserve(self) -> None:
+        """Wait for this request's turn. Raises BudgetUsedUp if the journal is at its limit."""
+        limits = self.limits
+        with self._lock:
+            for name, used in (("requests", self._used), ("tokens", self.journal.tokens)):
+                most = getattr(limits, name)
+                if most is not None and used >= most:
+                    raise self._used_up(name)
+            self._used += 1
+            now = time.monotonic()
+            turn = max(self._next, now)
+            self._next = turn + (60 / limits.per_minute if limits.per_minute else 0)
+        if turn > now:
+            self._sleep(turn - now)
+
+    def _tried(self, client: ChatClient, request: ChatRequest) -> Replies:
+        import tenacity
+
+        backoff = tenacity.wait_random_exponential(multiplier=self.limits.first_wait_s, max=LONGEST_WAIT_S)
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome is not None else None
+            after = error.after_s if isinstance(error, Passing) else None
+            return backoff(state) if after is None else min(after, LONGEST_WAIT_S)
+
+        def again(_: tenacity.RetryCallState) -> None:
+            with self._lock:
+                self.costs.tries_again += 1
+
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Passing),
+            stop=tenacity.stop_after_attempt(self.limits.tries),
+            wait=wait,
+            sleep=self._sleep,
+            before_sleep=again,
+            reraise=True,
+        )
+        try:
+            return retrying(client.complete, request.messages, request.temperature, request.seed, request.n)
+        except Passing as error:
+            raise RunError(
+                f"{error}; no reply in {self.limits.tries} tries; what was answered is kept in {self.journal.path}: "
+                f"run the same command to go on"
+            ) from None

@@ -1,0 +1,72 @@
+"""A function in the place of a chat model: for tests, and for rules that pretend to be a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.llm.chat import Message, Replies
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.extensions import IMPORT_PATH, object_at
+from ticlm.platform.core.settings import Settings
+
+Function = Callable[[Sequence[Mapping[str, str]], int], str]
+
+
+class DeterministicChat(Settings):
+    """A pure function of your own, `package.module:function`. It takes the messages (mappings with `role` and
+    `content`) and a seed, and returns a reply as text."""
+
+    kind: Literal["deterministic"] = "deterministic"
+    function: str = Field(pattern=IMPORT_PATH)
+    """Import path of the function, `package.module:function`."""
+    version: int = 1
+    """Part of every request's key: raise it when the function changes."""
+
+    @property
+    def identity(self) -> DeterministicChat:
+        """Return the settings."""
+        return self
+
+    @property
+    def model(self) -> str:
+        """Return the import path."""
+        return self.function
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the version."""
+        return {"version": self.version}
+
+    @property
+    def external_inputs(self) -> None:
+        """Return None: nothing comes from outside."""
+        return None
+
+    def open(self) -> FunctionClient:
+        """Return a client. Raises InputError if there is no such function."""
+        try:
+            function = object_at(self.function)
+        except InputError as error:
+            raise InputError(f"chat.function: {error}") from None
+        if not callable(function):
+            raise InputError(f"chat.function: {self.function} is no function but {function!r:.100}")
+        return FunctionClient(function)
+
+
+class FunctionClient:
+    """Asks the function; reply number i of several is that with the seed plus i. A word counts as a token."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def complete(self, messages: Sequence[Message], temperature: float, seed: int, n: int) -> Replies:
+        """Return the function's replies."""
+        shown = [{"role": message.role, "content": message.content} for message in messages]
+        texts = tuple(self._function(shown, seed + number) for number in range(n))
+        if wrong := [text for text in texts if not isinstance(text, str)]:
+            raise InputError(f"chat.function returned {wrong[0]!r:.100}; it has to return a text")
+        read = sum(len(message.content.split()) for message in messages)
+        return Replies(texts, read, sum(len(text.split()) for text in texts))

@@ -1,0 +1,122 @@
+"""A chat model in a folder: a transformers model that runs in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ticlm.datasets.llm.chat import Message, Replies
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
+
+
+class LocalChat(Settings):
+    """A folder of transformers with a model that generates text: an encoder–decoder (T5, Marian) or a decoder.
+
+    A decoder gets the tokenizer's chat template if it has one. All others get the texts of the messages, one after the
+    other; an encoder–decoder is not told who says them. Nothing is downloaded.
+    """
+
+    kind: Literal["local"] = "local"
+    folder: str = Field(min_length=1)
+    """Folder with the model and its tokenizer, as `save_pretrained` writes them."""
+    as_of: Label
+    """The last period whose text the model may have seen; it comes from outside the timeline."""
+    max_tokens: int = Field(128, gt=0)
+    """Largest number of tokens of a reply."""
+    beams: int = Field(1, ge=1)
+    """Beams of the search, at temperature 0."""
+
+    @cached_property
+    def _digest(self) -> str:
+        folder = Path(self.folder).expanduser()
+        if not (folder / "config.json").is_file():
+            raise InputError(f"chat.folder: {self.folder} has no config.json; name a folder of transformers")
+        digest = hashlib.sha256()
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            with file.open("rb") as opened:
+                hashed = hashlib.file_digest(opened, "sha256").digest()
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + hashed)
+        return digest.hexdigest()
+
+    @property
+    def identity(self) -> LocalChat:
+        """Return what decides the replies: the hash of the files in place of the folder's path."""
+        return self.model_copy(update={"folder": self._digest})
+
+    @property
+    def model(self) -> str:
+        """Return the hash of the folder's files."""
+        return f"sha256:{self._digest}"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the largest number of tokens of a reply, and the number of beams."""
+        return {"max_tokens": self.max_tokens, "beams": self.beams}
+
+    @property
+    def external_inputs(self) -> str:
+        """Return a line that names the model, which comes from outside the timeline."""
+        return f"replies of the model {Path(self.folder).name}, as of {self.as_of}"
+
+    def open(self) -> LocalClient:
+        """Load the model. Raises InputError if transformers cannot, or if it generates nothing."""
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+        folder = str(Path(self.folder).expanduser())
+        try:
+            two_parts = bool(AutoConfig.from_pretrained(folder, local_files_only=True).is_encoder_decoder)
+            loader = AutoModelForSeq2SeqLM if two_parts else AutoModelForCausalLM
+            model = loader.from_pretrained(folder, local_files_only=True).eval()
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"chat.folder: {self.folder} holds no model that generates text: {reason}") from None
+        return LocalClient(model, tokenizer, two_parts, self.max_tokens, self.beams)
+
+
+class LocalClient:
+    """A loaded model, which answers one request at a time: padding would change its numbers."""
+
+    def __init__(self, model: Any, tokenizer: Any, two_parts: bool, max_tokens: int, beams: int) -> None:
+        self._model, self._tokenizer, self._two_parts = model, tokenizer, two_parts
+        self._max_tokens, self._beams = max_tokens, beams
+        self._lock = threading.Lock()
+
+    def complete(self, messages: Sequence[Message], temperature: float, seed: int, n: int) -> Replies:
+        """Return `n` replies: the best ones of a beam search at temperature 0, else samples drawn with the seed."""
+        import torch
+
+        if temperature == 0 and n > self._beams:
+            raise InputError(f"chat.beams: {n} replies at temperature 0 need {n} beams or more, got {self._beams}")
+        how = {"do_sample": True, "temperature": temperature} if temperature else {"num_beams": self._beams}
+        with self._lock, torch.inference_mode(), torch.random.fork_rng():
+            torch.manual_seed(seed)
+            inputs = self._inputs(messages)
+            read = int(inputs["input_ids"].shape[1])
+            output = self._model.generate(
+                **inputs, **how, num_return_sequences=n, max_new_tokens=self._max_tokens, pad_token_id=self._padding()
+            )
+        new = [row if self._two_parts else row[read:] for row in output]
+        texts = tuple(str(self._tokenizer.decode(row, skip_special_tokens=True)).strip() for row in new)
+        return Replies(texts, read, sum(int(row.shape[0]) for row in new))
+
+    def _inputs(self, messages: Sequence[Message]) -> Mapping[str, Any]:
+        if not self._two_parts and getattr(self._tokenizer, "chat_template", None):
+            shown = [{"role": message.role, "content": message.content} for message in messages]
+            text = self._tokenizer.apply_chat_template(shown, tokenize=False, add_generation_prompt=True)
+            return dict(self._tokenizer(text, return_tensors="pt", add_special_tokens=False))
+        text = "\n\n".join(message.content for message in messages)
+        found = dict(self._tokenizer(text, return_tensors="pt"))
+        return {name: found[name] for name in ("input_ids", "attention_mask") if name in found}
+
+    def _padding(self) -> int:
+        pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
+        return int(pad if pad is not None else end if end is not None else 0)

@@ -1,0 +1,82 @@
+"""What the old corpus says in the words of a question: spans of its sentences that stand where the mask stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ticlm.datasets.probes.candidates import STOP, Candidate, subjects, tagged_sentences, words_of
+from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.text.spans import Span
+from ticlm.datasets.text.taggers import Tagger
+from ticlm.platform.core.examples import MASK
+
+NEAR = 2
+"""Words on each side of the mask of which one must stand on the same side of the span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """An answer that a sentence of the old corpus gives, and how well the sentence fits the question (0 to 1)."""
+
+    answer: str
+    sentence: str
+    document: str
+    day: str
+    fit: float
+
+
+def stated(candidate: Candidate, passages: Iterable[Passage], tagger: Tagger, least: float) -> list[Stated]:
+    """Return the answers of these passages to a question, newest first, then by fit.
+
+    A sentence answers if it has every name of the question, at least the share `least` of its other words, and a span
+    of the same kind, not in the question, with a word beside it that is also beside the mask.
+    """
+    before, _, after = candidate.cloze.partition(MASK)
+    near = words_of(before)[-NEAR:], words_of(after)[:NEAR]
+    names = {name.lower() for name in subjects(candidate.cloze)}
+    relation = set(words_of(f"{before} {after}")) - names - STOP
+    found = []
+    for passage in passages:
+        if not all(name in passage.text.lower() for name in names):
+            continue
+        for sentence, spans in tagged_sentences(passage.text, tagger):
+            words = set(words_of(sentence))
+            fit = len(relation & words) / len(relation) if relation else 1.0
+            if not names <= words or fit < least:
+                continue
+            for span in spans:
+                answer = sentence[span.begin : span.end]
+                fits = span.label == candidate.label and _beside(sentence, span, near)
+                if fits and not _mentions(candidate.cloze, answer):
+                    found.append(Stated(answer, sentence, passage.document, passage.day, fit))
+    return sorted(found, key=lambda one: (one.day, one.fit), reverse=True)
+
+
+def named(candidate: Candidate, passages: Iterable[Passage]) -> bool:
+    """Return whether a sentence of these passages has every name of the question."""
+    names = {name.lower() for name in subjects(candidate.cloze)}
+    return any(names <= set(words_of(line)) for passage in passages for line in passage.text.split("\n"))
+
+
+def settled(found: Sequence[Stated]) -> bool:
+    """Return whether the newest answer of these (newest first) is the only one since it was first given.
+
+    Facts with one answer at a time change once and for all; of what has many answers, such as "… won a game", old and
+    new ones alternate.
+    """
+    newest = found[0].answer
+    since = min(one.day for one in found if one.answer == newest)
+    return all(one.answer == newest or one.day < since for one in found)
+
+
+def _beside(sentence: str, span: Span, near: tuple[Sequence[str], Sequence[str]]) -> bool:
+    left, right = words_of(sentence[: span.begin])[-NEAR:], words_of(sentence[span.end :])[:NEAR]
+    if bool(near[0] and left) and near[0][-1] == left[-1]:
+        return True
+    return bool(near[1] and right) and near[1][0] == right[0]
+
+
+def _mentions(text: str, answer: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None

@@ -1,0 +1,78 @@
+"""Predictions on disk: what a checkpoint answered to single examples, one Parquet file for the cells of a key.
+
+    predictions/<weights[:16]>/<key[:32]>.parquet      columns id, text, exact, f1, rank
+
+A file is written atomically, before its cells, so that no cell stands without the answers behind it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ticlm.platform.core import paths
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
+from ticlm.platform.tasks.base import Prediction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def write_predictions(store: Store, weights: str, key: str, predictions: Sequence[Prediction]) -> None:
+    """Keep the answers behind the cells of a key; write nothing if there are none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if predictions:
+        sink = io.BytesIO()
+        table = pa.Table.from_pylist([one._asdict() for one in predictions], _schema())
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        store.write(paths.predictions_file(weights, key), sink.getvalue())
+
+
+def read_predictions(store: Store, weights: str, key: str) -> list[Prediction]:
+    """Return the answers behind the cells of a key, in the order of the examples; empty if none were kept.
+
+    Raises InputError if their file is damaged.
+    """
+    path = paths.predictions_file(weights, key)
+    return _read(store, path) if store.exists(path) else []
+
+
+def check_predictions(store: Store, folder: str) -> list[str]:
+    """Return one line for each damaged file of predictions in the folder of this name."""
+    problems = []
+    for name in store.files(f"{paths.PREDICTIONS}/{folder}"):
+        try:
+            _read(store, f"{paths.PREDICTIONS}/{folder}/{name}")
+        except FileNotFoundError:
+            continue  # removed since it was listed
+        except InputError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _read(store: Store, path: str) -> list[Prediction]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = io.BytesIO(store.read(path))
+    try:
+        table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
+        if not table.schema.equals(_schema()):
+            raise ValueError("it has other columns than predictions have")
+        return [Prediction(**row) for row in table.to_pylist()]
+    except (OSError, ValueError, pa.ArrowException) as error:
+        cells = store.uri(paths.cells(path.split("/")[-2]))
+        raise InputError(
+            f"{store.uri(path)} is damaged ({error}); remove {cells} to score its checkpoint again"
+        ) from None
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kinds = {"exact": pa.float64(), "f1": pa.float64(), "rank": pa.int32()}
+    return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in Prediction._fields])

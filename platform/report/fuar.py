@@ -1,0 +1,214 @@
+"""The tables of FUAR (CKL, equation 1) for the page and the terminal, and the sentence of the answer about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.analysis.probes.study_fuar import MISSING, NO_GAIN, FuarTables
+from ticlm.platform.analysis.results import TaskMetric
+from ticlm.platform.report.answer import Answer
+from ticlm.platform.report.words import period
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+Row = dict[str, Any]
+DIGITS = 2
+"""Decimals of scores and of FUAR, as CKL prints them."""
+ROUND = 8
+"""Characters of a round's id that a table shows."""
+MEANING = (
+    "FUAR is what was forgotten over what was gained (updated and learned), both in points of score: lower is better, "
+    "0 is no forgetting, and no gain is the worst case. Below it is its 95 % interval over probes."
+)
+INTERVALS = {
+    "paired bootstrap": "from a paired bootstrap over probes",
+    "binomial": "from right answers drawn anew for each checkpoint, which is wider than from paired probes",
+    "normal": "from the scores' standard errors, drawn anew for each checkpoint",
+}
+
+
+@dataclass(frozen=True)
+class FuarCell:
+    """What a table shows: a text, and what stands in brackets below it."""
+
+    text: str
+    under: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class FuarLine:
+    """A continual method."""
+
+    study: str
+    method: str
+    cells: tuple[FuarCell, ...]
+
+
+@dataclass(frozen=True)
+class FuarTable:
+    """One FUAR of one study: at the last checkpoint with its scores, or at every checkpoint of a chain."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[FuarLine, ...]
+    notes: tuple[str, ...]
+
+
+def fuar_page_tables(found: FuarTables) -> list[FuarTable]:
+    """Return a table for each FUAR of each study."""
+    made = []
+    for (study, name), rows in found.rows.groupby(["study", "fuar"], sort=False):
+        several = found.rows["study"].nunique() > 1
+        scores = found.scores[(found.scores["study"] == study) & (found.scores["fuar"] == name)]
+        title = f"{name} ({study})" if several else str(name)
+        is_chain = rows.duplicated("method").any()
+        records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+        columns, lines = _over_time(records) if is_chain else _at_the_end(records, scores)
+        metric = quantity(TaskMetric(str(rows["metric"].iloc[0]))).titled
+        made.append(FuarTable(f"{title}: {metric}", columns, tuple(lines), tuple(_notes(records))))
+    return made
+
+
+def fuar_terminal(table: FuarTable) -> Table:
+    """Return a table for a terminal."""
+    from rich.box import HORIZONTALS
+    from rich.table import Table
+    from rich.text import Text
+
+    out = Table(box=HORIZONTALS, title=f"FUAR {table.title}", title_justify="left", caption_justify="left")
+    out.add_column("Method", no_wrap=True)
+    for name in table.columns:
+        out.add_column(name, justify="right")
+    for line in table.lines:
+        cells = (Text(f"{c.text}\n({c.under})" if c.under else c.text, "bold" * c.best) for c in line.cells)
+        out.add_row(Text(line.method), *cells)
+    return out
+
+
+def missing_lines(found: FuarTables) -> list[str]:
+    """Return a line for each FUAR that has no value, because a score is missing or nothing is asked of its period."""
+    rows = found.rows[(found.rows["reason"] != "") & (found.rows["reason"] != NO_GAIN)]
+    several = found.rows["study"].nunique() > 1
+    return [
+        f"{f'{study}, ' if several else ''}FUAR {name}, {method} at {period(trained)}: {reason.removeprefix(MISSING)}"
+        for study, name, method, trained, reason in zip(
+            *(rows[column] for column in ("study", "fuar", "method", "trained", "reason"))
+        )
+    ]
+
+
+def with_fuar(answers: Sequence[Answer], found: FuarTables) -> list[Answer]:
+    """Return the answers with a sentence for each FUAR, after the answer about its study if there is one."""
+    made = {answer.study: answer for answer in answers}
+    for (study, name), rows in found.rows.groupby(["study", "fuar"], sort=False):
+        sentence = _sentence(str(name), rows.drop_duplicates("method", keep="last"))
+        if sentence:
+            old = made.get(str(study), Answer("", "", str(study)))
+            more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
+            made[str(study)] = replace(old, **more)
+    return list(made.values())
+
+
+def _sentence(name: str, rows: pd.DataFrame) -> str:
+    """Say which method has the lowest FUAR at its last checkpoint; empty if none has a value."""
+    known = rows[rows["value"].notna()].sort_values("value", kind="stable").to_dict("records")
+    if not known:
+        return ""
+    best, *others = known
+    text = f"{best['method']} has a FUAR ({name}) of {_interval_text(best)}"
+    if others:
+        text = f"{best['method']} has the lowest FUAR ({name}), {_interval_text(best)}"
+        text += f"; {others[0]['method']} is next with {_interval_text(others[0])}"
+    lost = ", ".join(map(str, rows.loc[rows["reason"] == NO_GAIN, "method"]))
+    return f"{text}; no gain: {lost}." if lost else f"{text}."
+
+
+def _interval_text(row: Any) -> str:
+    around = _around(row)
+    return signed(row["value"], DIGITS) + (f" (95 %: {around})" if around else "")
+
+
+def _around(row: Row) -> str:
+    """Return the interval of a value; empty if there is none."""
+    if math.isnan(row["low"]):
+        return ""
+    return f"{signed(row['low'], DIGITS)} to {NO_GAIN if math.isnan(row['high']) else signed(row['high'], DIGITS)}"
+
+
+def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, ...], list[FuarLine]]:
+    """Return a column for each probe set, the FUAR with its numerator and denominator, and the base; before them the
+    learning rate, if methods differ in it (CKL, Table 7)."""
+    scale = quantity(TaskMetric(rows[0]["metric"])).scale
+    sets = list(dict.fromkeys(zip(scores["role"], scores["score"], scores["before"])))
+    known = {
+        (method, role, score, before): (a, b, n)
+        for method, role, score, before, a, b, n in zip(
+            *(scores[c] for c in ("method", "role", "score", "before", "score_before", "score_after", "n"))
+        )
+    }
+    by_rate = len({row["rate"] for row in rows if math.isfinite(row["rate"])}) > 1
+    lines = []
+    for row in rows:
+        cells = []
+        for one in sets:
+            a, b, n = known.get((row["method"], *one), (math.nan, math.nan, 0))
+            cells.append(
+                FuarCell(f"{signed(scale * a, DIGITS)} → {signed(scale * b, DIGITS)}", f"{n:,} probes" * bool(n))
+            )
+        sums = (FuarCell(signed(scale * row[name], DIGITS)) for name in ("numerator", "denominator"))
+        base = FuarCell(period(row["base"]), " ".join(one[:ROUND] for one in row["base_round"].split()))
+        rate = [FuarCell(f"{row['rate']:.3g}" if math.isfinite(row["rate"]) else "–")] * by_rate
+        lines.append(FuarLine(row["study"], row["method"], (*rate, *cells, _value(row, rows), *sums, base)))
+    bases = {before for *_, before in sets}
+    named = tuple(
+        f"{role}: {_shown(score)}" + (f", since {period(before)}" if len(bases) > 1 else "")
+        for role, score, before in sets
+    )
+    return (*["peak rate"] * by_rate, *named, "FUAR", "forgotten", "gained", "base"), lines
+
+
+def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[FuarLine]]:
+    """Return a column for each checkpoint."""
+    labels = list(dict.fromkeys(row["trained"] for row in rows))
+    by_place = {(row["method"], row["trained"]): row for row in rows}
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        found = [by_place.get((method, label)) for label in labels]
+        rivals = [[row for row in rows if row["trained"] == label] for label in labels]
+        cells = [FuarCell("–") if row is None else _value(row, others) for row, others in zip(found, rivals)]
+        lines.append(FuarLine(rows[0]["study"], method, tuple(cells)))
+    return tuple(map(period, labels)), lines
+
+
+def _value(row: Row, rivals: Sequence[Row]) -> FuarCell:
+    if row["reason"] == NO_GAIN:
+        return FuarCell(NO_GAIN)
+    deviation = "" if math.isnan(row["std"]) else f"± {signed(row['std'], DIGITS)}"
+    known = [one["value"] for one in rivals if not math.isnan(one["value"])]
+    best = len(known) > 1 and row["value"] == min(known)
+    return FuarCell(signed(row["value"], DIGITS), ", ".join(filter(None, (_around(row), deviation))), best)
+
+
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
+    yield MEANING
+    if kinds := [INTERVALS[kind] for kind in dict.fromkeys(row["interval"] for row in rows) if kind]:
+        yield f"Intervals are {'; or '.join(kinds)}."
+    if any(row["seeds"] > 1 for row in rows):
+        yield "FUAR is taken over the means of the seeds; after ± is the deviation of the values of single seeds."
+    for row in rows:
+        if row["reason"] not in ("", NO_GAIN):
+            yield f"{row['method']} at {period(row['trained'])}: {row['reason']}."
+
+
+def _shown(score: str) -> str:
+    """Return the name of a score without the version of its task."""
+    task, slash, rest = score.partition("/")
+    return f"{task.partition('@')[0]}{slash}{rest}"

@@ -1,0 +1,127 @@
+"""Which scores of a study FUAR is taken over: what was forgotten against what was updated and learned (CKL, eq. 1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ticlm.platform.core.periods import Label
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.tasks.base import Task
+
+Scores = tuple[str, ...]
+FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
+
+
+class LearnedIn(Settings):
+    """Scores of what was learned in one period, which a later one may forget."""
+
+    period: Label
+    """The trained period; the scores are measured against its checkpoint."""
+    scores: Scores = Field(min_length=1)
+    """Scores by name, as in `invariant`."""
+
+    @field_validator("scores")
+    @classmethod
+    def _named(cls, names: Scores) -> Scores:
+        return _checked(names)
+
+
+class Fuar(Settings):
+    """One FUAR: Forgotten / (Updated + Acquired) Ratio of every continual method (CKL, equation 1).
+
+    A score is named `TASK`, `TASK/SET` or, for a task on periods, `TASK/PERIOD` or `TASK/SET/PERIOD`. TASK is a name in
+    `evaluations`, with or without its version; SET is a set of probes. A name without a set or a period stands for all
+    of them. The scores of one list make one task of the equation: their gaps are averaged, and then clipped at 0.
+    """
+
+    name: str = "fuar"
+    """Name of this FUAR in reports."""
+    invariant: Scores = Field(min_length=1)
+    """Scores of what should not change: knowledge of the corpus before `base`, measured against its checkpoint."""
+    updated: Scores = ()
+    """Scores of knowledge that the last corpus updates; none: not defined (n.d.)."""
+    new: Scores = ()
+    """Scores of knowledge that the last corpus adds; none: not defined (n.d.)."""
+    phases: tuple[LearnedIn, ...] = ()
+    """Periods between the base and the last checkpoint whose knowledge may be forgotten too; others are n.d."""
+    base: Label = "first"
+    """Period of the checkpoint before the first of these corpora; `first` is the first checkpoint of each run."""
+    chain: Literal["end", "phases", "so-far"] = "end"
+    """At which checkpoints it is taken, and what counts as a corpus.
+
+    - `end`: at the last checkpoint of each run, over the scores as they are named.
+    - `phases`: at every checkpoint after the base; each period is a corpus, as in equation 1. Forgotten are `invariant`
+      against the base, and `updated` and `new` of each earlier period against its own checkpoint. Gained are `updated`
+      and `new` of the checkpoint's period, against each of these checkpoints.
+    - `so-far`: at every checkpoint after the base; all periods since the base are one corpus, as in CKL's SMALL. Gained
+      are `updated` and `new` of all of them, against the base.
+    """
+    metric: str = "exact-match"
+    """The metric of all scores; a higher value must be better."""
+    average: Literal["macro", "micro"] = "macro"
+    """How the gaps of one list are averaged: each score counts the same (`macro`), or each probe does (`micro`)."""
+
+    @field_validator("invariant", "updated", "new")
+    @classmethod
+    def _named(cls, names: Scores) -> Scores:
+        return _checked(names)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Fuar:
+        if not self.updated and not self.new:
+            raise ValueError(f"{self.name}: name the scores of what is gained, in updated, new or both")
+        if self.phases and self.chain != "end":
+            raise ValueError(f"{self.name}: chain: {self.chain} makes phases of all periods; leave phases out")
+        return self
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that it names, each once."""
+        lists = (self.invariant, self.updated, self.new, *(phase.scores for phase in self.phases))
+        return list(dict.fromkeys(name.partition("/")[0] for names in lists for name in names))
+
+
+def with_task(asked: Fuar, task: str, new: str) -> Fuar:
+    """Return a FUAR that names a task (`name@version`) by its new name."""
+
+    def named(names: Scores) -> Scores:
+        parts = [name.partition("/") for name in names]
+        return tuple(
+            "".join((new if part in (task, task.rpartition("@")[0]) else part, *rest)) for part, *rest in parts
+        )
+
+    phases = tuple(one.model_copy(update={"scores": named(one.scores)}) for one in asked.phases)
+    lists = {key: named(names) for key in ("invariant", "updated", "new") for names in [getattr(asked, key)]}
+    return asked.model_copy(update={**lists, "phases": phases})
+
+
+def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[str]) -> None:
+    """Raise ValueError if two have one name, or if one names a task or a period that is not there, or a loss."""
+    names = [one.name for one in wanted]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"fuar: {twice} is named twice; give each its own name")
+    for one in wanted:
+        for named in one.tasks:
+            meant = [task for task in tasks if named in (task.id, task.name)]
+            there = ", ".join(task.id for task in tasks)
+            if not meant:
+                raise ValueError(f"fuar.{one.name}: no evaluation {named}; there are {there}")
+            if len(meant) > 1:
+                raise ValueError(f"fuar.{one.name}: {named} may be {' or '.join(task.id for task in meant)}")
+            if one.metric == meant[0].metric and not meant[0].higher_is_better:
+                raise ValueError(f"fuar.{one.name}: of {one.metric} ({meant[0].id}) less is better; name another")
+        if late := next((phase.period for phase in one.phases if phase.period not in labels), None):
+            raise ValueError(f"fuar.{one.name}.phases: {late} is not a period ({labels[0]} … {labels[-1]})")
+
+
+def _checked(names: Scores) -> Scores:
+    for name in names:
+        if not FORM.fullmatch(name):
+            raise ValueError(f"a score is TASK, TASK/SET, TASK/PERIOD or TASK/SET/PERIOD, got {name!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{', '.join(names)}: a score is named twice")
+    return names

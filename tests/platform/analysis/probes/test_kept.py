@@ -1,0 +1,88 @@
+"""Answers to single probes, from a study that trains and is scored, to the frame of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from finished import run
+from sets import kept_subsets
+
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.probes.kept import kept_predictions
+from ticlm.platform.analysis.results import PREDICTION_COLUMNS
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import MASK, Example
+from ticlm.platform.core.store import Store
+from ticlm.platform.run.check import check
+from ticlm.platform.run.cleanup import unused
+from ticlm.platform.study.plan import make
+from ticlm.platform.study.settings import Study
+
+METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
+TASK: dict[str, Any] = {"kind": "generated-answers", "name": "probes", "examples": "toy@1", "tokens": 1, "stop": ""}
+
+
+def studied(toy_study: Callable[..., Study], **task: Any) -> Study:
+    asked = [{**TASK, **task}, {"kind": "answer-ranks", "name": "ranks", "examples": "toy@1", "sets": TASK_SETS}]
+    periods = {"initial": "202301", "last": "202302"}
+    return toy_study(methods=[METHOD], periods=periods, evaluations=asked, evaluate={"inside": {"every_steps": 3}})
+
+
+TASK_SETS = [{"subset": "known"}, {"subset": "new"}]
+
+
+@pytest.fixture
+def root(toy_root: Path) -> Path:
+    """The toy's root with probes: of each word, which comes next."""
+    probes = [Example(f"p{i}", f"w{i} w{i + 1} {MASK}", f"w{i + 2}", outdated=("w0",)) for i in range(1, 9)]
+    kept_subsets(toy_root / "examples/toy@1", {"known": probes[:5], "new": probes[5:]})
+    return toy_root
+
+
+def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: Callable[..., Study]) -> None:
+    made = run(studied(toy_study, sets=TASK_SETS), root)
+    result = study_result(made)
+    frame = result.predictions
+    assert frame is not None
+    assert tuple(frame.columns) == PREDICTION_COLUMNS
+    assert frame["step"].isna().any() and frame["step"].notna().any(), "models inside rounds are asked too"
+    ends = frame[frame["step"].isna() & (frame["task"] == "probes@1")]
+    assert ends.groupby(["trained", "label"]).size().to_dict() == {
+        (trained, label): n for trained in ("202301", "202302") for label, n in (("known", 5), ("new", 3))
+    }
+    cells = result.static.set_index(["trained", "task", "source", "metric"])["value"].to_dict()
+    for (trained, label), mine in ends.groupby(["trained", "label"]):
+        assert cells[trained, "probes@1", label, "exact-match"] == mine["exact"].mean()
+        assert cells[trained, "probes@1", label, "f1"] == mine["f1"].mean()
+    ranked = frame[frame["step"].isna() & (frame["task"] == "ranks@1")]
+    for (trained, label), mine in ranked.groupby(["trained", "label"]):
+        for k in (1, 5, 10, 20, 50, 100):
+            assert cells[trained, "ranks@1", label, f"p@{k}"] == (mine["rank"] <= k).mean()
+    assert result.inside is not None and {"exact-match", "p@5"} <= set(result.inside["metric"])
+
+
+def test_damaged_predictions_are_found_and_scored_again(root: Path, toy_study: Callable[..., Study]) -> None:
+    study = studied(toy_study, sets=TASK_SETS)
+    whole = kept_predictions(run(study, root))
+    assert whole is not None
+    assert check(Store(root))[1] == []
+    file = sorted(root.glob("predictions/*/*.parquet"))[0]
+    file.write_bytes(file.read_bytes()[:-9])
+    (problem,) = check(Store(root))[1]
+    with pytest.raises(InputError, match="to score its checkpoint again") as caught:
+        kept_predictions(make(study, str(root)))
+    assert str(caught.value) == problem and problem.startswith(str(file))
+    Store(root).remove(Path(problem.partition("remove ")[2].partition(" ")[0]).relative_to(root).as_posix())
+    again = kept_predictions(run(study, root))
+    assert again is not None and whole.equals(again)
+    assert check(Store(root))[1] == []
+
+
+def test_predictions_that_no_study_uses_are_listed(root: Path, toy_study: Callable[..., Study]) -> None:
+    made = run(studied(toy_study, split="known"), root)
+    assert not [path for path, _ in unused(Store(root), [made]) if path.startswith("predictions/")]
+    other = make(toy_study(methods=[METHOD], periods={"initial": "202302", "last": "202303"}), str(root))
+    assert len([path for path, _ in unused(Store(root), [other]) if path.startswith("predictions/")]) >= 2

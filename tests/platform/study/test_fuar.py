@@ -1,0 +1,53 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import parse
+from ticlm.platform.study.settings import Study
+
+WHOLE: dict[str, Any] = {"name": "ckl", "invariant": ["perplexity/invariant"], "new": ["perplexity/new"]}
+
+
+def test_a_fuar_is_read_from_a_study_and_one_without_keeps_its_fingerprint(toy_study: Callable[..., Study]) -> None:
+    plain, asked = toy_study(), toy_study(fuar=[WHOLE])
+    assert asked.fuar[0].tasks == ["perplexity"] and asked.fuar[0].base == "first"
+    assert fingerprint(plain) != fingerprint(asked)
+    assert plain.without_meaning() == {"fuar"} and asked.without_meaning() == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"new": []}, "name the scores of what is gained"),
+        ({"invariant": ["lama/invariant"]}, "fuar.ckl: no evaluation lama; there are perplexity@1"),
+        ({"metric": "nll"}, "fuar.ckl: of nll \\(perplexity@1\\) less is better; name another"),
+        ({"new": ["perplexity/a b"]}, "a score is TASK, TASK/SET, TASK/PERIOD or TASK/SET/PERIOD, got"),
+        ({"new": ["perplexity", "perplexity"]}, "a score is named twice"),
+        ({"chain": "phases", "phases": [{"period": 202301, "scores": ["perplexity"]}]}, "leave phases out"),
+        ({"phases": [{"period": 203001, "scores": ["perplexity"]}]}, "fuar.ckl.phases: 203001 is not a period"),
+    ],
+)
+def test_a_fuar_that_cannot_be_taken_is_refused(
+    toy_study: Callable[..., Study], change: dict[str, Any], said: str
+) -> None:
+    data = toy_study().model_dump(mode="json") | {"fuar": [WHOLE | change]}
+    with pytest.raises(InputError, match=said) as found:
+        parse(Study, data, "study.yaml")
+    assert "\n" not in str(found.value)
+
+
+def test_a_name_that_two_versions_of_a_task_share_is_refused(toy_study: Callable[..., Study]) -> None:
+    data = toy_study(evaluations=[{}, {"version": 2}]).model_dump(mode="json")
+    with pytest.raises(InputError, match="perplexity may be perplexity@1 or perplexity@2"):
+        parse(Study, data | {"fuar": [WHOLE]}, "study.yaml")
+    named = {"invariant": ["perplexity@1/invariant"], "new": ["perplexity@2/new"]}
+    assert parse(Study, data | {"fuar": [named]}, "study.yaml").fuar[0].tasks == ["perplexity@1", "perplexity@2"]
+
+
+def test_two_fuars_of_one_name_are_refused(toy_study: Callable[..., Study]) -> None:
+    data = toy_study().model_dump(mode="json") | {"fuar": [WHOLE, WHOLE]}
+    with pytest.raises(InputError, match="ckl is named twice"):
+        parse(Study, data, "study.yaml")
