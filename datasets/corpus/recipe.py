@@ -161,7 +161,7 @@ AnyDocuments = Annotated[
 
 AnyRowMaker = Annotated[
     Annotated[PackedTokens | PrefixLM | SalientSpans | PairRows | SentenceRows, Field(discriminator="kind")],
-    Plain("kind", Literal["packed", "prefix-lm"]),
+    Plain("kind", Literal["packed", "prefix-lm", "sentences"]),
 ]
 """How a stream of tokens becomes rows. To add one, write a class (`row_makers.RowMaker`) and add it to this union."""
 

@@ -14,7 +14,6 @@ from pydantic import Field, model_validator
 
 from ticlm.datasets.text.matching import normalised
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.settings import Settings
@@ -109,6 +108,10 @@ class ProbeTask(ExamplesTask):
     ) -> Iterator[list[tuple[Example, str, bool]]]:
         """Yield lists of probes, each with the text to ask and whether it was cut. Those that cannot be asked are
         counted in `reasons`."""
+        from ticlm.platform.core.examples import (
+            MASK,
+        )  # here, as it loads what reads examples: a plan loads nothing heavy
+
         longest = self.lengths(label).longest_input or self.longest_input
         for block in self._blocks(data, label, rows):
             usable: list[tuple[Example, str]] = []
@@ -137,6 +140,8 @@ class ProbeTask(ExamplesTask):
 
 def _unusable(example: Example, text: str | None, form: str) -> str:
     """Return why a probe cannot be asked; empty if it can."""
+    from ticlm.platform.core.examples import MASK
+
     if not any(normalised(answer) for answer in right(example)):
         return "no answer with a word" if right(example) else "no answer"
     if not text or not text.strip():
