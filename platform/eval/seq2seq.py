@@ -142,7 +142,7 @@ class Seq2SeqCheckpoint(LoadedModel):
 
         answers = [one.ids for one in self.encoder.encode([answer for _, answer in pairs])]
         asked = [i for i, answer in enumerate(answers) if len(answer)]
-        contexts = [self._context(one.ids) for one in self.encoder.encode([pairs[i][0] for i in asked])]
+        contexts = [self._prompt(one.ids) for one in self.encoder.encode([pairs[i][0] for i in asked])]
         found = ranked(self.module, contexts, [int(answers[i][0]) for i in asked], [self.start, self.mask])
         return self.as_ranks([len(answer) for answer in answers], dict(zip(asked, found, strict=True)))
 
@@ -166,7 +166,7 @@ class Seq2SeqCheckpoint(LoadedModel):
 
         if tokens > self.window:
             raise InputError(f"{tokens} tokens are more than {self.folder} can write at once, {self.window}")
-        contexts = [self._context(one.ids) for one in self.encoder.encode(prompts)]
+        contexts = [self._prompt(one.ids) for one in self.encoder.encode(prompts)]
         return written(self.module, contexts, start, tokens, self.tokenizer.eos_token_id, stops, beams)
 
     def context(self, text: str) -> list[int]:
@@ -187,6 +187,16 @@ class Seq2SeqCheckpoint(LoadedModel):
     def _room(self) -> int:
         """Tokens of text that fit the encoder's window beside the special ones."""
         return max(0, self.window - sum(map(len, self.around)))
+
+    def _prompt(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What the encoder reads of a prompt to which the decoder answers: all of it where positions are relative (T5),
+        as they set no limit and a task says how much is to be read; else as much as `_context`."""
+        import numpy as np
+
+        if not hasattr(self.module.config, "relative_attention_num_buckets"):
+            return self._context(ids)
+        before, behind = self.around
+        return np.concatenate([np.array(before, np.int64), ids, np.array(behind, np.int64)])
 
     def _context(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """What the encoder reads of a context: its last tokens, as many as fit, with the special tokens around them."""

@@ -84,7 +84,8 @@ class Answerer(Protocol):
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
         """Continue each prompt up to the end of text, the first `stop`, or `tokens` tokens, by a search with `beams`
         beams (1: always the likeliest token); returns the continuation without the prompt. A prompt that does not fit
-        the window loses its beginning. The result is None where the model's logits are not numbers."""
+        the window loses its beginning; a T5's encoder, whose positions are relative, reads all of it. The result is
+        None where the model's logits are not numbers."""
         ...
 
     def fill(

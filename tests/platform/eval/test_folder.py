@@ -106,7 +106,7 @@ def test_what_was_scored_is_not_scored_again(tmp_path: Path, speaker: Path, monk
     measure = evaluation._cells
 
     def cells(*arguments: Any) -> list[Any]:
-        seen.append(arguments[4])
+        seen.append(arguments[5])
         return measure(*arguments)
 
     monkeypatch.setattr(evaluation, "_cells", cells)

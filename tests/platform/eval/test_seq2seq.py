@@ -161,7 +161,7 @@ def test_what_it_writes_is_what_transformers_generates(
 ) -> None:
     prompts = ["Paris", "The mayor of Ålesund", "", LONG]
     for prompt, text in zip(prompts, answerer.generate(prompts, 8), strict=True):
-        shown = torch.tensor([[*ids(answerer, prompt)[-(WINDOW - 1) :], end(answerer)]])
+        shown = torch.tensor([[*ids(answerer, prompt), end(answerer)]])  # all of it, as its positions are relative
         said = plain.generate(input_ids=shown, max_new_tokens=8, num_beams=1, do_sample=False)
         assert text == answerer.tokenizer.decode(said[0, 1:], skip_special_tokens=True)
     (whole,) = answerer.generate(["Paris"], 12)
