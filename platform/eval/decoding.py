@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval.likelihood import batch_size, batched
 from ticlm.platform.eval.logits import BATCH_TOKENS
 
@@ -75,9 +76,12 @@ def _generated(
     stops: Collection[int],
     start: Sequence[int] = (),
 ) -> list[list[int] | None]:
-    """Continue prompts in batches by their `lengths`; `start` is given for an encoder–decoder alone."""
+    """Continue prompts in batches by their `lengths`; `start` is given for an encoder–decoder alone. Raises InputError
+    if the model cannot generate."""
     from transformers import LogitsProcessorList
 
+    if not module.can_generate():
+        raise InputError(f"{type(module).__name__} cannot generate text, which a task asks for; score it by likelihood")
     module.generation_config = config
     texts: list[list[int] | None] = [None] * len(prompts)
     size = batch_size(module, BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"])

@@ -158,6 +158,15 @@ def test_logits_that_are_no_numbers_give_neither_text_nor_rank(model: Checkpoint
         weight.data = kept
 
 
+def test_a_model_that_cannot_generate_is_one_line(model: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(model.module), "can_generate", classmethod(lambda kind: False))
+    for ask in (model.fill, model.generate):
+        with pytest.raises(
+            InputError, match=r"^(T5|Llama)For\w+ cannot generate text, which a task asks for; score it"
+        ):
+            ask(CLOZES[:1], 3)
+
+
 def test_special_tokens_count_among_those_that_are_read(pair: Seq2SeqCheckpoint, causal: CausalCheckpoint) -> None:
     tokens = pair.tokenizer(CLOZES[0], add_special_tokens=False)["input_ids"]
     (part,) = pair.beginning([CLOZES[0]], 5)
