@@ -4,44 +4,107 @@ python -m benchmarks.experiments.probes printed
 python -m benchmarks.experiments.probes types SET…          # sets of examples by path or URI; words count as tokens
 python -m benchmarks.experiments.probes rates STUDY… --root ROOT
 python -m benchmarks.experiments.probes learned STUDY… --root ROOT
+python -m benchmarks.experiments.probes answers STUDY… --set SET [--methods …] [--ids …] --root ROOT
+python -m benchmarks.experiments.probes gap STUDY… --set SET --root ROOT     # needs answer_types in the set's recipe
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.probes.answer_types import statistics
+from ticlm.platform.analysis.probes.answer_types import answer_type, composition, statistics
 from ticlm.platform.analysis.probes.fuar import text
 from ticlm.platform.analysis.probes.learning_rates import trade_off
+from ticlm.platform.analysis.probes.predictions import changes, gained, gap, overlapping
 from ticlm.platform.analysis.probes.study_fuar import fuar_tables
 from ticlm.platform.analysis.published.ckl import ckl_tables
 from ticlm.platform.cli.options import plan_of
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
+from ticlm.platform.core.examples import Example, Examples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("printed", "types", "rates", "learned"))
+    parser.add_argument("table", choices=("printed", "types", "rates", "learned", "answers", "gap"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="sets of examples, or studies")
     parser.add_argument("--root", default="runs")
+    parser.add_argument("--set", help="the set of examples that was asked: a path or URI")
+    parser.add_argument("--methods", nargs="*", default=[], help="by default all of the study")
+    parser.add_argument("--ids", nargs="*", default=[], help="by default some that the first method learned")
     options = parser.parse_args(arguments)
     if bool(options.names) == (options.table == "printed"):
         parser.error("NAME: printed takes none, the others need one")
+    if (options.table in ("answers", "gap")) != (options.set is not None):
+        parser.error("--set: answers and gap need it, the others take none")
     try:
-        if options.table == "printed":
-            printed()
-        elif options.table == "types":
-            for uri in options.names:
-                types(uri)
-        elif options.table == "rates":
-            rates(options.names, options.root)
-        else:
-            learned(options.names, options.root)
+        match options.table:
+            case "printed":
+                printed()
+            case "types":
+                for uri in options.names:
+                    types(uri)
+            case "rates":
+                rates(options.names, options.root)
+            case "learned":
+                learned(options.names, options.root)
+            case "answers":
+                answers(options.names, options.root, options.set, options.methods, options.ids)
+            case "gap":
+                gaps(options.names, options.root, options.set)
     except InputError as error:
         raise SystemExit(str(error)) from None
+
+
+def answers(studies: Sequence[str], root: str, uri: str, methods: Sequence[str], ids: Sequence[str]) -> None:
+    """Print what methods answer to probes after each checkpoint (CKL, Tables 6 and 12)."""
+    probes = {one.id: one for held in subsets(uri).values() for one in held}
+    for name in studies:
+        frame, checkpoints = predictions(name, root)
+        frame = frame[frame["text"] != ""]
+        shown = list(methods) or list(dict.fromkeys(frame["method"]))
+        mine = frame[(frame["method"] == shown[0]) & frame["step"].isna()]
+        first, last = (mine[mine["trained"] == label] for label in (checkpoints[0], checkpoints[-1]))
+        wanted = list(ids) or list(dict.fromkeys(one for one in gained(first, last) if one in probes))[:10]
+        print(changes(frame, shown, probes, wanted).to_string(index=False))
+
+
+def gaps(studies: Sequence[str], root: str, uri: str) -> None:
+    """Print the exact match of each method's last checkpoint on the persons that `updated` and `new` both ask for, and
+    what its exact match is made of (CKL, Figure 8)."""
+    sets = subsets(uri)
+    pairs = overlapping(sets.get("updated", []), sets.get("new", []))
+    kinds = {one.id: answer_type(one) for held in sets.values() for one in held}
+    for name in studies:
+        frame, checkpoints = predictions(name, root)
+        ends = frame[frame["step"].isna() & (frame["trained"] == checkpoints[-1]) & frame["rank"].isna()]
+        for method, rows in ends.groupby("method", sort=False):
+            found = gap(rows, rows, pairs)
+            print(f"{method}: {found.pairs} shared answers, updated {found.first:.3f}, new {found.second:.3f}")
+            print(composition(rows, kinds).to_string(index=False, float_format="{:.3f}".format))
+
+
+def predictions(study: str, root: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the kept predictions of a study, and its checkpoints. Raises InputError if there are none."""
+    result = study_result(plan_of(study, root, None))
+    if result.predictions is None:
+        raise InputError(f"{study}: none of its evaluations keeps predictions; ask generated-answers")
+    return result.predictions, result.checkpoints
+
+
+def subsets(uri: str) -> dict[str, list[Example]]:
+    """Return the examples with an answer of each subset of a set, over all its periods."""
+    data, found = Examples.open(uri), dict[str, list[Example]]()
+    for label, held in data.periods.items():
+        for name in held.subsets:
+            found.setdefault(name, []).extend(one for one in data.read(label, name) if one.answer is not None)
+    return found
 
 
 def rates(studies: Sequence[str], root: str) -> None:
@@ -55,12 +118,11 @@ def learned(studies: Sequence[str], root: str) -> None:
     and of the one before, over all periods, with the difference in its standard errors, paired over probes."""
     print(f"{'method':20}{'task':20}{'probes':>8}{'before':>9}{'after':>9}{'difference':>12}{'errors':>9}")
     for name in studies:
-        result = study_result(plan_of(name, root, None))
-        assert result.predictions is not None, f"{name} asks no probes"
-        ends = result.predictions[result.predictions["step"].isna()]
-        later = dict(zip(result.checkpoints, result.checkpoints[1:]))
+        frame, checkpoints = predictions(name, root)
+        ends = frame[frame["step"].isna()]
+        later = dict(pairwise(checkpoints))
         known = [*("method", "seed", "task", "label", "id")]
-        dated = ends[ends["label"].isin(result.checkpoints)]
+        dated = ends[ends["label"].isin(checkpoints)]
         before = dated[dated["trained"].map(later.get) == dated["label"]].set_index(known)["exact"]
         after = dated[dated["trained"] == dated["label"]].set_index(known)["exact"]
         both = before.rename("before").to_frame().join(after.rename("after"), how="inner")
@@ -86,19 +148,7 @@ def printed() -> None:
 
 def types(uri: str) -> None:
     """Print the size, the mean words of texts and answers, and the types of answers of each subset of a set."""
-    data = Examples.open(uri)
-    names = dict.fromkeys(name for held in data.periods.values() for name in held.subsets)
-    sets = {
-        name: [
-            one
-            for label, held in data.periods.items()
-            if name in held.subsets
-            for one in data.read(label, name)
-            if one.answer is not None
-        ]
-        for name in names
-    }
-    found = statistics(sets, tokens=lambda words: len(words.split()))
+    found = statistics(subsets(uri), tokens=lambda words: len(words.split()))
     print(found.to_string(index=False, float_format="{:.3g}".format))
 
 

@@ -18,12 +18,14 @@ from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
+from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, taggers
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
 from ticlm.datasets.kilt.questions import KiltQuestions
+from ticlm.datasets.text.taggers import AnyTagger
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -65,6 +67,8 @@ class ExampleSetRecipe(Settings):
     """What the examples are made from, and how."""
     nouns: ProperNouns | None = None
     """The spaCy pipeline that marks proper nouns, which perplexity of nouns needs; by default none are marked."""
+    answer_types: AnyTagger | None = None
+    """What labels the answers as persons, dates, …, which the tables of answer types need; by default nothing does."""
     seed: int = 0
     """Seed of all random choices."""
     executor: ExecutorSetting = "auto"
@@ -79,13 +83,16 @@ class ExampleSetRecipe(Settings):
     def identity(self) -> str:
         """The fingerprint of everything that determines the examples; names and paths of files are not part of it."""
         nouns = None if self.nouns is None else self.nouns.identity
-        return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed))
+        types = () if self.answer_types is None else (self.answer_types.identity,)
+        return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed, *types))
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return a line for each thing from outside the timeline that chose or marked the examples."""
         nouns = () if self.nouns is None else (self.nouns.external_inputs,)
-        return (*nouns, *getattr(self.examples, "external_inputs", ()))
+        tagger = None if self.answer_types is None else self.answer_types.external_inputs
+        types = () if tagger is None else (f"types of answers: {tagger}",)
+        return (*nouns, *types, *getattr(self.examples, "external_inputs", ()))
 
 
 class ExamplesRecord(Settings):
@@ -154,10 +161,12 @@ def _lost(store: Store, before: Sequence[ExamplesRecord]) -> set[str]:
 
 
 def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
-    """Mark the proper nouns of a period's examples and write them; return the period's label."""
+    """Mark the proper nouns and the answers of a period's examples and write them; return the period's label."""
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
         subsets = marked(tagging, subsets)
+    if recipe.answer_types is not None:
+        subsets = with_types(recipe.answer_types, subsets)
     context.store.remove(paths.period(label))  # attempts that were interrupted
     manifest = PeriodExamples(
         period=draft.period,

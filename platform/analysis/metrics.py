@@ -8,7 +8,7 @@ from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.results import TaskMetric
 
 NAMES = {"nll": "log-perplexity", "bits-per-byte": "bits per byte"}
-SHARES = ("accuracy", "exact-match", "f1", "core")
+SHARES = ("accuracy", "exact-match", "outdated-exact-match", "f1", "rouge-l", "p@", "core")
 """Beginnings or ends of the names of metrics between 0 and 1, whose differences are given in points (hundredths)."""
 
 

@@ -124,7 +124,10 @@ def _sentence(name: str, rows: pd.DataFrame) -> str:
         return ""
     best, *others = known
     text = f"{best['method']} has a FUAR ({name}) of {_interval_text(best)}"
-    if others:
+    equal = [best["method"], *(row["method"] for row in others if row["value"] == best["value"])]
+    if len(equal) > 1:
+        text = f"{', '.join(equal[:-1])} and {equal[-1]} have the lowest FUAR ({name}), {signed(best['value'], DIGITS)}"
+    elif others:
         text = f"{best['method']} has the lowest FUAR ({name}), {_interval_text(best)}"
         text += f"; {others[0]['method']} is next with {_interval_text(others[0])}"
     lost = ", ".join(map(str, rows.loc[rows["reason"] == NO_GAIN, "method"]))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ticlm.platform.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
     from ticlm.platform.tasks.base import Data, Task
-    from ticlm.platform.tasks.cell import Cell
 
 MACRO = "-macro"
 """Ends the name of a mean over the means of all sources, such as the relations of facts."""
@@ -95,10 +94,6 @@ class ProbeTask(ExamplesTask):
         mine = tuple(one for one in self.sets if one.subset == label)
         return self.model_copy(update={"examples": "", "sets": mine})
 
-    def table(self, cells: Sequence[Cell]) -> list[Measurement]:
-        """Return the numbers about whole subsets, without those of single relations."""
-        return super().table([cell for cell in cells if not cell.source])
-
     def lengths(self, label: str) -> ProbeSet:
         """Return the lengths that hold at a label."""
         return next((one for one in self.sets if one.subset == label), ProbeSet(subset=self.split))
@@ -158,18 +153,17 @@ def right(example: Example) -> tuple[str, ...]:
 def averaged(
     metric: str, values: Sequence[float], source: Sequence[str], predictions: tuple[Prediction, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield the mean over all probes, over those of each source, and over the sources' means, which has no error of
-    its own. `predictions` go along with the first."""
+    """Yield the mean over all probes, with the `predictions`, and if there are several sources the mean of their means,
+    which has no error of its own. Single sources have no numbers, as there may be dozens of relations; predictions hold
+    what they would be counted from."""
     import numpy as np
 
     from ticlm.platform.tasks.statistics import mean
 
-    array, means = np.asarray(values, np.float64), []
-    for name, chosen in by_source(source):
-        share = mean(array[chosen])
-        n = int(chosen.sum())
-        yield Measurement(metric, share.value, n, share.stderr, name, predictions=() if name else predictions)
-        if name:
-            means.append(share.value)
+    if not values:
+        return
+    array, share = np.asarray(values, np.float64), mean(values)
+    yield Measurement(metric, share.value, len(values), share.stderr, predictions=predictions)
+    means = [float(array[chosen].mean()) for name, chosen in by_source(source) if name]
     if means:
         yield Measurement(metric + MACRO, float(np.mean(means)), len(means))

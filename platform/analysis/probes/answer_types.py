@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TYPE = "type"
-"""Field of `Example.about` with the entity label of the answer, as spaCy names it (OntoNotes)."""
+"""Field of `Example.about` with the entity label of the answer, as spaCy names it (OntoNotes); `answer_types` in the
+recipe of a set puts it there."""
 OTHER = "etc."
 NAMES = {
     "PERSON": "Person",
@@ -26,7 +27,7 @@ NAMES = {
     "LANGUAGE": "Language",
     "DATE": "Date",
     "TIME": "Date",
-    **dict.fromkeys(("CARDINAL", "ORDINAL", "QUANTITY", "PERCENT", "MONEY"), "Numerals"),
+    **dict.fromkeys(("CARDINAL", "ORDINAL", "QUANTITY", "PERCENT", "MONEY", "NUMBER"), "Numerals"),
 }
 """CKL's name of each label. The paper does not say which labels its Location and Numerals hold: this is our reading."""
 LISTED = 5

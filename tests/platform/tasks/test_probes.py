@@ -41,7 +41,7 @@ def test_any_right_answer_counts_and_outdated_ones_are_told_apart(tmp_path: Path
     assert (exact.value, exact.n) == (1 / 3, 3)
     assert found["f1", ""].value == pytest.approx((1 + 1 / 2 + 0) / 3)
     assert (found["outdated-exact-match", ""].value, found["outdated-exact-match", ""].n) == (1 / 2, 2)
-    assert (found["exact-match", "P1"].value, found["exact-match", "P2"].value) == (1.0, 0.0)
+    assert not any(source for _, source in found), "relations have no numbers of their own"
     macro = found["exact-match-macro", ""]
     assert (macro.value, macro.n, macro.stderr) == (0.5, 2, None)
     assert [(one.id, one.text, one.exact) for one in exact.predictions] == [
@@ -145,7 +145,7 @@ def test_precision_at_k_takes_the_best_ranked_answer(tmp_path: Path) -> None:
     found = measured(ranks(), Prompter(places=places), data)
     assert [found[f"p@{k}", ""].value for k in (1, 5, 10)] == [0.5, 1.0, 1.0]
     assert found["left out: an answer without a token", ""].n == 1
-    assert found["p@1-macro", ""].value == 0.5 and found["p@1", "P2"].value == 1
+    assert found["p@1-macro", ""].value == 0.5
     alone = measured(ranks(single_token=True), Prompter(places=places), data)
     assert [alone[f"p@{k}", ""].value for k in (1, 5, 10)] == [0.5, 0.5, 1.0]
     (broken,) = measured(
