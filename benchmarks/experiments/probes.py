@@ -67,7 +67,7 @@ def answers(studies: Sequence[str], root: str, uri: str, methods: Sequence[str],
     probes = {one.id: one for held in subsets(uri).values() for one in held}
     for name in studies:
         frame, checkpoints = predictions(name, root)
-        frame = frame[frame["text"] != ""]
+        frame = frame[frame["rank"].isna()]  # ranks have no text
         shown = list(methods) or list(dict.fromkeys(frame["method"]))
         mine = frame[(frame["method"] == shown[0]) & frame["step"].isna()]
         first, last = (mine[mine["trained"] == label] for label in (checkpoints[0], checkpoints[-1]))

@@ -20,10 +20,10 @@ from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments,
 from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.kilt.pairs import KiltPairs
+from ticlm.datasets.lama.pairs import ProbePairs
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.pairs.files import PairFiles
-from ticlm.datasets.pairs.probes import ProbePairs
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments

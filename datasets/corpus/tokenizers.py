@@ -166,8 +166,9 @@ def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
 
 
 class StreamEncoder:
-    """Encodes texts, each followed by the end-of-text token. A text that spells `<|endoftext|>` gets the tokens of its
-    letters, so that no text can forge an end."""
+    """Encodes texts, each followed by the end-of-text token, which no text can forge: one that spells `<|endoftext|>`
+    gets the tokens of its letters. Where the tokenizer knows no other way to write it (`</s>` in a Unigram model, which
+    has it among its pieces), the text loses it."""
 
     def __init__(self, store: Store, info: TokenizerInfo) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already
@@ -187,7 +188,7 @@ class StreamEncoder:
         for batch in batches(texts):
             parts: list[int] = []
             for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
-                ids = encoded.ids
+                ids = self._without_end(encoded.ids)
                 parts += ids
                 parts.append(self.end_of_text)
                 lengths.append(len(ids) + 1)
@@ -197,7 +198,10 @@ class StreamEncoder:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, without an end."""
         found = (self._tokenizer.encode_batch_fast(batch, add_special_tokens=False) for batch in batches(texts))
-        return [encoded.ids for batch in found for encoded in batch]
+        return [self._without_end(encoded.ids) for batch in found for encoded in batch]
+
+    def _without_end(self, ids: list[int]) -> list[int]:
+        return [token for token in ids if token != self.end_of_text] if self.end_of_text in ids else ids
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:

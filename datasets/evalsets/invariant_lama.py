@@ -49,7 +49,7 @@ class InvariantLama(Settings):
 
     @property
     def identity(self) -> Settings:
-        return self.model_copy(update={"paths": ("",), "templates": ()})
+        return self.model_copy(update={"paths": ("",), "templates": ("",) if self.templates else ()})
 
     def inputs(self) -> list[Input]:
         templates = self._templates()

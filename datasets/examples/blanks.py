@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ticlm.datasets.text.matching import whole_words
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.settings import Settings
@@ -65,7 +66,7 @@ def fill_in(sentences: Iterable[str], subject: Sequence[str], answer: str, blank
             written = mention(answer, sentence, ignore_case)
             if written is None:
                 continue
-            blank = _pattern(answer, True).sub(BLANK, sentence)
+            blank = whole_words(answer).sub(BLANK, sentence)
             if blanks.mentions == "object" or any(mention(name, blank, ignore_case) for name in known):
                 return Blank(blank, written)
             reason = APART
@@ -76,13 +77,8 @@ def mention(name: str, text: str, ignore_case: bool = False) -> str | None:
     """Return the first mention of a name in a text, as whole words and as the text writes it, or None."""
     if not ignore_case and name not in text:
         return None
-    match = _pattern(name, ignore_case).search(text)
+    match = whole_words(name, ignore_case).search(text)
     return match.group() if match else None
-
-
-def _pattern(name: str, ignore_case: bool) -> re.Pattern[str]:
-    """Return a pattern for the name with no letter or digit on either side."""
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE if ignore_case else re.NOFLAG)
 
 
 def _nested(a: str, b: str) -> bool:

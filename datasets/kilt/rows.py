@@ -32,12 +32,13 @@ def parsed(record: records.Record, questions: Mapping[str, str] | None = None) -
     texts = [text for text in given if isinstance(text, str)]
     if not texts:
         return NO_OUTPUT
-    if not texts[0].strip():
+    answers = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    if not answers:
         return EMPTY
     text = _input(record, questions, name)
     if text is None:
         return "without input" if questions is None else NO_QUESTION
-    return KiltRow(name, text.strip(), tuple(dict.fromkeys(text.strip() for text in texts if text.strip())))
+    return KiltRow(name, text.strip(), answers)
 
 
 def _input(record: records.Record, questions: Mapping[str, str] | None, name: str) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ticlm.datasets.text.diffs import sentences
+from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.examples import MASK
@@ -151,7 +152,7 @@ def unusable(candidate: Candidate) -> str:
         return NAMELESS
     if ";" in candidate.answer:
         return SEPARATOR
-    if re.search(rf"(?<!\w){re.escape(candidate.answer)}(?!\w)", f"{rest} {candidate.question}", re.IGNORECASE):
+    if contains(f"{rest} {candidate.question}", candidate.answer):
         return GIVEN
     return ""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.probes import candidates as drawing
 from ticlm.datasets.probes import decisions, easy
@@ -140,7 +141,7 @@ def _probe(
     about: Mapping[str, str],
 ) -> Probe:
     fields = {"document": candidate.article, "date": candidate.day, "sentence": candidate.sentence}
-    whole = {**fields, "answer type": candidate.label, "decision": decision, **about}
+    whole = {**fields, TYPE: candidate.label, "decision": decision, **about}
     return Probe(
         id=candidate.id if subset != "new-easy" else f"easy-{candidate.id}",
         period=period,

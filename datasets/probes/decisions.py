@@ -88,14 +88,15 @@ def decide(
 def by_rules(candidate: Candidate, prediction: str, found: Sequence[Stated], support: int = 1) -> Decision:
     """Return the decision where `found` are the answers of the old corpus, newest first.
 
-    A prediction is right if one of them is the same. The alternative is the newest: what the old corpus said last.
-    Where old and newer answers alternate, nothing can have changed; an answer that fewer than `support` old documents
-    give may be that of one day, such as a score.
+    A prediction is right if the newest of them, what the old corpus said last, is the same; else that one is the
+    alternative. Where old and newer answers alternate, nothing can have changed; an answer that fewer than `support`
+    old documents give may be that of one day, such as a score.
     """
     if found and not settled(found):
         return Decision(candidate, MANY, prediction=prediction)
-    right = next((one for one in found if prediction and agreement(one.answer, (prediction,)) == "same"), None)
-    decision = decide(candidate, prediction, right, lambda: found[0] if found else None)
+    newest = found[0] if found else None
+    right = newest is not None and bool(prediction) and agreement(newest.answer, (prediction,)) == "same"
+    decision = decide(candidate, prediction, newest if right else None, lambda: newest)
     documents = {one.document for one in found if agreement(one.answer, (decision.outdated,)) == "same"}
     if decision.subset == "updated" and len(documents) < support:
         return Decision(candidate, FEW, prediction=prediction)

@@ -21,8 +21,9 @@ from ticlm.datasets.probes import candidates as by_rule
 from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import Article, Candidate
 from ticlm.datasets.probes.matching import stated
-from ticlm.datasets.probes.model_steps import ModelSteps, contains, shown, unreadable
+from ticlm.datasets.probes.model_steps import ModelSteps, shown, unreadable
 from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
+from ticlm.datasets.text.matching import whole_words
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.examples import MASK
 
@@ -115,10 +116,10 @@ def translated_back(steps: ModelSteps, translators: tuple[ChatModel, ChatModel] 
 
 def rewritten(candidate: Candidate, sentence: str) -> Candidate | None:
     """Return the candidate with another sentence and its cloze; None if the sentence has not the answer."""
-    begin = sentence.find(candidate.answer)
-    if begin < 0 or not contains(sentence, candidate.answer):
+    found = whole_words(candidate.answer).search(sentence)
+    if found is None:
         return None
-    cloze = sentence.replace(candidate.answer, MASK, 1)
+    cloze = sentence[: found.start()] + MASK + sentence[found.end() :]
     question = by_rule.question_of(cloze, candidate.label)
     return replace(candidate, sentence=sentence, cloze=cloze, question=question)
 

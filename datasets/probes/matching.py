@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import STOP, Candidate, subjects, tagged_sentences, words_of
 from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.examples import MASK
@@ -49,7 +50,7 @@ def stated(candidate: Candidate, passages: Iterable[Passage], tagger: Tagger, le
             for span in spans:
                 answer = sentence[span.begin : span.end]
                 fits = span.label == candidate.label and _beside(sentence, span, near)
-                if fits and not _mentions(candidate.cloze, answer):
+                if fits and not contains(candidate.cloze, answer):
                     found.append(Stated(answer, sentence, passage.document, passage.day, fit))
     return sorted(found, key=lambda one: (one.day, one.fit), reverse=True)
 
@@ -66,9 +67,9 @@ def settled(found: Sequence[Stated]) -> bool:
     Facts with one answer at a time change once and for all; of what has many answers, such as "… won a game", old and
     new ones alternate.
     """
-    newest = found[0].answer
-    since = min(one.day for one in found if one.answer == newest)
-    return all(one.answer == newest or one.day < since for one in found)
+    same = [agreement(one.answer, (found[0].answer,)) == "same" for one in found]
+    since = min(one.day for one, is_same in zip(found, same, strict=True) if is_same)
+    return all(is_same or one.day < since for one, is_same in zip(found, same, strict=True))
 
 
 def _beside(sentence: str, span: Span, near: tuple[Sequence[str], Sequence[str]]) -> bool:
@@ -76,7 +77,3 @@ def _beside(sentence: str, span: Span, near: tuple[Sequence[str], Sequence[str]]
     if bool(near[0] and left) and near[0][-1] == left[-1]:
         return True
     return bool(near[1] and right) and near[1][0] == right[0]
-
-
-def _mentions(text: str, answer: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object
 from ticlm.datasets.probes.candidates import Article, Candidate, Drawn
 from ticlm.datasets.probes.matching import Stated
 from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import parse
@@ -117,11 +117,6 @@ def numbered(passages: Iterable[Passage]) -> str:
         "\n".join(f"[{n}] ({passage.day}) {' '.join(passage.text.split())}" for n, passage in enumerate(passages, 1))
         or "(none)"
     )
-
-
-def contains(text: str, answer: str) -> bool:
-    """Return whether a text has an answer as whole words, in any case."""
-    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def label_of(text: str, answer: str, tagger: Tagger) -> str:

@@ -22,7 +22,8 @@ def exported(candidates: Sequence[Candidate], period: str) -> bytes:
 
 
 def read(patterns: Sequence[str]) -> dict[str, str]:
-    """Return the predictions by id, from lines `{"id": …, "prediction": …}`; other fields are not looked at.
+    """Return the predictions by id, from lines `{"id": …, "prediction": …}`, or from the Parquet files in which a root
+    keeps the answers of its checkpoints (`text`); other fields are not looked at.
 
     Raises InputError for a line without the two, and for an id that has two predictions.
     """
@@ -32,7 +33,7 @@ def read(patterns: Sequence[str]) -> dict[str, str]:
             where = f"{SETTING}: {path}:{number}"
             if isinstance(record, records.Unusable):
                 raise InputError(f"{where} cannot be read: {record.reason}")
-            name, prediction = record.get("id"), record.get("prediction")
+            name, prediction = record.get("id"), record.get("prediction", record.get("text"))
             if not isinstance(name, str) or not isinstance(prediction, str):
                 raise InputError(f"{where} has to have an id and a prediction, both texts; it has {_keys(record)}")
             if found.setdefault(name, prediction) != prediction:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ticlm.datasets.io import fetching, listing
 from ticlm.datasets.probes.decisions import SUBSETS, ProbeSubset
-from ticlm.datasets.probes.model_steps import contains
+from ticlm.datasets.text.matching import contains
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK
 

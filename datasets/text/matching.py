@@ -1,4 +1,5 @@
-"""How well a text that a model wrote matches the right answers, with texts compared as in SQuAD."""
+"""How well a text that a model wrote matches the right answers, with texts compared as in SQuAD; and whether a text has
+an answer in it."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ def normalised(text: str) -> str:
 
 
 def exact_match(text: str, answers: Collection[str]) -> float:
-    """Return 1 if the text is one of the answers, both normalised, else 0."""
-    return float(normalised(text) in {normalised(answer) for answer in answers})
+    """Return 1 if the text is one of the answers, both normalised, else 0; a text without a word is none."""
+    said = normalised(text)
+    return float(bool(said) and said in {normalised(answer) for answer in answers})
 
 
 def f1(text: str, answers: Collection[str]) -> float:
@@ -27,3 +29,13 @@ def f1(text: str, answers: Collection[str]) -> float:
 def _f1(said: list[str], right: list[str]) -> float:
     shared = (Counter(said) & Counter(right)).total()
     return 2 * shared / (len(said) + len(right)) if shared else 0.0
+
+
+def whole_words(name: str, ignore_case: bool = True) -> re.Pattern[str]:
+    """Return a pattern that finds a name as whole words."""
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE if ignore_case else re.NOFLAG)
+
+
+def contains(text: str, answer: str) -> bool:
+    """Return whether a text has an answer as whole words, in any case."""
+    return whole_words(answer).search(text) is not None

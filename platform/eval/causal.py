@@ -107,6 +107,14 @@ class CausalCheckpoint(LoadedModel):
         """Continue the text before each mask; see `Answerer.fill`."""
         return self.generate([before_mask(cloze) for cloze in clozes], tokens, stop, beams)
 
+    def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
+        """Return the beginning of each text, of a cloze that of the text before its mask; see `Answerer.beginning`."""
+        if not cloze:
+            return super().beginning(texts, tokens)
+        before = [text.partition(MASK)[0] for text in texts]
+        parts = zip(texts, before, super().beginning(before, tokens), strict=True)
+        return [text if part == whole else f"{part} {MASK}" for text, whole, part in parts]
+
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         """Rank the first token of each answer behind the text before its mask; see `Answerer.ranks`."""
         from ticlm.platform.eval.likelihood import ranked

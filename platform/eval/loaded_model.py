@@ -90,7 +90,7 @@ class LoadedModel:
         texts = [None if one is None else str(self.tokenizer.decode(one, **plainly)) for one in said]
         return [text.split(stop)[0] if stop and text else text for text in texts]
 
-    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+    def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
         """Return what `tokens` tokens, special ones among them, hold of the beginning of each text."""
         room = max(0, tokens - sum(map(len, self.encoder.special_tokens())))
         encoded = zip(texts, self.encoder.encode(texts), strict=True)

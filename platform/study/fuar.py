@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
@@ -16,10 +16,16 @@ Scores = tuple[str, ...]
 FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
 
 
+Period = Annotated[Label, AfterValidator(lambda label: label.replace("..", "-"))]
+"""The label of a period; a span may be written as in a calendar, `202005..202010`."""
+OF_SEED = re.compile(r"-seed--?\d+$")
+"""Ends the name of a task that was asked of the tuned copy of one seed (`Task.for_each_seed`)."""
+
+
 class LearnedIn(Settings):
     """Scores of what was learned in one period, which a later one may forget."""
 
-    period: Label
+    period: Period
     """The trained period; the scores are measured against its checkpoint."""
     scores: Scores = Field(min_length=1)
     """Scores by name, as in `invariant`."""
@@ -34,7 +40,8 @@ class Fuar(Settings):
     """One FUAR: Forgotten / (Updated + Acquired) Ratio of every continual method (CKL, equation 1).
 
     A score is named `TASK`, `TASK/SET` or, for a task on periods, `TASK/PERIOD` or `TASK/SET/PERIOD`. TASK is a name in
-    `evaluations`, with or without its version; SET is a set of probes. A name without a set or a period stands for all
+    `evaluations`, with or without its version; SET is a set of probes. A task that is asked of several tuned copies
+    (`prepare.seeds`) is one score, their mean. A name without a set or a period stands for all
     of them. The scores of one list make one task of the equation: their gaps are averaged, and then clipped at 0.
     """
 
@@ -48,7 +55,7 @@ class Fuar(Settings):
     """Scores of knowledge that the last corpus adds; none: not defined (n.d.)."""
     phases: tuple[LearnedIn, ...] = ()
     """Periods between the base and the last checkpoint whose knowledge may be forgotten too; others are n.d."""
-    base: Label = "first"
+    base: Period = "first"
     """Period of the checkpoint before the first of these corpora; `first` is the first checkpoint of each run."""
     chain: Literal["end", "phases", "so-far"] = "end"
     """At which checkpoints it is taken, and what counts as a corpus.
@@ -106,16 +113,29 @@ def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[s
         raise ValueError(f"fuar: {twice} is named twice; give each its own name")
     for one in wanted:
         for named in one.tasks:
-            meant = [task for task in tasks if named in (task.id, task.name)]
+            meant = {whole_task(task.id): task for task in tasks if named in (task.id, task.name, *_unseeded(task))}
             there = ", ".join(task.id for task in tasks)
             if not meant:
                 raise ValueError(f"fuar.{one.name}: no evaluation {named}; there are {there}")
             if len(meant) > 1:
-                raise ValueError(f"fuar.{one.name}: {named} may be {' or '.join(task.id for task in meant)}")
-            if one.metric == meant[0].metric and not meant[0].higher_is_better:
-                raise ValueError(f"fuar.{one.name}: of {one.metric} ({meant[0].id}) less is better; name another")
+                raise ValueError(f"fuar.{one.name}: {named} may be {' or '.join(task.id for task in meant.values())}")
+            first = next(iter(meant.values()))
+            if one.metric == first.metric and not first.higher_is_better:
+                raise ValueError(f"fuar.{one.name}: of {one.metric} ({first.id}) less is better; name another")
+        if one.base != "first" and one.base not in labels:
+            raise ValueError(f"fuar.{one.name}.base: {one.base} is not a period ({labels[0]} … {labels[-1]})")
         if late := next((phase.period for phase in one.phases if phase.period not in labels), None):
             raise ValueError(f"fuar.{one.name}.phases: {late} is not a period ({labels[0]} … {labels[-1]})")
+
+
+def whole_task(task: str) -> str:
+    """Return the id of a task (`name@version`) without the seed of its tuned copy."""
+    name, at, version = task.rpartition("@")
+    return OF_SEED.sub("", name) + at + version
+
+
+def _unseeded(task: Task) -> tuple[str, str]:
+    return whole_task(task.id), OF_SEED.sub("", task.name)
 
 
 def _checked(names: Scores) -> Scores:

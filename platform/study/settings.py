@@ -178,7 +178,8 @@ class Study(Settings):
                 f"{(self.batch_rows - 1) // (workers - 1)}, or workers"
             )
         labels = self.timeline.labels
-        check_fuar(self.fuar, self.evaluations, labels)
+        start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
+        check_fuar(self.fuar, self.evaluations, [*labels, *start])
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

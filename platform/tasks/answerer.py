@@ -102,7 +102,7 @@ class Answerer(Protocol):
         answer that cannot be ranked gives the reason instead (NO_TOKEN, NOT_NUMBERS)."""
         ...
 
-    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+    def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
         """Return what `tokens` tokens hold of the beginning of each text, if the tokenizer's special tokens are among
-        them."""
+        them. Of a `cloze` a causal model only reads the text before the mask: it keeps its mask, whatever is cut."""
         ...

@@ -54,11 +54,15 @@ class GeneratedAnswers(ProbeTask):
     else ends so."""
     released: bool = False
     """Let an encoder–decoder write as in the code released with CKL: `tokens` then count its start and the mask too,
-    and text behind the next sentinel belongs to the answer."""
+    text behind the next sentinel belongs to the answer, and a cloze whose mask is cut away is asked all the same."""
 
     @property
     def metric(self) -> str:  # type: ignore[override]  # a class attribute of other tasks
         return self.score_by
+
+    @property
+    def needs_mask(self) -> bool:
+        return not self.released
 
     def require(self) -> None:
         if self.score_by == "rouge-l":

@@ -55,7 +55,8 @@ class ProbeTask(ExamplesTask):
     form: Literal["cloze", "question", "text"] = "cloze"
     """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
     longest_input: int | None = Field(None, gt=0)
-    """How many tokens of a question are read, the tokenizer's special ones among them; the rest is cut and counted."""
+    """How many tokens of a question are read, the tokenizer's special ones among them. What is cut is counted; a cloze
+    whose mask is cut away is left out and counted."""
     higher_is_better: ClassVar[bool] = True
     keeps_predictions: ClassVar[bool] = True
     unit: ClassVar[str] = "probes"
@@ -67,6 +68,11 @@ class ProbeTask(ExamplesTask):
         if twice is not None:
             raise ValueError(f"sets: {twice} is named twice")
         return self
+
+    @property
+    def needs_mask(self) -> bool:
+        """Whether a cloze without its mask cannot be asked."""
+        return True
 
     @property
     def axis(self) -> Axis:
@@ -118,9 +124,10 @@ class ProbeTask(ExamplesTask):
                 elif text is not None:
                     usable.append((example, text))
             texts = [text for _, text in usable]
-            read = texts if longest is None else answerer.beginning(texts, longest)
+            cloze = self.form == "cloze"
+            read = texts if longest is None else answerer.beginning(texts, longest, cloze)
             asked = [(one, part, part != text) for (one, text), part in zip(usable, read, strict=True)]
-            lost = [self.form == "cloze" and MASK not in part for _, part, _ in asked]
+            lost = [cloze and self.needs_mask and MASK not in part for _, part, _ in asked]
             reasons[f"a mask behind the first {longest} tokens"] += sum(lost)
             yield [one for one, away in zip(asked, lost, strict=True) if not away]
 

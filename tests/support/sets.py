@@ -80,7 +80,7 @@ class Prompter:
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         return [self.places[pair] for pair in pairs]
 
-    def beginning(self, texts: Sequence[str], tokens: int) -> list[str]:
+    def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
         return [" ".join(text.split()[:tokens]) for text in texts]
 
 

@@ -101,7 +101,7 @@ class PairRows(_Pairs):
 
 class SentenceRows(_Pairs):
     """Rows of pairs for a causal model, as in CKL's light-tuning: the sentence `input target.`, filled up with padding
-    to `length` + 1 tokens, with every token of it a label. Nothing stands behind it, no end of text either.
+    to `length` + 1 tokens. Every token of it but the first is a label; the padding never is.
 
     Of a longer sentence, the beginning of the input is cut off. A target that leaves no room for any input is left out
     with it. What is cut or left out is counted. The padding is the tokenizer's; without one, its end of text.

@@ -45,7 +45,8 @@ def changes(
 
     Columns: id, cloze, method, one for each checkpoint in the order of time (`202104 step 6250`; the end of a round has
     its period alone), answer. A checkpoint that was not asked a probe has an empty answer. Of several seeds, the first
-    is shown. Raises InputError if a probe is not known, or if a method has no predictions.
+    is shown. Raises InputError if a probe is not known, if a method has no predictions, or if several tasks ask a
+    probe.
     """
     import pandas as pd
 
@@ -55,6 +56,10 @@ def changes(
     if lost := next((one for one in methods if one not in set(mine["method"])), None):
         there = ", ".join(dict.fromkeys(map(str, predictions["method"])))
         raise InputError(f"no predictions of {lost} for these probes; there are some of {there}")
+    if len(mine.drop_duplicates(["id", "task"])) > mine["id"].nunique():
+        raise InputError(
+            f"{', '.join(dict.fromkeys(map(str, mine['task'])))} asked the same probes; choose one of them"
+        )
     mine = mine.sort_values("seed", ascending=False, kind="stable")
     columns = (mine[name] for name in ("method", "id", "trained", "step", "text"))
     texts = {(who, one, _place(trained, step)): text for who, one, trained, step, text in zip(*columns)}

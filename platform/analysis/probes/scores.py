@@ -12,6 +12,7 @@ import numpy as np
 
 from ticlm.platform.analysis.probes.fuar import Array, ProbeScores
 from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.study.fuar import whole_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,14 +43,22 @@ class ScoreReader:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """Columns method, seed, trained, task, label, period, value, n, stderr: tasks on periods and all others."""
+        """Columns method, seed, trained, task, label, period, value, n, stderr: tasks on periods and all others.
+
+        Tasks that were asked of several tuned copies are one, with the means over the copies.
+        """
         import pandas as pd
 
         names = ["method", "seed", "trained", "task", "label", "period", "value", "n", "stderr"]
         dated = self.study.cells.rename(columns={"source": "label", "evaluated": "period"})
         static = self.study.static.rename(columns={"source": "label"}).assign(period="")
         frames = [frame[frame["metric"] == self.metric][names] for frame in (dated, static)]
-        return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+        every = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+        whole = every["task"].map(whole_task)
+        if not len(every) or (whole == every["task"]).all():
+            return every
+        grouped = every.assign(task=whole).groupby(names[:6], sort=False)
+        return grouped.agg(value=("value", _mean), n=("n", "max"), stderr=("stderr", "mean")).reset_index()
 
     @cached_property
     def sets(self) -> dict[SetName, pd.DataFrame]:
@@ -110,7 +119,8 @@ class ScoreReader:
         if frame is None or self.metric not in PER_PROBE:
             return {}
         frame = frame[frame["step"].isna()] if "step" in frame else frame
-        dated = set(self.study.cells["task"])
+        frame = frame.assign(task=frame["task"].map(whole_task))
+        dated = set(self.study.cells["task"].map(whole_task))
         found = {}
         for (task, label, method, trained), rows in frame.groupby(["task", "label", "method", "trained"], sort=False):
             one = SetName(str(task), "", str(label)) if task in dated else SetName(str(task), str(label))
@@ -133,6 +143,11 @@ class ScoreReader:
         rates = self.study.rates
         mine = rates[(rates["method"] == method) & (rates["period"] != base)]
         return float(mine["rate"].max()) if len(mine) else math.nan
+
+
+def _mean(values: pd.Series) -> float:
+    """Return the mean; NaN if one of them is missing."""
+    return float(values.astype(float).mean(skipna=False))
 
 
 def _whole(found: list[SetName]) -> list[SetName]:

@@ -23,6 +23,7 @@ import pytest
 from builds import hashes, started, without_ray
 from paths import SHARED
 from rich.console import Console
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
@@ -30,12 +31,12 @@ from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.shards import picked
 from ticlm.datasets.corpus.show import overview
-from ticlm.datasets.corpus.tokenizers import END_OF_TEXT
+from ticlm.datasets.corpus.tokenizers import END_OF_TEXT, StreamEncoder
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import LARGE_BYTES, chosen
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
-from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.corpus import Corpus, TokenizerInfo
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.lease import lease
@@ -224,6 +225,21 @@ def test_a_text_cannot_forge_an_end_of_text(texts: Path, loop: None, tmp_path: P
     reader = corpus.rows("202301", "train")
     rows = reader.take(np.arange(len(reader)))["tokens"]
     assert (rows == corpus.info.tokenizer.end_of_text).sum() <= corpus.split("202301", "train").documents
+
+
+def test_a_text_cannot_forge_an_end_that_is_a_piece_of_the_vocabulary(tmp_path: Path) -> None:
+    """As in T5's Unigram model, where `</s>` is a piece like others."""
+    model = models.Unigram([("<unk>", 0.0), ("</s>", 0.0), ("▁a", -1.0), ("▁b", -1.0), ("▁", -2.0)], unk_id=0)
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.add_special_tokens(["</s>"])
+    store = Store(str(tmp_path))
+    store.write("tokenizer/tokenizer.json", tokenizer.to_str().encode())
+    encoder = StreamEncoder(store, TokenizerInfo(name="t5", vocab_size=5, end_of_text=1, sha256="x"))
+    blocks, lengths = encoder.encode(["a </s> b", "b"])
+    tokens = np.concatenate(blocks)
+    assert (tokens == 1).sum() == 2 and tokens[-1] == 1 and lengths.sum() == len(tokens)
+    assert all(1 not in ids for ids in encoder.ids(["a </s> b", "</s>"]))
 
 
 def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: None, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ticlm.datasets.corpus.pairs.row_makers import LONG_INPUT, LONG_TARGET, NO_R
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.row_makers import RowMaker, TokenStream
 from ticlm.datasets.io.documents import Bad, Document
-from ticlm.datasets.pairs.probes import ProbePairs
+from ticlm.datasets.lama.pairs import ProbePairs
 from ticlm.datasets.text.pairs import BETWEEN, as_sentence, joined, parted
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError

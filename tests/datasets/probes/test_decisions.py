@@ -63,7 +63,11 @@ def test_rules_take_the_newest_answer_and_no_answer_that_alternates() -> None:
     assert not settled(mixed) and decisions.by_rules(MAYOR, "", mixed).branch == decisions.MANY
     assert decisions.by_rules(MAYOR, "", changed, support=2).branch == decisions.FEW
     assert decisions.by_rules(MAYOR, "", [said("Ada Stone"), said("Ada Stone", document="b")], 2).subset == "updated"
-    assert decisions.by_rules(MAYOR, "ada stone", changed).branch == decisions.RIGHT_OTHER
+    assert decisions.by_rules(MAYOR, "bea low", changed).branch == decisions.RIGHT_OTHER
+    assert decisions.by_rules(MAYOR, "ada stone", changed).outdated == "Bea Low", "what was right once is wrong"
+    known = [said("Carla Dunn", "2023-01-09"), said("Ada Stone", "2023-01-02")]
+    assert decisions.by_rules(MAYOR, "ada stone", known).branch == decisions.FOUND_SAME, "the old corpus has it already"
+    assert settled([said("The Bea Low", "2023-01-09"), said("Bea Low", "2023-01-02")]), "two spellings of one answer"
 
 
 def test_the_old_corpus_answers_in_the_words_of_the_question() -> None:

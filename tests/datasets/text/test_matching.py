@@ -35,7 +35,8 @@ def test_texts_are_normalised_as_in_squad(text: str, plain: str) -> None:
         ("", ["Paris"], 0.0, 0.0),
         ("a;b", ["a;b"], 1.0, 1.0),
         ("b", ["a;b"], 0.0, 0.0),  # alternatives are told apart where the file is read, not here
-        ("the", ["an"], 1.0, 0.0),  # no word is shared, as no word is left
+        ("the", ["an"], 0.0, 0.0),  # no word is left
+        ("...", ["Vitamin A", "A"], 0.0, 0.0),
         ("Zürich", ["ZÜRICH"], 1.0, 1.0),
     ],
 )

@@ -172,6 +172,9 @@ def test_special_tokens_count_among_those_that_are_read(pair: Seq2SeqCheckpoint,
     (part,) = pair.beginning([CLOZES[0]], 5)
     assert pair.tokenizer(part)["input_ids"] == [*tokens[:4], pair.tokenizer.eos_token_id]
     assert pair.beginning([CLOZES[0], ""], len(tokens) + 1) == [CLOZES[0], ""] and pair.beginning(["Paris"], 1) == [""]
+    (cloze,) = causal.beginning([CLOZES[2]], 4, cloze=True)  # it reads the text before the mask, and keeps the mask
+    assert cloze.endswith(MASK) and CLOZES[2].startswith(cloze[: -len(MASK)].rstrip()) and cloze != CLOZES[2]
+    assert causal.beginning([CLOZES[1]], 1, cloze=True) == [CLOZES[1]], "nothing is read before the mask"
     (part,) = causal.beginning(["The mayor of Paris"], 3)
     assert len(causal.tokenizer(part, add_special_tokens=False)["input_ids"]) == 3
 

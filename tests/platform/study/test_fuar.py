@@ -6,7 +6,8 @@ import pytest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import parse
-from ticlm.platform.study.settings import Study
+from ticlm.platform.study.fuar import Fuar
+from ticlm.platform.study.settings import Study, load
 
 WHOLE: dict[str, Any] = {"name": "ckl", "invariant": ["perplexity/invariant"], "new": ["perplexity/new"]}
 
@@ -28,6 +29,7 @@ def test_a_fuar_is_read_from_a_study_and_one_without_keeps_its_fingerprint(toy_s
         ({"new": ["perplexity", "perplexity"]}, "a score is named twice"),
         ({"chain": "phases", "phases": [{"period": 202301, "scores": ["perplexity"]}]}, "leave phases out"),
         ({"phases": [{"period": 203001, "scores": ["perplexity"]}]}, "fuar.ckl.phases: 203001 is not a period"),
+        ({"base": 203001}, r"fuar.ckl.base: 203001 is not a period \(202301 … "),
     ],
 )
 def test_a_fuar_that_cannot_be_taken_is_refused(
@@ -37,6 +39,12 @@ def test_a_fuar_that_cannot_be_taken_is_refused(
     with pytest.raises(InputError, match=said) as found:
         parse(Study, data, "study.yaml")
     assert "\n" not in str(found.value)
+
+
+def test_a_span_may_be_written_as_in_a_calendar_and_copies_of_seeds_have_one_name() -> None:
+    phases = [{"period": "202005..202010", "scores": ["lama"]}]
+    assert parse(Fuar, WHOLE | {"phases": phases}, "test").phases[0].period == "202005-202010"
+    assert [one.name for one in load("ckl-light-tuning").fuar] == ["fuar"]
 
 
 def test_a_name_that_two_versions_of_a_task_share_is_refused(toy_study: Callable[..., Study]) -> None:

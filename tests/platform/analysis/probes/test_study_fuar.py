@@ -103,6 +103,27 @@ def test_predictions_of_single_probes_give_a_paired_interval() -> None:
     assert rows(half)["lora@202104"]["interval"] == "binomial"
 
 
+def test_copies_of_several_seeds_are_one_score() -> None:
+    """Five tuned copies that ask the same probes are no five sets of probes: neither n nor the interval changes."""
+    study = one_phase({"lora": RIGHT["lora"]})
+    found = [
+        {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
+        | {"id": f"{label}-{i:04}", "text": "x", "exact": float(i < counts[label]), "f1": 0.0}
+        for trained, counts in (("outside", FIRST), ("202104", RIGHT["lora"]))
+        for label, n in SIZES.items()
+        for i in range(n)
+    ]
+    whole, one = pd.DataFrame(found), rows(dataclasses.replace(study, predictions=pd.DataFrame(found)))
+    tasks = [f"{TASK.split('@')[0]}-seed-{seed}@1" for seed in range(5)]
+    static, predictions = (
+        pd.concat([frame.assign(task=task) for task in tasks], ignore_index=True) for frame in (study.static, whole)
+    )
+    five = rows(dataclasses.replace(study, static=static, predictions=predictions))["lora@202104"]
+    for column in ("value", "low", "high", "numerator", "denominator", "n", "interval"):
+        assert five[column] == one["lora@202104"][column]
+    assert five["n"] == sum(SIZES.values()) and five["interval"] == "paired bootstrap"
+
+
 def test_ids_that_come_twice_are_no_results_of_single_probes() -> None:
     study = one_phase({"lora": RIGHT["lora"]})
     found = [

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
+from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io import records
+from ticlm.datasets.lama.schema import example_of
 from ticlm.datasets.pairs.files import Pair, PairFiles
 from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.periods import Label
+
+NO_WORDS = "no words before a mask"
 
 
 class ProbePairs(PairFiles):
@@ -29,32 +33,23 @@ class ProbePairs(PairFiles):
         """Return the pair of a record, or the reason why it is none."""
         if self.task is not None and record.get("task") != self.task:
             return "of another task"
-        answer, given = first_answer(record.get("answers")), self._given(record)
-        if answer is None:
+        try:
+            probe = example_of(record, "")
+        except UnusableExample as reason:
+            return str(reason)
+        if probe.answer is None:
             return "without answers"
-        if isinstance(given, _Reason):
-            return str(given)
-        return Pair(str(record.get("id") or ""), given, answer, str(record.get("task") or ""))
+        text = probe.question if self.ask == "question" else probe.text
+        if not text:
+            return f"without {'question' if self.ask == 'question' else 'input'}"
+        before, mask, _ = text.partition(MASK)
+        if self.ask == "before-mask":
+            return Pair(probe.id, before, probe.answer, self._task(record)) if mask and before.strip() else NO_WORDS
+        return "a mask in the input" if mask else Pair(probe.id, text, probe.answer, self._task(record))
 
     def when(self, record: records.Record) -> str:
         """Return the period of all rows, or the row's own `timestamp`."""
         return self.period or str(record.get("timestamp") or "")
 
-    def _given(self, record: records.Record) -> str:
-        text = record.get("question" if self.ask == "question" else "input")
-        if not isinstance(text, str) or not text.strip():
-            return _Reason(f"without {'question' if self.ask == 'question' else 'input'}")
-        if self.ask == "before-mask":
-            before, mask, _ = text.partition(MASK)
-            return before if mask and before.strip() else _Reason("no words before a mask")
-        return _Reason("a mask in the input") if MASK in text else text
-
-
-class _Reason(str):
-    """Why there is no input."""
-
-
-def first_answer(answers: Any) -> str | None:
-    """Return the first of the answers, which is the training target; None if there is none."""
-    first = answers[0] if isinstance(answers, list) and answers else answers
-    return first if isinstance(first, str) else None
+    def _task(self, record: records.Record) -> str:
+        return str(record.get("task") or "")
