@@ -9,15 +9,16 @@ from typing import Literal
 from pydantic import Field
 
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.kilt.pairs import SNAPSHOT
 from ticlm.datasets.kilt.rows import parsed
-from ticlm.datasets.kilt.trivia import SUFFIXES, questions_of
+from ticlm.datasets.kilt.trivia import SUFFIXES, questions_in
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Label, Period, span
+from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
 SETTING = "examples.questions"
@@ -45,19 +46,21 @@ class KiltQuestions(Settings):
         return self.model_copy(update={"paths": ("",), "questions": None if self.questions is None else ("",)})
 
     def inputs(self) -> list[Input]:
-        if self.questions is not None:
-            listing.files(self.questions, SUFFIXES, SETTING)
-        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
+        asked = self._asked()
+        named = {path for path, _, _ in asked}
+        rows = listing.files(self.paths, records.SUFFIXES, "examples.paths")
+        found = [*(entry for entry in rows if entry[0] not in named), *asked]
         return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         if self.period in context.built:
             return
-        asked = None if self.questions is None else questions_of(self.questions, SETTING)
+        asked = None if self.questions is None else questions_in(self._asked(), SETTING)
         dropped: Counter[str] = Counter()
         found: dict[str, Example] = {}
         read = 0
-        for entry in context.inputs:
+        named = {path for path, _, _ in self._asked()}
+        for entry in (one for one in context.inputs if one.path not in named):
             for number, record in records.records(entry.path, 0, None, ()):
                 read += 1
                 row = record.reason if isinstance(record, records.Unusable) else parsed(record, asked)
@@ -72,7 +75,9 @@ class KiltQuestions(Settings):
         step = Step(name="rows", read=read, dropped=dict(sorted(dropped.items())))
         context.steps.append(step)
         if found:
-            start, end = span(self.period)
             paths = tuple(entry.path for entry in context.inputs)
-            period = Period(label=self.period, start=start, end=end)
-            yield PeriodDraft(period, {self.subset: list(found.values())}, steps=(step,), inputs=paths)
+            yield PeriodDraft(period_of(self.period), {self.subset: list(found.values())}, steps=(step,), inputs=paths)
+
+    def _asked(self) -> list[listing.ListedFile]:
+        """Return the files of TriviaQA's questions, which are inputs too: other ones make other examples."""
+        return [] if self.questions is None else listing.files(self.questions, SUFFIXES, SETTING)

@@ -7,7 +7,7 @@ the rows of `unfiltered.nocontext` (`question_id`, `question`), as JSON lines or
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ticlm.datasets.io import listing, records
@@ -18,11 +18,16 @@ SUFFIXES = (".json", *records.SUFFIXES)
 KEYS = (("QuestionId", "Question"), ("question_id", "question"))
 
 
-@lru_cache(maxsize=1)  # a worker reads many pieces of one corpus
+@lru_cache(maxsize=1)  # a worker reads many pieces of one corpus, and lists the files for the first of them
 def questions_of(patterns: tuple[str, ...], setting: str) -> dict[str, str]:
+    """Return the questions in the files of these patterns by id. Raises InputError for a file that has none."""
+    return questions_in(listing.files(patterns, SUFFIXES, setting), setting)
+
+
+def questions_in(files: Sequence[listing.ListedFile], setting: str) -> dict[str, str]:
     """Return the questions in these files by id. Raises InputError for a file that has none."""
     found: dict[str, str] = {}
-    for path, _, _ in listing.files(patterns, SUFFIXES, setting):
+    for path, _, _ in files:
         before = len(found)
         for record in _rows(path):
             for name, text in KEYS:

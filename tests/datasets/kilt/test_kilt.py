@@ -91,6 +91,19 @@ def test_a_dev_file_is_a_set_in_which_every_answer_is_right(tmp_path: Path) -> N
     }
 
 
+def test_questions_that_came_later_are_no_old_ones(tmp_path: Path) -> None:
+    """A file of questions that is written again is read again, and is an input of the set, by which it is known."""
+    path, asked = written(tmp_path / "dev.jsonl", rows("tqa")), tmp_path / "questions.json"
+    trivia(asked)
+    examples = {"kind": "kilt", "paths": path, "questions": [str(asked)]}
+    recipe = parse(ExampleSetRecipe, {"name": "tqa", "version": "1", "examples": examples}, "test")
+    (first,) = sets.build(recipe, str(tmp_path / "a")).read("201908", "all")
+    assert [Path(one.path).name for one in recipe.examples.inputs()] == ["dev.jsonl", "questions.json"]
+    asked.write_text(asked.read_text().replace("Which river runs through Rome?", "Which river is it that runs there?"))
+    (second,) = sets.build(recipe, str(tmp_path / "b")).read("201908", "all")
+    assert (first.text, second.text) == ("Which river runs through Rome?", "Which river is it that runs there?")
+
+
 def test_an_answer_counts_once_and_without_spaces_around_it() -> None:
     row = parsed({"id": 7, "input": " q ", "output": [{"answer": ""}, {"answer": " a "}, {"answer": "a"}]})
     assert not isinstance(row, str) and (row.id, row.input, row.answers) == ("7", "q", ("a",))
