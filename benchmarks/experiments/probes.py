@@ -3,6 +3,7 @@
 python -m benchmarks.experiments.probes printed
 python -m benchmarks.experiments.probes types SET…          # sets of examples by path or URI; words count as tokens
 python -m benchmarks.experiments.probes rates STUDY… --root ROOT
+python -m benchmarks.experiments.probes seeds STUDY… --root ROOT       # of tuned copies
 python -m benchmarks.experiments.probes learned STUDY… --root ROOT
 python -m benchmarks.experiments.probes answers STUDY… --set SET [--methods …] [--ids …] --root ROOT
 python -m benchmarks.experiments.probes gap STUDY… --set SET --root ROOT     # needs answer_types in the set's recipe
@@ -22,6 +23,7 @@ from ticlm.platform.analysis.probes.learning_rates import trade_off
 from ticlm.platform.analysis.probes.predictions import changes, gained, gap, overlapping
 from ticlm.platform.analysis.probes.study_fuar import fuar_tables
 from ticlm.platform.analysis.published.ckl import ckl_tables
+from ticlm.platform.analysis.tuned_seeds import over_seeds
 from ticlm.platform.cli.options import plan_of
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("printed", "types", "rates", "learned", "answers", "gap"))
+    parser.add_argument("table", choices=("printed", "types", "rates", "seeds", "learned", "answers", "gap"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="sets of examples, or studies")
     parser.add_argument("--root", default="runs")
     parser.add_argument("--set", help="the set of examples that was asked: a path or URI")
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     types(uri)
             case "rates":
                 rates(options.names, options.root)
+            case "seeds":
+                seeds(options.names, options.root)
             case "learned":
                 learned(options.names, options.root)
             case "answers":
@@ -111,6 +115,13 @@ def rates(studies: Sequence[str], root: str) -> None:
     """Print the scores and the FUAR of each method at its last checkpoint, by its peak learning rate."""
     found = fuar_tables([study_result(plan_of(name, root, None)) for name in studies])
     print(trade_off(found).to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
+
+
+def seeds(studies: Sequence[str], root: str) -> None:
+    """Print the scores of tuned copies: means over the seeds, and deviations between copies (CKL, Table 10)."""
+    for name in studies:
+        found = over_seeds(study_result(plan_of(name, root, None)).static)
+        print(found.to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
 
 
 def learned(studies: Sequence[str], root: str) -> None:

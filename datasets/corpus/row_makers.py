@@ -109,8 +109,8 @@ class RowMaker(Protocol):
         ...
 
 
-class _Plain(Settings):
-    """Base of makers that need the tokens alone."""
+class Unmarked(Settings):
+    """Base of makers that need the tokens alone, and keep nothing beside their rows."""
 
     sentinels: ClassVar[tuple[str, ...]] = ()
 
@@ -129,7 +129,7 @@ class _Plain(Settings):
         return ()
 
 
-class PackedTokens(_Plain):
+class PackedTokens(Unmarked):
     """Rows of `length` + 1 tokens cut from the stream without regard to documents, and without padding, for a causal
     model. The last tokens of a stream, too few for a row, are left out."""
 
@@ -158,7 +158,7 @@ class PackedTokens(_Plain):
             rest = joined[whole * column.length :]
 
 
-class PrefixLM(_Plain):
+class PrefixLM(Unmarked):
     """Rows for an encoder–decoder, as in T5's prefix language modelling (Raffel et al., 2020, section 3.3.1).
 
     A document is cut into pieces of `length` tokens, the last one shorter. Each piece of n tokens is split at a random

@@ -21,6 +21,7 @@ from ticlm.datasets.probes.old_corpus import Passage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import MASK
 from ticlm.platform.core.settings import parse
 
 NAMES = ("questions", "cloze", "supported", "alternative", "select", "decontextualise", "translate", "annotate")
@@ -66,10 +67,10 @@ class ModelSteps:
             except Unreadable as error:
                 _lose(sink, unreadable("cloze", error))
                 continue
-            if cloze.count("<extra_id_0>") != 1 or contains(cloze, answer):
+            if cloze.count(MASK) != 1 or contains(cloze, answer):
                 _lose(sink, BAD_CLOZE)
                 continue
-            sentence = cloze.replace("<extra_id_0>", answer)
+            sentence = cloze.replace(MASK, answer)
             label = label_of(article.text, answer, tagger)
             sink.take(Candidate(cloze, question, answer, label, sentence, article.id, article.day))
         return drawn

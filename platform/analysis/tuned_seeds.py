@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticlm.platform.tasks.base import whole_task
+
 if TYPE_CHECKING:
     import pandas as pd
-
-NAMED = r"^(?P<name>.+)-seed-(?P<copy>-?\d+)@(?P<version>\d+)$"
-"""Ids of tasks that were asked of one copy for each of several seeds (`Task.for_each_seed`)."""
 
 
 def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
@@ -19,8 +18,8 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     deviation between copies, ddof 1; NaN for a single one) and `copies` (their number). Scores of other tasks are left
     out.
     """
-    found = scores["task"].str.extract(NAMED)
-    mine = scores[found["name"].notna()].assign(task=found["name"] + "@" + found["version"])
+    whole = scores["task"].map(whole_task)
+    mine = scores.assign(task=whole)[whole != scores["task"]]
     same = [name for name in mine.columns if name not in ("value", "n", "stderr", "key")]
     grouped = mine.groupby(same, sort=False)["value"]
     return grouped.agg(value="mean", spread="std", copies="size").reset_index()

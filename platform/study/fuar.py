@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.base import Task, whole_task
 
 Scores = tuple[str, ...]
 FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
@@ -18,8 +18,6 @@ FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
 
 Period = Annotated[Label, AfterValidator(lambda label: label.replace("..", "-"))]
 """The label of a period; a span may be written as in a calendar, `202005..202010`."""
-OF_SEED = re.compile(r"-seed--?\d+$")
-"""Ends the name of a task that was asked of the tuned copy of one seed (`Task.for_each_seed`)."""
 
 
 class LearnedIn(Settings):
@@ -113,7 +111,11 @@ def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[s
         raise ValueError(f"fuar: {twice} is named twice; give each its own name")
     for one in wanted:
         for named in one.tasks:
-            meant = {whole_task(task.id): task for task in tasks if named in (task.id, task.name, *_unseeded(task))}
+            meant = {
+                whole_task(task.id): task
+                for task in tasks
+                if named in (task.id, task.name, whole_task(task.id), whole_task(task.name))
+            }
             there = ", ".join(task.id for task in tasks)
             if not meant:
                 raise ValueError(f"fuar.{one.name}: no evaluation {named}; there are {there}")
@@ -126,16 +128,6 @@ def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[s
             raise ValueError(f"fuar.{one.name}.base: {one.base} is not a period ({labels[0]} … {labels[-1]})")
         if late := next((phase.period for phase in one.phases if phase.period not in labels), None):
             raise ValueError(f"fuar.{one.name}.phases: {late} is not a period ({labels[0]} … {labels[-1]})")
-
-
-def whole_task(task: str) -> str:
-    """Return the id of a task (`name@version`) without the seed of its tuned copy."""
-    name, at, version = task.rpartition("@")
-    return OF_SEED.sub("", name) + at + version
-
-
-def _unseeded(task: Task) -> tuple[str, str]:
-    return whole_task(task.id), OF_SEED.sub("", task.name)
 
 
 def _checked(names: Scores) -> Scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 NOT_A_NUMBER = "all, as a loss is not a number"
 """The reason why a cell has no mean: without its worst losses, a broken model would look better than it is."""
+
+OF_SEED = "-seed-"
+"""Stands in the name of a task behind its own name, before the seed of the tuned copy that it is asked of."""
 
 Reads = Literal["corpus", "examples", "nothing"]
 """The kind of data that a task reads."""
@@ -184,7 +188,7 @@ class Task(Settings):
             return (self,)
         copies = {seed: self.prepare.model_copy(update={"seed": seed, "seeds": None}) for seed in seeds}
         return tuple(
-            self.model_copy(update={"name": f"{self.name}-seed-{seed}", "prepare": prepare})
+            self.model_copy(update={"name": f"{self.name}{OF_SEED}{seed}", "prepare": prepare})
             for seed, prepare in copies.items()
         )
 
@@ -235,3 +239,8 @@ class Task(Settings):
         """Return what a table shows of one checkpoint's cells, for axes other than periods; `source` is the label, or
         empty for a number about all labels."""
         return [Measurement.of(cell, cell.evaluated) for cell in cells]
+
+
+def whole_task(task: str) -> str:
+    """Return the name or the id (`name@version`) of a task without the seed of its tuned copy."""
+    return re.sub(rf"{OF_SEED}-?\d+(?=@|$)", "", task)

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ticlm.datasets.corpus.row_makers import BLOCK, PAD, RowCount, TokenStream, filled, padded
+from ticlm.datasets.corpus.row_makers import BLOCK, PAD, RowCount, TokenStream, Unmarked, filled, padded
 from ticlm.datasets.text.pairs import as_sentence, parted
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
 
 LONG_INPUT = "tokens cut from inputs"
@@ -24,25 +23,10 @@ PARTS: dict[str, Callable[[str], tuple[str, str]]] = {"pairs": parted, "sentence
 Ints = NDArray[np.int64]
 
 
-class _Pairs(Settings):
+class _Pairs(Unmarked):
     """Base of makers whose documents are pairs."""
 
     left_out: ClassVar[tuple[str, ...]] = (LONG_INPUT, LONG_TARGET, NO_ROOM)
-    sentinels: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def identity(self) -> Settings:
-        return self
-
-    @property
-    def external_inputs(self) -> None:
-        return None
-
-    def marking(self, length: int) -> None:
-        return None
-
-    def beside(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        return ()
 
 
 class PairRows(_Pairs):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ticlm.platform.analysis.probes.fuar import Array, ProbeScores
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.study.fuar import whole_task
+from ticlm.platform.tasks.base import whole_task
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from finished import run
+from paths import ROOT
 from sets import kept_subsets
 
 from ticlm.platform.analysis.collect import study_result
@@ -62,6 +65,30 @@ def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: C
         for k in (1, 5, 10, 20, 50, 100):
             assert cells[trained, "ranks@1", label, f"p@{k}"] == (mine["rank"] <= k).mean()
     assert result.inside is not None and {"exact-match", "p@5"} <= set(result.inside["metric"])
+
+
+def test_the_answers_are_printed_by_checkpoint(
+    root: Path, toy_study: Callable[..., Study], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = studied(toy_study, sets=TASK_SETS)
+    whole = kept_predictions(run(study, root))
+    assert whole is not None
+    file = tmp_path / "study.yaml"
+    file.write_text(json.dumps(study.model_dump(mode="json")))
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.experiments import probes
+    finally:
+        sys.path.remove(str(ROOT))
+    probes.main(["answers", str(file), "--root", str(root), "--set", str(root / "examples/toy@1"), "--ids", "p1", "p8"])
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split()[-1] == "answer" and len(lines) == 2
+    for line, name in zip(lines, ("p1", "p8"), strict=True):
+        last = whole[(whole["id"] == name) & (whole["trained"] == "202302") & whole["step"].isna()]
+        assert line.split()[-2:] == [last[last["rank"].isna()]["text"].item(), f"w{int(name[1:]) + 2}"]
+    probes.main(["printed"])
+    printed = capsys.readouterr().out
+    assert printed.count("differs") == 9, "one of Table 3, one of Table 10, the seven of Table 13"
 
 
 def test_damaged_predictions_are_found_and_scored_again(root: Path, toy_study: Callable[..., Study]) -> None:

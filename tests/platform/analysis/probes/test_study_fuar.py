@@ -85,16 +85,20 @@ def test_sub_sets_are_averaged_by_number_or_by_probes() -> None:
     assert value("micro") == pytest.approx(0.07 / ((200 * 0.10 + 100 * 0.04) / 300))
 
 
-def test_predictions_of_single_probes_give_a_paired_interval() -> None:
-    study = one_phase({"lora": RIGHT["lora"]})
-    found = [
+def answered() -> pd.DataFrame:
+    """The predictions of LoRA, and of the model before it, behind the scores of `one_phase`."""
+    return pd.DataFrame(
         {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
         | {"id": f"{label}-{i:04}", "text": "x", "exact": float(i < counts[label]), "f1": 0.0}
         for trained, counts in (("outside", FIRST), ("202104", RIGHT["lora"]))
         for label, n in SIZES.items()
         for i in range(n)
-    ]
-    whole = pd.DataFrame(found)
+    )
+
+
+def test_predictions_of_single_probes_give_a_paired_interval() -> None:
+    study = one_phase({"lora": RIGHT["lora"]})
+    whole = answered()
     paired = rows(dataclasses.replace(study, predictions=whole.sample(frac=1, random_state=1)))["lora@202104"]
     alone = rows(study)["lora@202104"]
     assert paired["interval"] == "paired bootstrap" and paired["value"] == alone["value"]
@@ -106,14 +110,8 @@ def test_predictions_of_single_probes_give_a_paired_interval() -> None:
 def test_copies_of_several_seeds_are_one_score() -> None:
     """Five tuned copies that ask the same probes are no five sets of probes: neither n nor the interval changes."""
     study = one_phase({"lora": RIGHT["lora"]})
-    found = [
-        {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
-        | {"id": f"{label}-{i:04}", "text": "x", "exact": float(i < counts[label]), "f1": 0.0}
-        for trained, counts in (("outside", FIRST), ("202104", RIGHT["lora"]))
-        for label, n in SIZES.items()
-        for i in range(n)
-    ]
-    whole, one = pd.DataFrame(found), rows(dataclasses.replace(study, predictions=pd.DataFrame(found)))
+    whole = answered()
+    one = rows(dataclasses.replace(study, predictions=whole))
     tasks = [f"{TASK.split('@')[0]}-seed-{seed}@1" for seed in range(5)]
     static, predictions = (
         pd.concat([frame.assign(task=task) for task in tasks], ignore_index=True) for frame in (study.static, whole)
@@ -126,14 +124,9 @@ def test_copies_of_several_seeds_are_one_score() -> None:
 
 def test_ids_that_come_twice_are_no_results_of_single_probes() -> None:
     study = one_phase({"lora": RIGHT["lora"]})
-    found = [
-        {"method": "lora", "seed": 1, "trained": trained, "step": None, "task": TASK, "label": label}
-        | {"id": str(i // 2), "text": "x", "exact": float(i < 5), "f1": 0.0}
-        for trained in ("outside", "202104")
-        for label, n in SIZES.items()
-        for i in range(n)
-    ]
-    one = rows(dataclasses.replace(study, predictions=pd.DataFrame(found)))["lora@202104"]
+    twice = answered()
+    number = twice["id"].str[-4:].astype(int)
+    one = rows(dataclasses.replace(study, predictions=twice.assign(id=(number // 2).astype(str))))["lora@202104"]
     assert one["interval"] == "binomial"
 
 
