@@ -1,9 +1,10 @@
 """Evaluation: checkpoints × tasks × periods, with or without a study.
 
 `cells` says which numbers a study wants and which are missing; `cell_store` keeps them by the hash of the weights, so
-that no number is computed twice. `fanout` shares the missing ones among Ray actors, or scores them in this process.
-`checkpoint.load_checkpoint` turns a model folder into an `Answerer` (`tasks/answerer.py`): `causal` or `seq2seq`.
-These rest on `likelihood`, `shared_context` and `encoder_decoder` (log-probabilities), `decoding` (greedy text),
-`logits` (the last layer) and `tokenization`. `folder` is `ticlm eval MODEL`, which needs no study; `sample` is
-`ticlm generate`. To see how one number comes about, start with `cells.progress`.
+that no number is computed twice, and `prediction_store` single answers behind them. `fanout` shares the missing ones
+among Ray actors, or scores them in this process. `checkpoint.load_checkpoint` turns a model folder into an `Answerer`
+(`tasks/answerer.py`): `causal` or `seq2seq`. These rest on `likelihood`, `shared_context` and `encoder_decoder`
+(log-probabilities), `decoding` (written text), `logits` (the last layer) and `tokenization`. `folder` is `ticlm eval
+MODEL`, which needs no study; `sample` is `ticlm generate`. To see how one number comes about, start with
+`cells.progress`.
 """
