@@ -17,10 +17,23 @@ if TYPE_CHECKING:
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
 """Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
-PREDICTION_COLUMNS = ("method", "seed", "trained", "step", "task", "label", "id", "text", "exact", "f1", "rank")
+PREDICTION_COLUMNS = (
+    "method",
+    "seed",
+    "trained",
+    "step",
+    "task",
+    "label",
+    "id",
+    "text",
+    "exact",
+    "f1",
+    "rank",
+    "numbers",
+)
 """Columns of the frame of predictions. `step` is empty at the end of a round; `label` is that of the task's cells: a
 set of probes, or an evaluated period. `text` is what was answered; `exact` and `f1` are between 0 and 1; `rank` is that
-of the right answer, where a task asks for it."""
+of the right answer, where a task asks for it; `numbers` is a mapping of all others that it keeps."""
 RATE_COLUMNS = ("method", "seed", "period", "step", "rate")
 """Columns of the frame of learning rates. It is empty if nothing was trained."""
 COLUMNS = (

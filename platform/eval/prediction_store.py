@@ -1,6 +1,7 @@
 """Predictions on disk: what a checkpoint answered to single examples, one Parquet file for the cells of a key.
 
     predictions/<weights[:16]>/<key[:32]>.parquet      columns id, text, exact, f1, rank
+                                                       and numbers (as JSON), where a task keeps any
 
 A file is written atomically, before its cells, so that no cell stands without the answers behind it.
 """
@@ -8,8 +9,9 @@ A file is written atomically, before its cells, so that no cell stands without t
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
@@ -19,6 +21,8 @@ from ticlm.platform.tasks.base import Prediction
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NUMBERS = "numbers"
+
 
 def write_predictions(store: Store, weights: str, key: str, predictions: Sequence[Prediction]) -> None:
     """Keep the answers behind the cells of a key; write nothing if there are none."""
@@ -27,7 +31,8 @@ def write_predictions(store: Store, weights: str, key: str, predictions: Sequenc
 
     if predictions:
         sink = io.BytesIO()
-        table = pa.Table.from_pylist([one._asdict() for one in predictions], _schema())
+        rows = [one._asdict() | {"numbers": json.dumps(dict(one.numbers), sort_keys=True)} for one in predictions]
+        table = pa.Table.from_pylist(rows, _schema(any(one.numbers for one in predictions)))
         pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
         store.write(paths.predictions_file(weights, key), sink.getvalue())
 
@@ -61,9 +66,9 @@ def _read(store: Store, path: str) -> list[Prediction]:
     data = io.BytesIO(store.read(path))
     try:
         table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
-        if not table.schema.equals(_schema()):
+        if not table.schema.equals(_schema(NUMBERS in table.column_names)):
             raise ValueError("it has other columns than predictions have")
-        return [Prediction(**row) for row in table.to_pylist()]
+        return [_prediction(row) for row in table.to_pylist()]
     except (OSError, ValueError, pa.ArrowException) as error:
         cells = store.uri(paths.cells(path.split("/")[-2]))
         raise InputError(
@@ -71,8 +76,15 @@ def _read(store: Store, path: str) -> list[Prediction]:
         ) from None
 
 
-def _schema() -> pa.Schema:
+def _prediction(row: dict[str, Any]) -> Prediction:
+    if NUMBERS in row:
+        row[NUMBERS] = json.loads(row[NUMBERS])
+    return Prediction(**row)
+
+
+def _schema(numbers: bool) -> pa.Schema:
     import pyarrow as pa
 
     kinds = {"exact": pa.float64(), "f1": pa.float64(), "rank": pa.int32()}
-    return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in Prediction._fields])
+    names = [name for name in Prediction._fields if numbers or name != NUMBERS]
+    return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names])

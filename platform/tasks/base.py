@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -33,19 +34,22 @@ NOT_A_NUMBER = "all, as a loss is not a number"
 OF_SEED = "-seed-"
 """Stands in the name of a task behind its own name, before the seed of the tuned copy that it is asked of."""
 
+NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
+
 Reads = Literal["corpus", "examples", "nothing"]
 """The kind of data that a task reads."""
 
 
 class Prediction(NamedTuple):
     """What a model answered to one example, and how well: `exact` and `f1` are from 0 to 1; `rank` is that of the right
-    answer, where a task asks for it."""
+    answer, where a task asks for it. `numbers` are all others that a task keeps of an example, by name."""
 
     id: str
     text: str
     exact: float
     f1: float
     rank: int | None = None
+    numbers: Mapping[str, float] = NO_NUMBERS
 
 
 @dataclass(frozen=True)

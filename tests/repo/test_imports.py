@@ -22,6 +22,7 @@ LAYERS = (
     "datasets.io datasets.text datasets.llm",
     "datasets.web datasets.examples datasets.codedocs datasets.synthetic datasets.dedup datasets.pairs",
     "datasets.filters datasets.news datasets.wiki datasets.stackexchange datasets.lama datasets.probes datasets.kilt",
+    "datasets.generation datasets.retrieval",
     "datasets.corpus datasets.wikidata",
     "datasets.evalsets",
     "platform.tasks platform.models",
