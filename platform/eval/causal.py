@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ticlm.platform.eval.gradients.samples import Sample
+
 
 class CausalCheckpoint(LoadedModel):
     """A causal model reads a text from left to right; end-of-text stands before the first token of a text, and is also
@@ -61,18 +63,28 @@ class CausalCheckpoint(LoadedModel):
         losses = token_losses(self.module, [part.ids for part in parts], self.window, before, stride=cut.stride)
         return [TokenLosses(values, part.offsets, part.bytes) for values, part in zip(losses, parts, strict=True)]
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
-        """Score continuations behind their contexts; the continuations of one context are read together."""
+    def score(self, pairs: Sequence[tuple[str, str]], end: bool = False) -> list[Continuation | str]:
+        """Score continuations behind their contexts; the continuations of one context are read together.
+
+        An answer (`end`) has the same tokens behind an empty context as behind any other: a space before it too.
+        """
+        import numpy as np
+
         from ticlm.platform.eval.shared_context import Branches, branch_scores
 
         found: list[Continuation | str] = [NO_TOKEN] * len(pairs)
         places: dict[bytes, list[int]] = {}
         branches: dict[bytes, Branches] = {}
         cut: dict[int, bool] = {}
-        first: dict[tuple[str, str], int] = {}
-        for i, (before, after) in enumerate(self.encoder.pairs(pairs)):
-            if first.setdefault(pairs[i], i) != i:  # the same twice would differ by rounding, and break a tie
+        first: dict[tuple[bytes, bytes], int] = {}
+        asked = [(before, f" {after}" if after else after) for before, after in pairs] if end else pairs
+        ending = np.array([self.end] if end else [], np.int64)
+        tokens = self.encoder.pairs(asked)
+        same = [(before.tobytes(), after.tobytes()) for before, after in tokens]
+        for i, (before, answer) in enumerate(tokens):
+            if first.setdefault(same[i], i) != i:  # the same twice would differ by rounding, and break a tie
                 continue
+            after = np.concatenate([answer, ending]) if len(answer) else answer
             if not len(after) or len(after) > self.window:
                 found[i] = TOO_LONG if len(after) else NO_TOKEN
                 continue
@@ -86,7 +98,7 @@ class CausalCheckpoint(LoadedModel):
         for mine, several in zip(places.values(), scores, strict=True):
             for i, one in zip(mine, several, strict=True):
                 found[i] = one.continuation(cut[i])
-        return [found[first[pair]] for pair in pairs]
+        return [found[first[one]] for one in same]
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
         """Continue each prompt. Raises InputError if `tokens` leave no room for a prompt in the window."""
@@ -126,6 +138,21 @@ class CausalCheckpoint(LoadedModel):
         contexts = [self._started(tokens[i][0])[-self.window :] for i in asked]
         found = ranked(self.module, contexts, [int(tokens[i][1][0]) for i in asked])
         return self.as_ranks([len(after) for _, after in tokens], dict(zip(asked, found, strict=True)))
+
+    def sample(self, text: str, target: str, inputs: int, targets: int) -> Sample | None:
+        """Return input and target as one text with a space between them; see `Answerer.gradient_norms`."""
+        import numpy as np
+        import torch
+
+        from ticlm.platform.eval.gradients.samples import Sample, entities
+
+        labels, cut = self.ended(f" {target}" if target else target, targets)
+        if not len(labels):
+            return None
+        part, ids = self.first_tokens(text, min(inputs, self.window + 1 - len(labels)))
+        whole = torch.from_numpy(np.concatenate([self._started(ids), labels])).to(self.device)
+        arguments = {"input_ids": whole[None, :-1]}
+        return Sample(arguments, whole[len(whole) - len(labels) :], entities(part), cut or part != text)
 
     def _started(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a prompt's tokens; end-of-text for an empty one."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, Rank, TokenLosses
+from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ticlm.platform.eval.gradients.samples import Sample
     from ticlm.platform.eval.tokenization import TextEncoder
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
@@ -56,6 +57,13 @@ class LoadedModel:
         vocabulary = getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size
         return TextEncoder(self.tokenizer, int(vocabulary), str(self.folder))
 
+    @cached_property
+    def end(self) -> int:
+        """The token that ends a text. Raises InputError if the tokenizer names none."""
+        if self.tokenizer.eos_token_id is None:
+            raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token)")
+        return int(self.tokenizer.eos_token_id)
+
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         """Score whole documents. Returns (ln P, tokens) for each; every token is scored once, as `read` does."""
         import numpy as np
@@ -95,6 +103,34 @@ class LoadedModel:
         room = max(0, tokens - sum(map(len, self.encoder.special_tokens())))
         encoded = zip(texts, self.encoder.encode(texts), strict=True)
         return [text if len(one.ids) <= room else text[: one.offsets[:room, 1].max(initial=0)] for text, one in encoded]
+
+    def gradient_norms(self, pairs: Sequence[tuple[str, str]], inputs: int, targets: int) -> list[GradientNorm | str]:
+        """Compute the gradient of each target given its input, one at a time; see `Answerer.gradient_norms`."""
+        from ticlm.platform.eval.gradients.samples import gradient_norm
+
+        samples = (self.sample(text, target, inputs, targets) for text, target in pairs)
+        return [NO_TOKEN if one is None else gradient_norm(self.module, one) for one in samples]
+
+    def sample(self, text: str, target: str, inputs: int, targets: int) -> Sample | None:
+        """Return an example as the model learns from it; None if its target has no token."""
+        raise NotImplementedError
+
+    def first_tokens(self, text: str, tokens: int) -> tuple[str, NDArray[np.int64]]:
+        """Return the part of a text that its first `tokens` tokens hold, and these tokens."""
+        (one,) = self.encoder.encode([text])
+        if len(one.ids) <= tokens:
+            return text, one.ids
+        return text[: one.offsets[:tokens, 1].max(initial=0)], one.ids[:tokens]
+
+    def ended(self, text: str, tokens: int) -> tuple[NDArray[np.int64], bool]:
+        """Return the first tokens of a text and the end of text, together at most `tokens`, and whether it was cut.
+        Nothing is returned of a text without a token."""
+        import numpy as np
+
+        ids, room = self.encoder.encode([text])[0].ids, min(tokens, self.window) - 1
+        if not len(ids):
+            return ids, False
+        return np.concatenate([ids[:room], np.array([self.end], np.int64)]), len(ids) > room
 
     def as_ranks(self, tokens: Sequence[int], ranks: Mapping[int, int]) -> list[Rank | str]:
         """Return the ranks of answers with so many `tokens` each; `ranks` has those of the answers with a token."""

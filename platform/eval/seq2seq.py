@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ticlm.platform.eval.gradients.samples import Sample
+
 WINDOW = 512
 """Tokens that the encoder and the decoder each read at most, where neither the model nor its tokenizer says so: what T5
 was trained with. Its relative positions set no limit of their own."""
@@ -102,24 +104,29 @@ class Seq2SeqCheckpoint(LoadedModel):
         joined = [np.concatenate([empty, *losses[start:end]]) for start, end in zip([0, *ends], ends)]
         return [TokenLosses(values, part.offsets, part.bytes) for values, part in zip(joined, parts, strict=True)]
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+    def score(self, pairs: Sequence[tuple[str, str]], end: bool = False) -> list[Continuation | str]:
         """Score continuations: the encoder reads the context, the decoder predicts the continuation, which is cut into
-        tokens by itself. The end of text behind a continuation is not scored."""
+        tokens by itself; the end of text behind it is scored only with `end`."""
+        import numpy as np
+
         from ticlm.platform.eval.encoder_decoder import Pair, pair_scores
 
-        unique = list(dict.fromkeys(pairs))  # the same twice would differ by rounding, and break a tie
-        before, after = (self.encoder.encode([pair[side] for pair in unique]) for side in (0, 1))
-        found: dict[tuple[str, str], Continuation | str] = {}
-        asked: dict[tuple[str, str], Pair] = {}
-        for pair, context, continuation in zip(unique, before, after, strict=True):
-            if 0 < len(continuation.ids) <= self.window:
-                asked[pair] = Pair(self._context(context.ids), continuation.ids)
+        before, after = ([one.ids for one in self.encoder.encode([pair[side] for pair in pairs])] for side in (0, 1))
+        ending = np.array([self.end] if end else [], np.int64)
+        same = [(context.tobytes(), answer.tobytes()) for context, answer in zip(before, after, strict=True)]
+        found: dict[tuple[bytes, bytes], Continuation | str] = {}
+        asked: dict[tuple[bytes, bytes], Pair] = {}  # the same twice would differ by rounding, and break a tie
+        whole: dict[tuple[bytes, bytes], bool] = {}
+        for one, context, answer in zip(same, before, after, strict=True):
+            labels = np.concatenate([answer, ending]) if len(answer) else answer
+            if 0 < len(labels) <= self.window:
+                asked.setdefault(one, Pair(self._context(context), labels))
+                whole[one] = len(context) <= self._room
             else:
-                found[pair] = TOO_LONG if len(continuation.ids) else NO_TOKEN
-        whole = {pair: len(context.ids) <= self._room for pair, context in zip(unique, before)}
+                found[one] = TOO_LONG if len(labels) else NO_TOKEN
         scores = pair_scores(self.module, self.start, list(asked.values()))
-        found |= {pair: one.continuation(not whole[pair]) for pair, one in zip(asked, scores, strict=True)}
-        return [found[pair] for pair in pairs]
+        found |= {one: score.continuation(not whole[one]) for one, score in zip(asked, scores, strict=True)}
+        return [found[one] for one in same]
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
         """Let the encoder read each prompt and the decoder write. Raises InputError if `tokens` are more than the
@@ -145,6 +152,24 @@ class Seq2SeqCheckpoint(LoadedModel):
         contexts = [self._prompt(one.ids) for one in self.encoder.encode([pairs[i][0] for i in asked])]
         found = ranked(self.module, contexts, [int(answers[i][0]) for i in asked], [self.start, self.mask])
         return self.as_ranks([len(answer) for answer in answers], dict(zip(asked, found, strict=True)))
+
+    def sample(self, text: str, target: str, inputs: int, targets: int) -> Sample | None:
+        """Return an input for the encoder, with the special tokens around it, and a target for the decoder; see
+        `Answerer.gradient_norms`."""
+        import numpy as np
+        import torch
+
+        from ticlm.platform.eval.gradients.samples import Sample, entities
+
+        labels, cut = self.ended(target, targets)
+        if not len(labels):
+            return None
+        longest = inputs if self._is_relative else min(inputs, self.window)
+        part, ids = self.first_tokens(text, max(0, longest - sum(map(len, self.around))))
+        decoded = np.concatenate([[self.start], labels[:-1]])
+        found = [torch.from_numpy(one).to(self.device) for one in (self._prompt(ids), decoded, labels)]
+        arguments = {"input_ids": found[0][None], "decoder_input_ids": found[1][None]}
+        return Sample(arguments, found[2], entities(part), cut or part != text)
 
     @cached_property
     def mask(self) -> int:
@@ -179,21 +204,24 @@ class Seq2SeqCheckpoint(LoadedModel):
         before, behind = self.encoder.special_tokens()
         if before or behind:
             return before, behind
-        if self.tokenizer.eos_token_id is None:
-            raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token)")
-        return [], [int(self.tokenizer.eos_token_id)]
+        return [], [self.end]
 
     @property
     def _room(self) -> int:
         """Tokens of text that fit the encoder's window beside the special ones."""
         return max(0, self.window - sum(map(len, self.around)))
 
+    @property
+    def _is_relative(self) -> bool:
+        """Whether positions are relative, as a T5's, so that they set no limit to what the encoder reads."""
+        return hasattr(self.module.config, "relative_attention_num_buckets")
+
     def _prompt(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """What the encoder reads of a prompt to which the decoder answers: all of it where positions are relative (T5),
         as they set no limit and a task says how much is to be read; else as much as `_context`."""
         import numpy as np
 
-        if not hasattr(self.module.config, "relative_attention_num_buckets"):
+        if not self._is_relative:
             return self._context(ids)
         before, behind = self.around
         return np.concatenate([np.array(before, np.int64), ids, np.array(behind, np.int64)])

@@ -60,6 +60,22 @@ class Rank(NamedTuple):
     tokens: int
 
 
+class GradientNorm(NamedTuple):
+    """The gradient of an example's loss, which is the mean −ln P of its `targets` tokens in nats.
+
+    `norm` is the L2 norm of the gradients of all parameters together, `norm_sum` the sum of the norms of all tensors,
+    and `groups` the L2 norm of each group of parameters. `entities` is the number of sentinels in the input that was
+    read; `cut` says whether the input or the target lost its end."""
+
+    norm: float
+    norm_sum: float
+    groups: Mapping[str, float]
+    loss: float
+    targets: int
+    entities: int
+    cut: bool
+
+
 class Answerer(Protocol):
     """A model as tasks see it. All log-probabilities are natural."""
 
@@ -76,9 +92,13 @@ class Answerer(Protocol):
         """Score every token of the parts of texts that `cut` names, once each."""
         ...
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+    def score(self, pairs: Sequence[tuple[str, str]], end: bool = False) -> list[Continuation | str]:
         """Score (context, continuation) pairs. A continuation that cannot be scored gives the reason instead (TOO_LONG,
-        NO_TOKEN). A context that does not fit the window loses its beginning; it may be empty."""
+        NO_TOKEN). A context that does not fit the window loses its beginning; it may be empty.
+
+        With `end`, each continuation is a whole answer: the end of text behind it is scored and counted as one of its
+        tokens, and a model that reads context and answer as one text reads a space between them. Continuations of the
+        same tokens behind the same context have exactly the same score."""
         ...
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
@@ -100,6 +120,14 @@ class Answerer(Protocol):
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         """Rank the first token of an answer among all tokens at the mask of a cloze, for each (cloze, answer). An
         answer that cannot be ranked gives the reason instead (NO_TOKEN, NOT_NUMBERS)."""
+        ...
+
+    def gradient_norms(self, pairs: Sequence[tuple[str, str]], inputs: int, targets: int) -> list[GradientNorm | str]:
+        """Return the norms of the gradient of each (input, target), one at a time; the weights stay as they are.
+
+        The model reads the first `inputs` tokens of an input, special ones among them, and predicts the first `targets`
+        tokens of the target, the end of text among them. A causal model reads a space between the two, and only as much
+        of the input as leaves room for the target. A target without a token gives the reason instead (NO_TOKEN)."""
         ...
 
     def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:

@@ -11,35 +11,43 @@ from pydantic import Field
 
 from ticlm.datasets.text.matching import exact_match, f1
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction
+from ticlm.platform.tasks.base import NO_NUMBERS, NOT_A_NUMBER, Measurement, Prediction
 from ticlm.platform.tasks.documents import left_out
-from ticlm.platform.tasks.probes import ProbeTask, averaged, right
+from ticlm.platform.tasks.probes import averaged, right
 from ticlm.platform.tasks.questions import shortened
+from ticlm.platform.tasks.time_prompt import TimedProbeTask
 
 if TYPE_CHECKING:
     from ticlm.platform.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
-EXACT, OUTDATED = "exact-match", "outdated-exact-match"
+EXACT = "exact-match"
+OUTDATED_EXACT, OUTDATED_F1 = "outdated-exact", "outdated-f1"
+"""Numbers of a prediction whose example has outdated answers."""
+OUTDATED = {"outdated-exact-match": OUTDATED_EXACT, "outdated-f1": OUTDATED_F1}
+"""The number that each metric on outdated answers is the mean of."""
+ECHOED = "echoed-date"
+TEMPORAL = ("DATE", "TIME")
+"""Types of answers (OntoNotes) that a date may be mistaken for."""
 
 
 class _Answered(NamedTuple):
-    """An example with what the model wrote: `score` is its metric; `stale` says whether that is an outdated answer,
-    None if there is none."""
+    """An example with what the model wrote: `score` is its metric."""
 
-    source: str
+    example: Example
     prediction: Prediction
     score: float
-    stale: float | None
 
 
-class GeneratedAnswers(ProbeTask):
+class GeneratedAnswers(TimedProbeTask):
     """The mean of a metric over what a model writes, each time the best that it has with one of the right answers.
 
     `exact-match` and `f1` compare texts as in SQuAD, without regard to case, punctuation and articles, `accuracy` word
     for word, `rouge-l` by the longest common subsequence of words (the last two as in KILT, Petroni et al., 2021).
-    Beside `exact-match` stand `f1`, and `outdated-exact-match`: the share to which the model writes an outdated answer,
-    of the examples that have one. `…-macro` are means over the means of the sources, which are relations in LAMA.
+    Beside `exact-match` stand `f1`, and `outdated-exact-match` and `outdated-f1`: how well the text matches an outdated
+    answer, over the examples that have one. `…-macro` are means over the means of the sources, which are relations in
+    LAMA. With a time prompt, `echoed-date` is the share of texts that only repeat its date, and `echoed-date-temporal`
+    the same share of the examples whose answer is of type DATE or TIME.
     """
 
     kind: Literal["generated-answers"] = "generated-answers"
@@ -72,8 +80,6 @@ class GeneratedAnswers(ProbeTask):
                 raise InputError(f"{self.name}: rouge-l needs rouge-score; pip install 'ticlm[kilt]'") from None
 
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
-        from ticlm.platform.tasks.statistics import mean
-
         reasons: Counter[str] = Counter()
         found: list[_Answered] = []
         cut = wordless = 0
@@ -87,16 +93,21 @@ class GeneratedAnswers(ProbeTask):
         if wordless:  # a model whose logits are no numbers is not one that answers wrongly
             reasons[NOT_A_NUMBER] += len(found) + wordless
         else:
-            source, kept = [one.source for one in found], tuple(one.prediction for one in found)
-            yield from averaged(self.score_by, [one.score for one in found], source, kept)
-            if self.score_by == EXACT:
-                yield from averaged("f1", [one.f1 for one in kept], source)
-                stale = [one.stale for one in found if one.stale is not None]
-                if stale:
-                    share = mean(stale)
-                    yield Measurement(OUTDATED, share.value, len(stale), share.stderr)
+            yield from self._means(found, label)
         yield from left_out(+reasons)
         yield from shortened(cut)
+
+    def _means(self, found: Sequence[_Answered], label: str) -> Iterator[Measurement]:
+        source, kept = [one.example.source for one in found], tuple(one.prediction for one in found)
+        yield from averaged(self.score_by, [one.score for one in found], source, kept)
+        if self.score_by == EXACT:
+            yield from averaged("f1", [one.f1 for one in kept], source)
+            for metric, number in OUTDATED.items():
+                yield from _share(metric, [one.numbers[number] for one in kept if number in one.numbers])
+        if self.time_prompt:
+            echoed = [(float(self.echoes(p.text, label)), e.about.get("type")) for e, p, _ in found]
+            yield from _share(ECHOED, [value for value, _ in echoed])
+            yield from _share(f"{ECHOED}-temporal", [value for value, kind in echoed if kind in TEMPORAL])
 
     def _written(
         self, answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], label: str
@@ -111,7 +122,9 @@ class GeneratedAnswers(ProbeTask):
         lengths, answers = self.lengths(label), right(example)
         if lengths.cut_answers:
             answers = tuple(answerer.beginning(answers, lengths.tokens or self.tokens))
-        prediction = Prediction(example.id, text, exact_match(text, answers), f1(text, answers))
+        old = example.outdated
+        stale = {OUTDATED_EXACT: exact_match(text, old), OUTDATED_F1: f1(text, old)} if old else NO_NUMBERS
+        prediction = Prediction(example.id, text, exact_match(text, answers), f1(text, answers), numbers=stale)
         match self.score_by:
             case "exact-match":
                 score = prediction.exact
@@ -121,8 +134,16 @@ class GeneratedAnswers(ProbeTask):
                 score = accuracy(text, answers)
             case "rouge-l":
                 score = rouge_l(text, answers)
-        stale = exact_match(text, example.outdated) if example.outdated else None
-        return _Answered(example.source, prediction, score, stale)
+        return _Answered(example, prediction, score)
+
+
+def _share(metric: str, values: Sequence[float]) -> Iterator[Measurement]:
+    """Yield the mean of values from 0 to 1; nothing if there are none."""
+    from ticlm.platform.tasks.statistics import mean
+
+    if values:
+        share = mean(values)
+        yield Measurement(metric, share.value, len(values), share.stderr)
 
 
 def accuracy(text: str, answers: Sequence[str]) -> float:

@@ -10,99 +10,40 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from ticlm.datasets.text.matching import normalised
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.tasks.base import Measurement, Prediction
-from ticlm.platform.tasks.cell import Axis
-from ticlm.platform.tasks.documents import ExamplesTask, blocks, by_source
+from ticlm.platform.tasks.documents import by_source
+from ticlm.platform.tasks.subsets import SubsetsTask
 
 if TYPE_CHECKING:
     from ticlm.platform.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
-    from ticlm.platform.tasks.base import Data, Task
 
 MACRO = "-macro"
 """Ends the name of a mean over the means of all sources, such as the relations of facts."""
 
 
-class ProbeSet(Settings):
-    """One subset of the probes, a label of its own, and the lengths that differ for it."""
+class ProbeTask(SubsetsTask):
+    """Base of tasks on probes, of which any of the right answers counts."""
 
-    subset: Subset
-    """The subset of the set of examples; it is the label in results."""
-    tokens: int | None = Field(None, gt=0)
-    """The largest number of tokens of an answer; by default the task's."""
-    longest_input: int | None = Field(None, gt=0)
-    """How many tokens of a question are read; by default the task's."""
-    cut_answers: bool = False
-    """Cut right answers to `tokens` tokens, as the code released with CKL does for InvariantLAMA alone."""
-
-
-class ProbeTask(ExamplesTask):
-    """Base of tasks on probes, of which any of the right answers counts.
-
-    With `sets`, the labels are their subsets, each over all periods of the set of examples. Without, `split` is asked
-    and the labels are the set's periods, so that the cells make a matrix.
-    """
-
-    sets: tuple[ProbeSet, ...] = ()
-    """The subsets to ask, each a label with lengths of its own; by default `split`, with the periods as labels."""
     form: Literal["cloze", "question", "text"] = "cloze"
     """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
     longest_input: int | None = Field(None, gt=0)
     """How many tokens of a question are read, the tokenizer's special ones among them. What is cut is counted; a cloze
     whose mask is cut away is left out and counted."""
     higher_is_better: ClassVar[bool] = True
-    keeps_predictions: ClassVar[bool] = True
     unit: ClassVar[str] = "probes"
-
-    @model_validator(mode="after")
-    def _apart(self) -> ProbeTask:
-        names = [one.subset for one in self.sets]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"sets: {twice} is named twice")
-        return self
 
     @property
     def needs_mask(self) -> bool:
         """Whether a cloze without its mask cannot be asked."""
         return True
 
-    @property
-    def axis(self) -> Axis:
-        return "probe" if self.sets else "period"
-
-    def labels(self, data: Data, periods: Sequence[str]) -> tuple[str, ...]:
-        return tuple(one.subset for one in self.sets) or super().labels(data, periods)
-
-    def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
-        """Return the hash of what is read at each label. Raises InputError if no period has a subset."""
-        if not self.sets:
-            return super().hashes(data, labels)
-        assert data is not None
-        found: dict[str, str] = {}
-        for label in labels:
-            having = [p.subsets[label] for p in data.periods.values() if label in p.subsets]  # type: ignore[union-attr]
-            if not having:
-                known = dict.fromkeys(s for p in data.periods.values() for s in p.subsets)  # type: ignore[union-attr]
-                raise InputError(f"{self.name}: {data.info.id} has no subset {label}; it has {', '.join(known)}")
-            if any(one.rows for one in having):
-                found[label] = having[0].sha256 if len(having) == 1 else fingerprint([one.sha256 for one in having])
-        return found
-
-    def identity_at(self, label: str) -> Task:
-        mine = tuple(one for one in self.sets if one.subset == label)
-        return self.model_copy(update={"examples": "", "sets": mine})
-
-    def lengths(self, label: str) -> ProbeSet:
-        """Return the lengths that hold at a label."""
-        return next((one for one in self.sets if one.subset == label), ProbeSet(subset=self.split))
+    def asked(self, text: str, label: str) -> str:
+        """Return the text that is asked at a label in place of an example's own."""
+        return text
 
     def probes(
         self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
@@ -114,7 +55,7 @@ class ProbeTask(ExamplesTask):
         )  # here, as it loads what reads examples: a plan loads nothing heavy
 
         longest = self.lengths(label).longest_input or self.longest_input
-        for block in self._blocks(data, label, rows):
+        for block in self.blocks_at(data, label, rows):
             usable: list[tuple[Example, str]] = []
             for example in block:
                 text = example.question if self.form == "question" else example.text
@@ -122,7 +63,7 @@ class ProbeTask(ExamplesTask):
                 if reason:
                     reasons[reason] += 1
                 elif text is not None:
-                    usable.append((example, text))
+                    usable.append((example, self.asked(text, label)))
             texts = [text for _, text in usable]
             cloze = self.form == "cloze"
             read = texts if longest is None else answerer.beginning(texts, longest, cloze)
@@ -130,14 +71,6 @@ class ProbeTask(ExamplesTask):
             lost = [cloze and self.needs_mask and MASK not in part for _, part, _ in asked]
             reasons[f"a mask behind the first {longest} tokens"] += sum(lost)
             yield [one for one, away in zip(asked, lost, strict=True) if not away]
-
-    def _blocks(self, data: Examples, label: str, rows: int) -> Iterator[list[Example]]:
-        if not self.sets:
-            yield from blocks(data, label, self.split, rows)
-            return
-        for period, held in data.periods.items():
-            if label in held.subsets:
-                yield from blocks(data, period, label, rows)
 
 
 def _unusable(example: Example, text: str | None, form: str) -> str:

@@ -11,13 +11,16 @@ from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.generated import GeneratedAnswers
+from ticlm.platform.tasks.gradients import GradientNorms
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
+from ticlm.platform.tasks.preferred import PreferredAnswers
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
-    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks", "static"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
+    *("preferred-answers", "gradient-norms", "static"),
 )
 
 
@@ -36,6 +39,8 @@ AnyTask = Annotated[
     | Annotated[ExactMatch, Tag("exact-match")]
     | Annotated[GeneratedAnswers, Tag("generated-answers")]
     | Annotated[AnswerRanks, Tag("answer-ranks")]
+    | Annotated[PreferredAnswers, Tag("preferred-answers")]
+    | Annotated[GradientNorms, Tag("gradient-norms")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),

@@ -11,7 +11,7 @@ import numpy as np
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.store import Store
-from ticlm.platform.tasks.answerer import Continuation, Cut, Rank, TokenLosses
+from ticlm.platform.tasks.answerer import Continuation, Cut, GradientNorm, Rank, TokenLosses
 from ticlm.platform.tasks.base import Measurement, Task
 
 PERIOD = "202301"
@@ -44,8 +44,10 @@ class Prompter:
         continuations: Mapping[tuple[str, str], Continuation | str] = {},
         speech: Mapping[str, str | None] = {},
         places: Mapping[tuple[str, str], Rank | str] = {},
+        gradients: Mapping[tuple[str, str], GradientNorm | str] = {},
     ) -> None:
         self.pieces, self.continuations, self.speech, self.places = pieces, continuations, speech, places
+        self.gradients = gradients
 
     def rows(self, rows: Mapping[str, Any]) -> Any:
         raise NotImplementedError
@@ -65,7 +67,7 @@ class Prompter:
         losses = np.array([loss for _, loss in pieces[start:]], np.float32)
         return TokenLosses(losses, np.array(spans, np.int64).reshape(-1, 2)[start:], len(scored.encode()))
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[Continuation | str]:
+    def score(self, pairs: Sequence[tuple[str, str]], end: bool = False) -> list[Continuation | str]:
         return [self.continuations[pair] for pair in pairs]
 
     def generate(self, prompts: Sequence[str], tokens: int, stop: str = "", beams: int = 1) -> list[str | None]:
@@ -79,6 +81,9 @@ class Prompter:
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
         return [self.places[pair] for pair in pairs]
+
+    def gradient_norms(self, pairs: Sequence[tuple[str, str]], inputs: int, targets: int) -> list[GradientNorm | str]:
+        return [self.gradients[pair] for pair in pairs]
 
     def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
         return [" ".join(text.split()[:tokens]) for text in texts]

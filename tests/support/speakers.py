@@ -9,7 +9,15 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 END = "<|endoftext|>"
 WINDOW = 24
@@ -118,6 +126,20 @@ def tiny_t5(folder: Path, tokenizer: Tokenizer | None = None, **changes: Any) ->
         | changes
     )
     model = T5ForConditionalGeneration(config)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.35)
+    model.save_pretrained(folder)
+    return folder
+
+
+def tiny_gpt2(folder: Path, tokenizer: Tokenizer | None = None, window: int = 64) -> Path:
+    """A GPT-2 of random weights, with positions of its own and an output layer that shares the embeddings."""
+    made = fast(tokenizer or byte_level())
+    made.save_pretrained(folder)
+    torch.manual_seed(5)
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": window}
+    end = made.eos_token_id
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(made), bos_token_id=end, eos_token_id=end, **sizes))
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.35)
     model.save_pretrained(folder)

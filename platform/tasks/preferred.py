@@ -1,0 +1,129 @@
+"""Which of two answers a model prefers: the updated one or the outdated one (EvolvingQA, Table 5).
+
+The released code of EvolvingQA compares parts of a greedy generation instead, and counts ties as outdated; here both
+answers are scored as the paper says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from ticlm.datasets.text.matching import f1
+from ticlm.platform.tasks.answerer import Continuation
+from ticlm.platform.tasks.base import Measurement, Prediction
+from ticlm.platform.tasks.documents import are_finite, left_out
+from ticlm.platform.tasks.questions import shortened
+from ticlm.platform.tasks.time_prompt import TimedProbeTask
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.platform.tasks.answerer import Answerer
+
+UPDATED, OUTDATED, TIED = "updated", "outdated", "tied"
+Scores = tuple[Continuation, Continuation]
+"""Of the answer and of the outdated one."""
+
+
+class _Pair(NamedTuple):
+    """An example with the scores of its two answers behind its question and, as `priors`, behind nothing."""
+
+    example: Example
+    scores: Scores
+    priors: Scores
+    cut: bool
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What is kept of an example, by name."""
+        found: dict[str, float] = {}
+        for which, score, prior in zip(("", f"-{OUTDATED}"), self.scores, self.priors):
+            found[f"logp{which}"], found[f"tokens{which}"] = score.logprob, float(score.tokens)
+            found[f"prior{which}"] = prior.logprob
+        return found
+
+    def leads(self) -> dict[str, float]:
+        """Return by how much the answer beats the outdated one in each way to compare them; negative if it loses."""
+        (new, old), (prior, old_prior) = self.scores, self.priors
+        return {
+            "": new.logprob - old.logprob,
+            "-per-token": new.logprob / new.tokens - old.logprob / old.tokens,
+            "-pmi": (new.logprob - prior.logprob) - (old.logprob - old_prior.logprob),
+        }
+
+
+class PreferredAnswers(TimedProbeTask):
+    """The shares of examples of which a model finds the answer likelier than the outdated one (`updated`), less likely
+    (`outdated`), or exactly as likely (`tied`); the three add up to 1.
+
+    Compared is ln P(answer, end of text | question), summed over the tokens; under the same names with `-per-token`
+    behind, its mean over the tokens; and with `-pmi`, the sum less ln P(answer, end of text) without a question, so
+    that answers that are likely anywhere have no advantage. Of several outdated answers, the first counts. The text
+    that is kept of an example is the preferred answer, empty for a tie.
+    """
+
+    kind: Literal["preferred-answers"] = "preferred-answers"
+    form: Literal["question", "text"] = "question"
+    """What is asked: the `question` of an example, or its text."""
+    metric: ClassVar[str] = UPDATED
+    unit: ClassVar[str] = "pairs of answers"
+
+    def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
+        reasons: Counter[str] = Counter()
+        pairs: list[_Pair] = []
+        for asked in self.probes(answerer, data, label, rows, reasons):
+            pairs += _scored(answerer, asked, reasons)
+        if are_finite([sum(pair.numbers.values()) for pair in pairs], reasons):
+            yield from _shares(pairs)
+        yield from left_out(+reasons)
+        yield from shortened(sum(pair.cut for pair in pairs))
+
+
+def _scored(answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_Pair]:
+    """Yield the examples that have both answers, scored; the others are counted in `reasons`."""
+    usable: list[tuple[Example, str, bool, str, str]] = []
+    for example, text, was_cut in asked:
+        old = next((one for one in example.outdated if one.strip()), None)
+        if example.answer is None or not example.answer.strip():
+            reasons["no answer"] += 1
+        elif old is None:
+            reasons["no outdated answer"] += 1
+        else:
+            usable.append((example, text, was_cut, example.answer, old))
+    results = iter(
+        answerer.score([(q, a) for _, text, _, new, old in usable for q in (text, "") for a in (new, old)], end=True)
+    )
+    for example, _, was_cut, _, _ in usable:
+        four = [next(results) for _ in range(4)]
+        scores = [one for one in four if not isinstance(one, str)]
+        if len(scores) < 4:
+            reason = next(one for one in four if isinstance(one, str))
+            reasons[f"an answer {reason}"] += 1
+        else:
+            new, old_one, prior, old_prior = scores
+            yield _Pair(example, (new, old_one), (prior, old_prior), was_cut or new.cut or old_one.cut)
+
+
+def _shares(pairs: Sequence[_Pair]) -> Iterator[Measurement]:
+    """Yield the share of each outcome, in each way to compare the answers."""
+    from ticlm.platform.tasks.statistics import mean
+
+    leads = [pair.leads() for pair in pairs]
+    kept = tuple(_prediction(pair, one[""]) for pair, one in zip(pairs, leads, strict=True))
+    for way in leads[0] if leads else ():
+        values = [one[way] for one in leads]
+        for outcome, hits in (
+            (UPDATED, [value > 0 for value in values]),
+            (OUTDATED, [value < 0 for value in values]),
+            (TIED, [value == 0 for value in values]),
+        ):
+            share, whole = mean(hits), outcome + way
+            yield Measurement(whole, share.value, len(hits), share.stderr, predictions=kept if whole == UPDATED else ())
+
+
+def _prediction(pair: _Pair, lead: float) -> Prediction:
+    example = pair.example
+    answer, old = example.answer or "", next(one for one in example.outdated if one.strip())
+    text = answer if lead > 0 else old if lead < 0 else ""
+    return Prediction(example.id, text, float(lead > 0), f1(text, (answer,)), numbers=pair.numbers)
