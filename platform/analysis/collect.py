@@ -72,6 +72,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         inside=inside,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
+        own_period=frozenset(t.id for t in tasks if t.is_own_period_only),
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
         metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},
         text=tuple(_text(plan)),
@@ -97,7 +98,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     lost = LeftOut()
     for run, trained, task in evaluation.scored(plan):
         mine: list[Cell] = []
-        for label in plan.labels(task):
+        for label in plan.asked(task, run, trained):
             found = keys.get((run.rounds[trained], task.id, label))
             if found is None:
                 gaps[_gap(plan, run, trained, task, label)] += 1

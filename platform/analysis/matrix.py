@@ -88,8 +88,16 @@ class View:
 
     def cells(self, preset: Preset) -> Cells:
         """Return which cells [checkpoint, evaluated] are backward, in-distribution and forward by the task's
-        convention. A cell that the convention leaves out is none of the three."""
-        return preset.of(self.task).cells(*self.axes())
+        convention. A cell that the convention leaves out, or that the task does not ask for, is none of the three."""
+        return preset.of(self.task).cells(*self.axes()).within(self.asked)
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Which cells [checkpoint, evaluated] the task asks for."""
+        first, checkpoints = self.study.timeline.labels[0], self.study.checkpoints
+        every = self.task not in self.study.own_period
+        rows = [[every or trained in (label, first) for label in self.evaluated] for trained in checkpoints]
+        return np.array(rows, bool).reshape(len(checkpoints), len(self.evaluated))
 
 
 def views(study: StudyResult) -> tuple[View, ...]:

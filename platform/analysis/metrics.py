@@ -8,7 +8,10 @@ from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.results import TaskMetric
 
 NAMES = {"nll": "log-perplexity", "bits-per-byte": "bits per byte"}
-SHARES = ("accuracy", "exact-match", "outdated-exact-match", "f1", "rouge-l", "p@", "core")
+SHARES = (
+    *("accuracy", "exact-match", "outdated-exact-match", "f1", "rouge-l", "p@", "core"),
+    *("echoed-date", "updated", "outdated", "tied"),
+)
 """Beginnings or ends of the names of metrics between 0 and 1, whose differences are given in points (hundredths)."""
 
 

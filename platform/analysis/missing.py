@@ -37,7 +37,7 @@ def _cells(view: View, preset: Preset) -> Iterator[str]:
         yield f"{where}, reference: {gone} of {len(view.reference)} periods are missing"
     counted = view.cells(preset).counted & known
     for method in view.methods:
-        lost = np.isnan(view.relative(method.by_seed)) & known
+        lost = np.isnan(view.relative(method.by_seed)) & known & view.asked
         gone, beyond = int(lost[:, counted].sum()), int(lost[:, ~counted].sum())
         here = f"{where}, {method.method.name}"
         if gone:

@@ -130,6 +130,8 @@ class StudyResult:
     """Lines about missing cells, by reason, and about examples that tasks left out."""
     evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
+    own_period: frozenset[str] = frozenset()
+    """Tasks (`name@version`) that ask a checkpoint about its own period alone, and the first one about all periods."""
     splits: Mapping[str, str] = field(default_factory=dict)
     """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
     text: tuple[PeriodText, ...] = ()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ticlm.platform.analysis.conventions import Convention, Preset, named
+from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.forgetting import forgetting
 from ticlm.platform.analysis.matrix import Array, nanmean
 from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.analysis.transfer import Mask, Transfer, transfer
+from ticlm.platform.analysis.transfer import Mask, Transfer, means
 from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -187,16 +187,15 @@ def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
             block = (study.parameters, study.reference is None, method.is_oracle, tokens, place)
             whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
             for view in seen:
-                yield _row(view, view.methods[number], preset.of(view.task)) | whole
+                yield _row(view, view.methods[number], preset) | whole
             if not seen and len(study.static):
                 yield _about(study, method) | NO_TASK | _means([]) | whole
 
 
-def _row(view: View, method: MethodView, convention: Convention) -> Row:
-    trained, evaluated = view.axes()
+def _row(view: View, method: MethodView, preset: Preset) -> Row:
+    convention, cells = preset.of(view.task), view.cells(preset)
     values = view.relative(method.by_seed)
-    found = [transfer(matrix, trained, evaluated, convention) for matrix in values]
-    cells = convention.cells(trained, evaluated)
+    found = [means(matrix, cells) for matrix in values]
     counted = cells.counted
     overall, _ = method.overall
     lost = forgetting(method.by_seed, view.metric.higher_is_better)[:, cells.backward]

@@ -64,6 +64,10 @@ class Cells:
         """The cells used in at least one mean."""
         return self.backward | self.in_distribution | self.forward
 
+    def within(self, mask: Mask) -> Cells:
+        """Return the cells without those that are not in a mask."""
+        return Cells(self.backward & mask, self.in_distribution & mask, self.forward & mask)
+
 
 @dataclass(frozen=True)
 class Transfer:
@@ -93,7 +97,11 @@ def transfer(
     shape does not match the periods."""
     if regret.shape != (len(trained), len(evaluated)):
         raise ValueError(f"regret must be [{len(trained)}, {len(evaluated)}], got {list(regret.shape)}")
-    cells = (rule or TransferRule()).cells(trained, evaluated)
+    return means(regret, (rule or TransferRule()).cells(trained, evaluated))
+
+
+def means(regret: Matrix, cells: Cells) -> Transfer:
+    """Return the backward, ID and forward means of a regret matrix over these cells."""
     backward, nb, missing_b = _mean(regret[cells.backward])
     in_distribution, ni, missing_i = _mean(regret[cells.in_distribution])
     forward, nf, missing_f = _mean(regret[cells.forward])

@@ -6,7 +6,7 @@ Depending on the task, a label names a period, a part of a benchmark, or a probe
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,9 +103,15 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
         if record is None:
             continue
         weights = weights_of(record)
-        for label, data in hashes[task.id].items():
+        for label in asked(run, trained, task, hashes[task.id]):
+            data = hashes[task.id][label]
             found[key, task.id, label] = weights, cell_key(weights, task, label, data, plan.study.objective)
     return found
+
+
+def asked(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
+    """Return the labels at which a checkpoint is scored, of those that have something to score (`data_hashes`)."""
+    return [label for label in hashes if task.asks(trained, label, tuple(run.rounds))]
 
 
 def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
@@ -138,8 +144,9 @@ def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
         record = plan.inside_records.get((run.rounds[trained], step))
         if record is not None:
             weights = weights_of(record)
-            for label, data in wanted.setdefault(task.id, data_hashes(plan, task)).items():
-                key = cell_key(weights, task, label, data, plan.study.objective)
+            hashes = wanted.setdefault(task.id, data_hashes(plan, task))
+            for label in asked(run, trained, task, hashes):
+                key = cell_key(weights, task, label, hashes[label], plan.study.objective)
                 found[run.rounds[trained], step, task.id, label] = weights, key
     return found
 

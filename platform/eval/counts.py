@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from ticlm.platform.eval.cell_store import read_by_key
-from ticlm.platform.eval.cells import data_hashes, keys, keys_inside, scored, scored_inside
+from ticlm.platform.eval.cells import asked, data_hashes, keys, keys_inside, scored, scored_inside
 from ticlm.platform.study.plan import Plan
 
 
@@ -17,11 +17,13 @@ def count(plan: Plan) -> tuple[int, int]:
     assert plan.store is not None
     kept = cache(partial(read_by_key, plan.store))
     there = [*keys(plan).values(), *keys_inside(plan).values()]
-    sizes = {task.id: len(data_hashes(plan, task)) for task in plan.study.evaluations}
-    models = {(run.rounds[t], -1, task.id): plan.tree.scored(run.rounds[t], task.id) for run, t, task in scored(plan)}
-    missing = {at for at, key in models.items() if not plan.done(key)}
+    hashes = {task.id: data_hashes(plan, task) for task in plan.study.evaluations}
+    missing: dict[tuple[str, int, str], int] = {}
+    for run, t, task in scored(plan):
+        if not plan.done(plan.tree.scored(run.rounds[t], task.id)):
+            missing[run.rounds[t], -1, task.id] = len(asked(run, t, task, hashes[task.id]))
     for run, t, task, step in scored_inside(plan):
         if (run.rounds[t], step) not in plan.inside_records and not plan.done(run.rounds[t]):
-            missing.add((run.rounds[t], step, task.id))
-    waiting = sum(sizes[task] for _, _, task in missing)
+            missing[run.rounds[t], step, task.id] = len(asked(run, t, task, hashes[task.id]))
+    waiting = sum(missing.values())
     return len(there) + waiting, waiting + sum(key not in kept(weights) for weights, key in there)

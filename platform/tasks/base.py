@@ -185,6 +185,11 @@ class Task(Settings):
         periods."""
         return "all"
 
+    @property
+    def is_own_period_only(self) -> bool:
+        """Whether a checkpoint is asked about its own period alone, and only the first one of a run about all."""
+        return False
+
     def for_each_seed(self) -> tuple[Task, ...]:
         """Return the task once for each seed of its tuned copies; the task itself if it names no seeds."""
         seeds = None if self.prepare is None else self.prepare.seeds
@@ -201,6 +206,11 @@ class Task(Settings):
         trains on, oldest first."""
         chosen = self.chosen_checkpoints
         return trained == labels[-1] if chosen == "last" else chosen == "all" or trained in chosen
+
+    def asks(self, trained: str, label: str, labels: Sequence[str]) -> bool:
+        """Return whether a run's checkpoint of the period `trained` has a cell at a label of the task; `labels` are all
+        periods that the run trains on, oldest first."""
+        return not self.is_own_period_only or trained in (label, labels[0])
 
     def labels(self, data: Data, periods: Sequence[str]) -> tuple[str, ...]:
         """Return the labels of a checkpoint's cells, in order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -41,10 +41,18 @@ class SubsetsTask(ExamplesTask):
 
     sets: tuple[ProbeSet, ...] = ()
     """The subsets to ask, each a label with lengths of its own; by default `split`, with the periods as labels."""
+    evaluated: Literal["all", "own"] = "all"
+    """Which periods to ask a checkpoint about: `all`, or its `own` alone, and the first checkpoint of a run about all.
+    A table that compares each checkpoint with the first one needs no more (EvolvingQA, Table 3)."""
     keeps_predictions: ClassVar[bool] = True
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | ({"evaluated"} if self.evaluated == "all" else frozenset())
 
     @model_validator(mode="after")
     def _apart(self) -> SubsetsTask:
+        if self.sets and self.evaluated == "own":
+            raise ValueError("evaluated: own needs periods as labels; leave out sets")
         names = [one.subset for one in self.sets]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -73,9 +81,13 @@ class SubsetsTask(ExamplesTask):
                 found[label] = having[0].sha256 if len(having) == 1 else fingerprint([one.sha256 for one in having])
         return found
 
+    @property
+    def is_own_period_only(self) -> bool:
+        return self.evaluated == "own"
+
     def identity_at(self, label: str) -> Task:
         mine = tuple(one for one in self.sets if one.subset == label)
-        return self.model_copy(update={"examples": "", "sets": mine})
+        return self.model_copy(update={"examples": "", "sets": mine, "evaluated": "all"})
 
     def lengths(self, label: str) -> ProbeSet:
         """Return the lengths that hold at a label."""
