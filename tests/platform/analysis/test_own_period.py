@@ -1,0 +1,102 @@
+"""A study whose tasks ask each checkpoint about its own month: a diagonal of cells, and nothing is called missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from finished import run
+from sets import kept_subsets
+
+from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.conventions import named
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.missing import missing
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.settings import parse
+from ticlm.platform.eval import again
+from ticlm.platform.eval.cells import units
+from ticlm.platform.eval.counts import count
+from ticlm.platform.study.plan import make
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.gradients import GradientNorms
+
+MONTHS = ("202301", "202302", "202303")
+ASKED = {(MONTHS[0], label) for label in MONTHS} | {(label, label) for label in MONTHS[1:]}
+METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
+
+
+def studied(toy_study: Callable[..., Study], evaluated: str) -> Study:
+    rest = {"examples": "toy@1", "evaluated": evaluated}
+    tasks = [
+        {
+            "kind": "generated-answers",
+            "name": "qa",
+            "form": "text",
+            "tokens": 1,
+            "time_prompt": "{year} {month} ",
+            **rest,
+        },
+        {"kind": "preferred-answers", "name": "ranked", "form": "text", **rest},
+        {"kind": "gradient-norms", "name": "gradients", **rest},
+    ]
+    periods = {"initial": MONTHS[0], "last": MONTHS[-1]}
+    return toy_study(methods=[METHOD], periods=periods, evaluations=tasks)
+
+
+@pytest.fixture
+def root(toy_root: Path) -> Path:
+    """The toy's root with the same questions in every month."""
+    about = {"input": "w1 <extra_id_0> w3", "target": "w2", "type": "DATE"}
+    questions = [Example(f"q{i}", f"w{i}", f"w{i + 1}", outdated=("w0",), about=about) for i in range(1, 5)]
+    kept_subsets(toy_root / "examples/toy@1", *[{"all": questions}] * 3)
+    return toy_root
+
+
+def test_own_periods_make_a_diagonal_and_the_first_checkpoint_a_row(
+    root: Path, toy_study: Callable[..., Study]
+) -> None:
+    study = studied(toy_study, "own")
+    assert count(make(study, str(root))) == (3 * len(ASKED), 3 * len(ASKED))
+    made = run(study, root)
+    assert count(made) == (3 * len(ASKED), 0)
+    result, preset = study_result(made), named()
+    assert result.missing == ()
+    for task in ("qa@1", "ranked@1", "gradients@1"):
+        mine = result.cells[result.cells["task"] == task]
+        assert {*zip(mine["trained"], mine["evaluated"])} == ASKED
+    assert missing([result], preset, [views(result)]) == []
+    (view, *_) = (view for view in views(result) if view.task == "gradients@1")
+    assert (view.cells(preset).counted == ~np.isnan(view.methods[0].mean)).all()
+    rows = summarize([result])
+    assert (rows["missing"] == 0).all() and (rows["in_distribution_missing"] == 0).all()
+    predictions = result.predictions
+    assert predictions is not None
+    qa = predictions[predictions["task"] == "qa@1"]
+    assert qa.groupby(["trained", "label"]).size().to_dict() == {place: 4 for place in ASKED}
+    assert qa["numbers"].map(lambda one: set(one) == {"outdated-exact", "outdated-f1"}).all()
+    gradients = predictions[predictions["task"] == "gradients@1"]["numbers"]
+    assert gradients.map(lambda one: one["norm"] > 0 and one["entities"] == 1).all()
+    with pytest.raises(InputError, match=r"--on 202303: qa@1 is scored on 202302$"):
+        again.works(made, f"{study.methods[0].name}@202302", "202303", "qa")
+
+
+def test_the_cells_of_all_periods_are_those_of_own_ones_and_more(root: Path, toy_study: Callable[..., Study]) -> None:
+    """The same questions stand in every month, so that without a date they are scored only once a checkpoint."""
+    run(studied(toy_study, "own"), root)
+    left: dict[str, Any] = {}
+    for unit in units(make(studied(toy_study, "all"), str(root))):
+        for job in unit.jobs:
+            left.setdefault(job.task.name, []).extend(label for label, _ in job.cells)
+    assert {name: sorted(labels) for name, labels in left.items()} == {"qa": ["202301", "202301", "202302", "202303"]}
+
+
+def test_subsets_have_no_own_period() -> None:
+    given = {"name": "g", "examples": "toy", "sets": [{"subset": "new"}], "evaluated": "own"}
+    with pytest.raises(InputError, match="evaluated: own needs periods as labels; leave out sets"):
+        parse(GradientNorms, given, "study")
