@@ -11,12 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ticlm.methods.adapters.places import is_adapter
 from ticlm.platform.eval.gradients.norms import squared_norms
+from ticlm.platform.models.parameter_groups import parameter_groups
 from ticlm.platform.tasks.answerer import GradientNorm
 
 SENTINEL = re.compile(r"<extra_id_\d+>")
-EMBEDDINGS, ADAPTERS = "embeddings", "adapters"
 
 
 class Sample(NamedTuple):
@@ -43,7 +42,7 @@ def gradient_norm(module: nn.Module, sample: Sample) -> GradientNorm:
     known = {name: gradient for name, gradient in zip(parameters, gradients, strict=True) if gradient is not None}
     squares = squared_norms(list(known.values())).cpu()
     of_group: defaultdict[str, float] = defaultdict(float)
-    names = groups(module)
+    names = parameter_groups(module)
     for name, square in zip(known, squares.tolist(), strict=True):
         of_group[names[name]] += square
     return GradientNorm(
@@ -55,20 +54,6 @@ def gradient_norm(module: nn.Module, sample: Sample) -> GradientNorm:
         entities=sample.entities,
         cut=sample.cut,
     )
-
-
-def groups(module: nn.Module) -> dict[str, str]:
-    """Return the group of every parameter by its name: `embeddings` for those of the input tokens, `adapters` for
-    adapters, and else the first part of its name below the model itself, such as `encoder`, `layers` or `lm_head`.
-    Weights that two layers share stand under the first of them, as in `named_parameters`."""
-    find = getattr(module, "get_input_embeddings", None)
-    embeddings = {id(one) for one in find().parameters()} if find is not None else set()
-    prefix = f"{getattr(module, 'base_model_prefix', '')}."
-    found = {}
-    for name, parameter in module.named_parameters():
-        own = EMBEDDINGS if id(parameter) in embeddings else name.removeprefix(prefix).partition(".")[0]
-        found[name] = ADAPTERS if is_adapter(name) else own
-    return found
 
 
 def entities(text: str) -> int:
