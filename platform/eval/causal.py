@@ -91,7 +91,8 @@ class CausalCheckpoint(LoadedModel):
             context = self._started(before)
             kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
             cut[i] = len(kept) < len(context)
-            key = kept.tobytes()  # what has the same context is read with it
+            # What has the same context is read with it, but one token is not worth a row that only grows by it.
+            key = kept.tobytes() if len(kept) > 1 else b"%d" % i
             branches.setdefault(key, Branches(kept, [])).continuations.append(after)
             places.setdefault(key, []).append(i)
         scores = branch_scores(self.module, list(branches.values()))

@@ -41,6 +41,12 @@ def test_any_right_answer_counts_and_outdated_ones_are_told_apart(tmp_path: Path
     assert (exact.value, exact.n) == (1 / 3, 3)
     assert found["f1", ""].value == pytest.approx((1 + 1 / 2 + 0) / 3)
     assert (found["outdated-exact-match", ""].value, found["outdated-exact-match", ""].n) == (1 / 2, 2)
+    assert (found["outdated-f1", ""].value, found["outdated-f1", ""].n) == (1 / 2, 2)
+    assert [one.numbers for one in exact.predictions] == [
+        {"outdated-exact": 0, "outdated-f1": 0},
+        {},
+        {"outdated-exact": 1, "outdated-f1": 1},
+    ]
     assert not any(source for _, source in found), "relations have no numbers of their own"
     macro = found["exact-match-macro", ""]
     assert (macro.value, macro.n, macro.stderr) == (0.5, 2, None)
