@@ -86,8 +86,8 @@ class DprEncoders(Settings):
     def encoded(
         self, side: Side, titles: Sequence[str] | None, texts: Sequence[str]
     ) -> tuple[NDArray[np.float32], int]:
-        """Return float32[texts, dims], the vector of each text, and how many texts were cut. With titles, a text is read
-        behind its title."""
+        """Return float32[texts, dims], the vector of each text, and how many texts were cut. With titles, a text is
+        read behind its title."""
         limit = self.question_tokens if side == "question" else self.context_tokens
         encoder = _loaded(
             self.question if side == "question" else self.context, side, "cuda" if self._on_gpu else "cpu"
@@ -120,10 +120,12 @@ class Encoder:
         except Exception as error:  # transformers raises many kinds
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"{setting}: {folder} holds no encoder of DPR: {reason}") from None
+        if not self.tokenizer.is_fast:
+            raise InputError(f"{setting}: the tokenizer of {folder} has no fast version (tokenizer.json)")
         if found["missing_keys"]:
             lacking = min(found["missing_keys"])
             raise InputError(f"{setting}: {folder} holds no {kind.__name__}: it has no weights {lacking}")
-        self.model, self.device = self.model.eval().to(device), device
+        self.model, self.device, self.setting = self.model.eval().to(device), device, setting
 
     def encode(
         self, titles: Sequence[str] | None, texts: Sequence[str], limit: int, batch_rows: int
@@ -133,6 +135,9 @@ class Encoder:
         import numpy as np
         import torch
 
+        if limit > self.model.config.max_position_embeddings:
+            most = self.model.config.max_position_embeddings
+            raise InputError(f"{self.setting}_tokens must be at most {most} for this encoder, got {limit}")
         pair = [list(texts)] if titles is None else [list(titles), list(texts)]
         found = self.tokenizer(*pair, truncation=True, max_length=limit)
         cut = sum(bool(one.overflowing) for one in found.encodings)

@@ -248,7 +248,8 @@ def _slack(queries: Vectors, vectors: Vectors) -> Scores:
 
     longest = float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).max(initial=0.0)))
     norms = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
-    return norms * longest * vectors.shape[1] * UNIT * 1.01
+    slack: Scores = norms * longest * vectors.shape[1] * UNIT * 1.01
+    return slack
 
 
 def _products(queries: Vectors, vectors: Vectors, at: Numbers, rows: Numbers) -> Scores:

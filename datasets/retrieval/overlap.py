@@ -1,4 +1,4 @@
-"""Overlap of questions with contexts, and answers that their questions give away (EvolvingQA, section 4.3, Figure 7)."""
+"""Overlap of questions with contexts, and answers that questions give away (EvolvingQA, section 4.3 and Figure 7)."""
 
 from __future__ import annotations
 
@@ -11,106 +11,12 @@ from ticlm.datasets.text.matching import contains
 BINS = 10
 UNDEFINED = "no content words"
 _WORD = re.compile(r"\w+")
-FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "also",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "during",
-        "each",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "how",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "many",
-        "more",
-        "most",
-        "much",
-        "no",
-        "nor",
-        "not",
-        "of",
-        "on",
-        "one",
-        "or",
-        "other",
-        "our",
-        "over",
-        "s",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "t",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "under",
-        "until",
-        "up",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
-)
+_FUNCTION = """
+a about after all also an and any are as at be because been before being between both but by can could did do does
+during each for from had has have he her his how if in into is it its many more most much no nor not of on one or
+other our over s she should so some such t than that the their them then there these they this those through to
+under until up was we were what when where which while who whom whose why will with would you your"""
+FUNCTION_WORDS = frozenset(_FUNCTION.split())
 """English words that carry no content; one that asks (`who`, `when`) is among them."""
 
 

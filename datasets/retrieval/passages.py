@@ -3,8 +3,8 @@
     <folder>/<part>/00000.arrow      id, article, title and text of the passages of a shard, in their order
     <folder>/<part>/passages.json    rows of each shard, and the account of the part; written last
 
-A part is a subset of one period of a set, and its name has the hash of its file. So a month that is appended adds parts,
-and those that stand are never cut, or encoded, again.
+A part is a subset of one period of a set, and its name has the hash of its file. So a month that is appended adds
+parts, and those that stand are never cut, or encoded, again.
 """
 
 from __future__ import annotations
