@@ -81,7 +81,8 @@ def test_questions_keep_their_answers_and_get_the_best_passage_of_their_month(tm
     assert one.text == "context: The mayor of Brenford 2 is Bram Orack.question: Who is the mayor of Brenford 2?"
     assert (one.question, one.answer, one.about["hit"]) == ("Who is the mayor of Brenford 2?", "Bram Orack", "yes")
     assert (one.about["gold-rank"], json.loads(one.about["retrieved"])) == ("1", ["202301/unchanged/2:0"])
-    assert json.loads(found["e1"].about["retrieved"]) == ["202302/changed/1:0"] and found["e1"].about["hit"] == "no"
+    assert json.loads(found["e1"].about["retrieved"]) == ["202302/changed/1:1"], "the name ends in the passage before"
+    assert found["e1"].about["hit"] == "no"
     assert (found["e1"].outdated, found["e1"].about["outdated-hit"]) == (("Ada Stone",), "no")
     counts = built.periods["202302"].statistics
     assert counts["answer in the context"] == {"edited": 0} and counts["nothing found"] == {"edited": 1}
@@ -137,13 +138,12 @@ def test_a_killed_build_encodes_nothing_twice_and_an_appended_month_only_itself(
 
     stopped: list[bool] = []
     monkeypatch.setattr(DprEncoders, "encoded", counted)
-    settings = {"retriever": DprEncoders(**encoders)}
+    settings: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
     with pytest.raises(KeyboardInterrupt):
         made(tmp_path, CHANGES[:2], QUESTIONS[:2], **settings)
     first = of(made(tmp_path, CHANGES[:2], QUESTIONS[:2], **settings))
-    assert sorted(encoded) == sorted(
-        one.text for months in CHANGES[:2] for several in months.values() for one in several
-    )
+    texts = [one.text for months in CHANGES[:2] for several in months.values() for one in several]
+    assert sorted(encoded) == sorted(texts)
     before = len(encoded)
     second = of(made(tmp_path, **settings))
     assert encoded[before:] == ["The mayor of Brenford 1 is Hal Ives after a vote."]
@@ -153,7 +153,7 @@ def test_a_killed_build_encodes_nothing_twice_and_an_appended_month_only_itself(
 
 
 def test_damaged_vectors_are_named_with_what_to_remove(tmp_path: Path, encoders: dict[str, Any]) -> None:
-    settings = {"retriever": DprEncoders(**encoders)}
+    settings: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
     made(tmp_path, asked=QUESTIONS[:1], **settings)
     (vectors,) = tmp_path.glob("examples/mine@1/index/*/202301-unchanged-*/00000.npy")
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"\0")
@@ -176,9 +176,8 @@ def test_gold_contexts_are_the_questions_own(tmp_path: Path) -> None:
     assert whole["u2"].text == "context: So Bram Orack rules.question: Who is the mayor of Brenford 2?"
     built = made(tmp_path / "window", context="gold-window", window_chars=3, form="{question}|{context}")
     found = of(built)
-    assert (
-        found["u2"].text == "Who is the mayor of Brenford 2?|So Bram Orack ru" and "retrieved" not in whole["u2"].about
-    )
+    assert found["u2"].text == "Who is the mayor of Brenford 2?|So Bram Orack ru"
+    assert "retrieved" not in whole["u2"].about and whole["u2"].about["overlap"] == "0.0000"
     assert built.periods["202302"].steps[0].dropped == {NO_CONTEXT: 1}
     assert sets.builds(built.store)[0].steps[0].dropped == {NO_ANSWER: 1}, "no question of the last month is left"
 
@@ -242,7 +241,7 @@ def test_a_subset_that_no_period_has_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_encoder_is_refused_in_one_line(tmp_path: Path, encoders: dict[str, Any]) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="examples.retriever.context: .* holds no encoder of DPR"):
+    with pytest.raises(InputError, match=r"examples\.retriever\.context: .* holds no encoder of DPR"):
         DprEncoders(**encoders | {"context": str(tmp_path)}).encoded("context", [""], ["x"])
     swapped = DprEncoders(**encoders | {"context": encoders["question"]})
     with pytest.raises(InputError, match="holds no DPRContextEncoder: it has no weights ctx_encoder"):

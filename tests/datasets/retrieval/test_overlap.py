@@ -40,7 +40,7 @@ def test_the_prompt_is_the_papers_and_a_context_may_hold_braces() -> None:
 
 @pytest.mark.parametrize("form", ["{context}", "{context} {question} {context}", "{context}{question}{title}"])
 def test_a_form_with_other_placeholders_is_refused(form: str) -> None:
-    with pytest.raises(ValueError, match="each of {context} and {question} once"):
+    with pytest.raises(ValueError, match=r"each of \{context\} and \{question\} once"):
         check_form(form)
 
 
