@@ -51,7 +51,7 @@ class DprEncoders(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where texts are encoded; `auto` takes a GPU if there is one, in the process that builds."""
     lists: int = Field(0, ge=0)
-    """Lists of an inverted file (IVF) in each shard of 32,768 passages, for an approximate search; 0 searches all."""
+    """Lists of an inverted file (IVF) in each shard of 16,384 passages, for an approximate search; 0 searches all."""
     probes: int = Field(16, gt=0)
     """Lists that are searched for a question, the nearest first."""
 

@@ -134,15 +134,15 @@ class DenseSearch:
         if not questions:
             return []
         queries = self._encoded(questions)
-        found: list[list[tuple[int, float]]] = []
-        for begin in range(0, len(queries), QUESTIONS):
-            best = Best.none(len(queries[begin : begin + QUESTIONS]), top)
-            for shard in shards:
-                vectors = self.shards.vectors(shard)
-                inverted = self.shards.inverted(shard)
-                best = best.with_shard(queries[begin : begin + QUESTIONS], vectors, shard.start, inverted, self.probes)
-            found += best.listed()
-        return found
+        blocks = [queries[begin : begin + QUESTIONS] for begin in range(0, len(queries), QUESTIONS)]
+        found = [Best.none(len(block), top) for block in blocks]
+        for shard in shards:  # each is read once, whatever the number of questions
+            vectors, inverted = self.shards.vectors(shard), self.shards.inverted(shard)
+            found = [
+                best.with_shard(block, vectors, shard.start, inverted, self.probes)
+                for best, block in zip(found, blocks, strict=True)
+            ]
+        return [several for best in found for several in best.listed()]
 
     def _encoded(self, questions: Sequence[str]) -> Vectors:
         import numpy as np

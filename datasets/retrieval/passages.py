@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
-SHARD_ROWS = 32_768
-"""Passages of a shard: 100 MB of vectors of 768 numbers. A search holds one shard at a time."""
+SHARD_ROWS = 16_384
+"""Passages of a shard: 50 MB of vectors of 768 numbers. A search holds one shard at a time, and a build that is killed
+loses no more than one."""
 RECORD = "passages.json"
 COLUMNS = ("id", "article", "title", "text")
 NO_WORDS = "without words"
