@@ -13,6 +13,7 @@ from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
+from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
@@ -51,7 +52,8 @@ AnyBuilder = Annotated[
     | CklProbes
     | InvariantLama
     | SyntheticProbes
-    | ProbeConstruction,
+    | ProbeConstruction
+    | RetrievedContexts,
     Field(discriminator="kind"),
 ]
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.datasets.probes.candidates import cut
+from ticlm.datasets.text import bm25
 from ticlm.datasets.text.diffs import key
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.store import Store
@@ -26,7 +27,6 @@ PASSAGE_CHARS = 600
 """Passages end with the sentence that makes them as long as that."""
 RECORD = "index.json"
 QUERIES = 256
-_WORD = r"(?u)\b\w+\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,7 @@ class OldCorpus:
         """Return up to `most` passages for each query, best first; of equally good ones, the first of the corpus."""
         found: list[list[Passage]] = []
         for begin in range(0, len(queries), QUERIES):
-            words = [
-                [w for w in tokens if w in self._index.vocab_dict]
-                for tokens in _tokens(queries[begin : begin + QUERIES])
-            ]
+            words = [bm25.known(self._index, tokens) for tokens in bm25.words_of(queries[begin : begin + QUERIES])]
             found += map(self._best, words, [min(most, len(self))] * len(words))
         return found
 
@@ -95,12 +92,11 @@ class OldCorpus:
 
     def has_word(self, word: str) -> bool:
         """Return whether the corpus writes a word, in any case."""
-        return all(token in self._index.vocab_dict for token in re.findall(_WORD, word.lower()))
+        return all(token in self._index.vocab_dict for token in re.findall(bm25.WORD, word.lower()))
 
 
 def build(store: Store, folder: str, passages: Iterable[Passage]) -> int:
     """Write the index of some passages and return their number; a folder with RECORD is finished."""
-    import bm25s
     import numpy as np
     import pyarrow as pa
 
@@ -109,9 +105,8 @@ def build(store: Store, folder: str, passages: Iterable[Passage]) -> int:
     texts = [passage.text for passage in held]
     hashes = {hash64(key(sentence)) for text in texts for sentence in text.split("\n")}
     with tempfile.TemporaryDirectory(prefix="ticlm-index-") as temporary:
-        index = bm25s.BM25()
-        if any(tokens := _tokens(texts)):
-            index.index(tokens, show_progress=False)
+        index = bm25.indexed(texts)
+        if index is not None:
             index.save(str(Path(temporary, "bm25")), show_progress=False)
         table = pa.table(
             {
@@ -126,12 +121,3 @@ def build(store: Store, folder: str, passages: Iterable[Passage]) -> int:
         store.upload(Path(temporary), folder)
     store.write(f"{folder}/{RECORD}", b'{"passages": %d}' % len(held))
     return len(held)
-
-
-def _tokens(texts: Sequence[str]) -> list[list[str]]:
-    import bm25s
-
-    found = bm25s.tokenize(
-        list(texts), stopwords="en", token_pattern=_WORD, return_ids=False, show_progress=False, leave=False
-    )
-    return [list(tokens) for tokens in found]

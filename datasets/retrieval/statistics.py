@@ -1,0 +1,61 @@
+"""Statistics of questions with contexts: how often the answer is there, and how much of the question is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ticlm.datasets.retrieval.overlap import histogram
+from ticlm.platform.core.examples import Example
+from ticlm.platform.core.mixture import Subset
+
+HIT, OUTDATED_HIT, GIVEN = "hit", "outdated-hit", "answer-in-question"
+OVERLAP, GOLD_OVERLAP, RANK = "overlap", "gold-overlap", "gold-rank"
+NOTHING = "nothing found"
+_RATES = {
+    HIT: "answer in the context",
+    OUTDATED_HIT: "outdated answer in the context",
+    GIVEN: "answer in the question",
+}
+_SHARES = {OVERLAP: "the context", GOLD_OVERLAP: "the question's own passage"}
+
+
+def of(subsets: Mapping[Subset, Sequence[Example]], top: int) -> dict[str, dict[str, int]]:
+    """Return counts by name and subset, from the fields of `about` that this module names.
+
+    Sums of shares are in thousandths, so that a mean is a sum through a number of questions.
+    """
+    found: dict[str, dict[str, int]] = {"questions": {name: len(several) for name, several in subsets.items()}}
+    for key, title in _RATES.items():
+        counts = {name: sum(one.about.get(key) == "yes" for one in several) for name, several in subsets.items()}
+        if any(key in one.about for several in subsets.values() for one in several):
+            found[title] = counts
+    ranks = Counter[str]()
+    for name, several in subsets.items():
+        for one in several:
+            if RANK in one.about:
+                ranks[f"{name}: {one.about[RANK] or f'not in the first {top}'}"] += 1
+    if ranks:
+        found["rank of a passage of the right article"] = dict(sorted(ranks.items()))
+        found[NOTHING] = {
+            name: sum(one.about.get("retrieved") == "[]" for one in several) for name, several in subsets.items()
+        }
+    for key, title in _SHARES.items():
+        shares = {name: [_share(one, key) for one in several if key in one.about] for name, several in subsets.items()}
+        if not any(shares.values()):
+            continue
+        found[f"words of questions in {title}, in thousandths, summed"] = {
+            name: round(1000 * sum(share for share in several if share is not None)) for name, several in shares.items()
+        }
+        found[f"words of questions in {title}, by share"] = {
+            f"{name}: {share}": count
+            for name, several in shares.items()
+            for share, count in histogram(several).items()
+            if several
+        }
+    return found
+
+
+def _share(example: Example, key: str) -> float | None:
+    written = example.about[key]
+    return float(written) if written else None
