@@ -46,7 +46,7 @@ class EncyclopediaStyle(Settings):
     """Sentences of a paragraph of prose."""
     report: int = Field(10, ge=0)
     """Sentences of prose behind the one that reports a change of a fact; they make an article's update long enough."""
-    edits: float = Field(0.15, ge=0, le=1)
+    edits: float = Field(0.1, ge=0, le=1)
     """Share of the articles that an editor works on in a month without a fact that changed: respelling the first
     sentence, rewording a sentence, writing a number in words, moving a paragraph, or deleting something."""
 

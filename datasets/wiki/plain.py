@@ -20,6 +20,7 @@ from ticlm.platform.core.errors import InputError
 FIELDS = ("id", "title", "text")
 EMPTY_OR_REDIRECT = "redirect or empty page"
 """WikiExtractor writes both without text."""
+UNREADABLE = "unreadable text"
 NOT_A_PAGE = "line without id, title and text"
 WORLD_BASE = "https://encyclopedia.example/wiki/"
 
@@ -74,6 +75,11 @@ def _page(line: bytes | None, about: Wiki) -> Revision | str:
     number, title, text = (record.get(name) for name in FIELDS)
     if not (str(number).isdecimal() and isinstance(title, str) and isinstance(text, str)):
         return NOT_A_PAGE
+    try:
+        line.decode()
+        f"{title}{text}".encode()
+    except UnicodeError:  # half of a surrogate pair, as "\ud83d" in JSON
+        return UNREADABLE
     about.base = about.base or _base(record.get("url"))
     title = html.unescape(title)
     lines = [line for line in map(str.strip, html.unescape(text).split("\n")) if line]
