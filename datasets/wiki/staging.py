@@ -134,7 +134,10 @@ class WikiStage:
             self.store.write(self._info_path(file.writer), json.dumps(info).encode())
 
     def describe(self, snapshot: Snapshot) -> SnapshotInfo:
-        """Return the facts and counts from all files of a snapshot, which must have been read."""
+        """Return the facts and counts from all files of a snapshot, which must have been read.
+
+        Raises InputError if the files are of two wikis.
+        """
         infos = [self.store.read_json(self._info_path(file.writer)) for file in self.files(snapshot)]
         counts: Counter[str] = Counter()
         for info in infos:
@@ -142,7 +145,15 @@ class WikiStage:
         dropped = {why: count for why, count in sorted(counts.items()) if why}
         hidden = tuple(sorted({name for info in infos for name in info["hidden"]}))
         base, name = (next((info[key] for info in infos if info.get(key)), "") for key in ("base", "name"))
-        return SnapshotInfo(counts.total(), dropped, hidden, base, BROKEN in dropped, name)
+        found = SnapshotInfo(counts.total(), dropped, hidden, base, BROKEN in dropped, name)
+        for info in infos:
+            other = SnapshotInfo(0, {}, (), info["base"], False, info.get("name", ""))
+            if found.is_of_another_wiki(other):
+                wikis = f"{found.wiki} and {other.wiki}"
+                raise InputError(
+                    f"examples: the files of {snapshot.stamp} are of two wikis, {wikis}; give those of one"
+                )
+        return found
 
     def tidy(self, snapshot: Snapshot, number: int, hidden: Sequence[str], earlier: Snapshot | None = None) -> None:
         """Clean the pages of a bucket, unless that is done already, and count the pages that are dropped.

@@ -199,7 +199,7 @@ def test_a_sample_is_the_same_whatever_the_buckets_and_its_passages_are_of_its_a
     ]
     for day, several in ((20230201, pages), (20230301, later)):
         extract(tmp_path, f"{day}/wiki_00", several)
-    caps = {"changed": 5, "added": 3, "unchanged": 4}
+    caps: dict[str, Any] = {"changed": 5, "added": 3, "unchanged": 4}
     few = build(recipe(f"{tmp_path}/2*/*", **caps), str(tmp_path / "few"))
     whole = build(recipe(f"{tmp_path}/2*/*"), str(tmp_path / "whole"))
     sizes = {subset: len(rows(few, "202303", subset)) for subset in ("changed", "added", "revised")}

@@ -97,6 +97,11 @@ def test_snapshots_of_two_wikis_are_refused_and_of_one_host_with_another_scheme_
         (tmp_path / "20230201/wiki_00").read_text().replace("https://", "http://")
     )
     compared(tmp_path / "b", wiki(extracted=f"{tmp_path}/*/wiki_00"))
+    write(tmp_path / "one", "w-20160501-1.xml", MAY)
+    write(tmp_path / "one", "x-20160501-2.xml", MAY, wiki="xwiki")
+    write(tmp_path / "one", "w-20160601.xml", MAY)
+    with pytest.raises(InputError, match="the files of 20160501 are of two wikis, wwiki and xwiki; give those of one"):
+        compared(tmp_path, wiki(dumps=f"{tmp_path}/one"))
     write(tmp_path, "w-20160501.xml", MAY)
     write(tmp_path, "x-20160601.xml", MAY, wiki="xwiki")
     with pytest.raises(InputError, match="20160501 is of wwiki, 20160601 of xwiki"):
