@@ -19,6 +19,7 @@ from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
+from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, taggers
@@ -45,6 +46,7 @@ AnyBuilder = Annotated[
     ExampleFiles
     | TicWiki
     | WikiQuestions
+    | WikiRevisions
     | TicStackExchange
     | CodeDocs
     | KiltQuestions

@@ -1,0 +1,198 @@
+"""Revisions of a wiki: what was added to its articles and what was revised, month by month, and what never changed.
+
+These are the texts that EvolvingQA is made from (Kim et al., 2024, section 2 and appendix A): CHANGED to train on, and
+the passages that questions are asked about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from ticlm.datasets.evalsets.revision_rows import (
+    ALL,
+    LONG,
+    SUBSETS,
+    UNCHANGED,
+    RowRules,
+    RowWork,
+    stage_rows,
+)
+from ticlm.datasets.evalsets.tic_wiki import Smallest
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.wiki.diffs import DELETED, Comparison, comparisons
+from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
+from ticlm.datasets.wiki.revised import PASSAGES, STATES
+from ticlm.datasets.wiki.unchanged import UnchangedChain
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.settings import Settings
+
+DIFFER = "articles that differ"
+COMPARED = "compared"
+
+
+class WikiRevisions(Settings):
+    """Articles of a wiki that changed in a month, the passages in which they did, and articles that never changed.
+
+    Each month but the first has three subsets. `changed` has the updated text of each article, its added passages and
+    the newer sides of its revised ones, if that has more than `longer_than` characters. `added` and `revised` have the
+    passages of these articles, one by one, a revised one with its older side. The first month has `unchanged`: articles
+    that read the same in all snapshots. It is built last and then stands; snapshots that are given later do not change
+    it. Where there is more than the largest numbers below, a seeded hash chooses.
+    """
+
+    kind: Literal["wiki-revisions"] = "wiki-revisions"
+    wiki: WikiDumps
+    """Snapshots of the wiki, of two months or more."""
+    longer_than: int = Field(500, ge=0)
+    """An article counts as changed if its updated text has more characters than this (the paper: 500)."""
+    changed: int | None = Field(None, gt=0)
+    """Largest number of changed articles per month; passages of others are left out too. By default all are kept."""
+    added: int | None = Field(100_000, gt=0)
+    """Largest number of added passages per month; null keeps all."""
+    revised: int | None = Field(100_000, gt=0)
+    """Largest number of revised passages per month; null keeps all."""
+    unchanged: int | None = Field(200_000, gt=0)
+    """Largest number of articles that never changed; null keeps all."""
+    unchanged_chars: int = Field(2000, gt=0)
+    """Most characters that are kept of an article that never changed: whole paragraphs from its beginning."""
+
+    @property
+    def identity(self) -> Settings:
+        return self.model_copy(update={"wiki": self.wiki.without_files()})
+
+    def inputs(self) -> list[Input]:
+        return self.wiki.files("examples.wiki")
+
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        """Yield the later months, oldest first, and at last the first month, which depends on all snapshots."""
+        snapshots, _ = self.wiki.series(context.inputs)
+        chain = UnchangedChain.of(context, self.wiki, snapshots)
+        rules = RowRules(
+            longer_than=self.longer_than,
+            unchanged_chars=self.unchanged_chars,
+            most={subset: self._most(subset) for subset in (*SUBSETS, UNCHANGED)},
+            seed=context.seed,
+        )
+        for comparison in comparisons(replace(context, built=chain.settled()), self.wiki, context.inputs):
+            label = comparison.period.label
+            samples = None if label in context.built else context.buckets(f"samples-{comparison.name}", 1)
+            work = partial(stage_rows, RowWork(rules, comparison, samples, chain.link(comparison)))
+            writers = sorted(context.each(f"{label}: buckets compared", work, range(comparison.stage.count)))
+            if samples is not None:
+                draft = self._draft(comparison, samples, writers)
+                if not any(draft.statistics[DIFFER].values()):
+                    context.progress(f"{label}: no article differs from the snapshot before")
+                yield draft
+                context.store.remove(samples.folder)
+        if not chain.first_is_built:
+            yield self._first(chain, snapshots)
+        else:
+            _say_what_stands(context, snapshots)
+
+    def _most(self, subset: str) -> int:
+        most: int | None = getattr(self, subset)
+        return ALL if most is None else most
+
+    def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
+        counts = _summed(samples.about(f"{writer}-{SUBSETS[-1]}")["counts"] for writer in writers)
+        pages, left = counts["pages"], counts["left"]
+        subsets: dict[str, list[Example]] = {}
+        for subset in SUBSETS:
+            articles = {one.id for one in subsets["changed"]} if subsets and self.changed else None
+            subsets[subset] = self._examples(samples, [f"{writer}-{subset}" for writer in writers], subset, articles)
+        same = {state: pages[state] for state in STATES[2:] if pages[state]}
+        return PeriodDraft(
+            comparison.period,
+            subsets,
+            steps=(
+                *comparison.steps(pages.total(), left),
+                Step(name="compared pages", read=pages.total(), dropped=same),
+                *(_step(name, counts[name], len(subsets[name])) for name in SUBSETS),
+            ),
+            statistics={
+                "articles": {
+                    "in the snapshot": comparison.infos[1].read,
+                    "changed before the filter": pages["new"] + pages["changed"],
+                    "changed": counts["changed"]["found"],
+                },
+                DIFFER: {**{state: pages[state] for state in STATES[:3]}, DELETED: left[DELETED]},
+                "passages": {name: counts["passages"][name] for name in PASSAGES},
+            },
+            inputs=tuple(entry.path for snapshot in (comparison.old, comparison.new) for entry in snapshot.inputs),
+        )
+
+    def _first(self, chain: UnchangedChain, snapshots: Sequence[Snapshot]) -> PeriodDraft:
+        """Return the draft of the first month, from what all comparisons left staged."""
+        found = [_summed(same.about(name) for name in chain.writers)["counts"] for same in chain.same]
+        examples = self._examples(chain.same[-1], chain.writers, UNCHANGED, None)
+        known, same, long = found[0]["known"], found[-1]["same"], found[-1][LONG]
+        gone = {
+            f"not the same in {snapshot.period.label}": one["known"] - one["same"]
+            for snapshot, one in zip(snapshots[1:], found, strict=True)
+        }
+        dropped = {LONG: long, "not sampled": same - long - len(examples)}
+        return PeriodDraft(
+            snapshots[0].period,
+            {UNCHANGED: examples},
+            steps=(
+                Step(name="articles of the first month", read=known, dropped=_nonzero(gone)),
+                Step(name="unchanged articles", read=same, dropped=_nonzero(dropped)),
+            ),
+            statistics={
+                "articles of the first month": {"the same in all months": same, "others": known - same},
+                "snapshots": {COMPARED: len(snapshots)},
+            },
+            inputs=tuple(dict.fromkeys(entry.path for snapshot in snapshots for entry in snapshot.inputs)),
+        )
+
+    def _examples(
+        self, samples: Buckets, writers: Sequence[str], subset: str, articles: set[str] | None
+    ) -> list[Example]:
+        """Return the rows with the smallest hashes among all buckets, in the order of the hashes; if `articles` are
+        given, only theirs."""
+        smallest = Smallest(self._most(subset))
+        for writer in writers:
+            for _, row in samples.read(0, [writer]):
+                if articles is None or row["about"]["article"] in articles:
+                    smallest.add(row.pop("hash"), row)
+        return [Example(**row) for _, row in smallest.in_order()]
+
+
+def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:
+    """Report that the first period was built from other snapshots than there are now, if it was."""
+    label = snapshots[0].period.label
+    compared = Examples.open(context.store.uri()).periods[label].statistics.get("snapshots", {}).get(COMPARED)
+    if compared != len(snapshots):
+        context.progress(
+            f"{label}: its unchanged articles are those of {compared} snapshots, and there are {len(snapshots)} now; "
+            "a recipe of another version would choose them anew"
+        )
+
+
+def _summed(several: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
+    """Add up counts by name; a name that none has is an empty count."""
+    found: dict[str, Counter[str]] = {}
+    for counts in several:
+        for name, counted in counts.items():
+            if isinstance(counted, Mapping):
+                found.setdefault(name, Counter()).update(counted)
+    return found
+
+
+def _step(subset: str, counts: Counter[str], kept: int) -> Step:
+    dropped = {why: n for why, n in sorted(counts.items()) if why != "found"} | {"not sampled": counts["found"] - kept}
+    unit = "articles" if subset == "changed" else "passages"
+    return Step(name=f"{subset} {unit}", read=counts.total(), dropped=_nonzero(dropped))
+
+
+def _nonzero(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}

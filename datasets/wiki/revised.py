@@ -1,0 +1,91 @@
+"""What became of one article of a wiki between two snapshots, and the rows that a set of examples takes from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ticlm.datasets.text.revisions import Located, Part, Revisions, revisions
+from ticlm.datasets.wiki.staging import Article
+
+State = Literal["new", "changed", "edited without new text", "unchanged"]
+STATES: tuple[State, ...] = ("new", "changed", "edited without new text", "unchanged")
+PASSAGES = ("added", "revised", "same", "moved", "deleted")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RevisedArticle:
+    """An article of the newer snapshot and its revisions since the older one, which may not have had it."""
+
+    article: Article
+    new: bool
+    revisions: Revisions
+    differs: bool
+    """Whether any character differs, case and punctuation included."""
+    url: str = ""
+
+    @property
+    def state(self) -> State:
+        """The class in which the article is counted."""
+        if self.new:
+            return "new"
+        if any(part.kind != "same" for part in self.revisions.parts):
+            return "changed"
+        return "edited without new text" if self.differs else "unchanged"
+
+    def passages(self) -> Counter[str]:
+        """Count the passages by what became of them; those that moved count apart, whatever they count as."""
+        found = Counter("moved" if part.moved else part.kind for part in self.revisions.parts)
+        return found + Counter(deleted=self.revisions.deleted)
+
+    def whole(self) -> Row:
+        """Return the row of the updated text."""
+        return {"id": str(self.article.id), "text": self.revisions.updated(), "about": self._about()}
+
+    def rows(self, kind: Literal["added", "revised"]) -> Iterator[Row]:
+        """Yield a row for each added passage, or for each revised one with its older side."""
+        for number, part in enumerate(self.revisions.of(kind)):
+            about = self._about() | _place(part.new)
+            if part.old is not None:
+                about |= {"old": part.old.text, **_place(part.old, "old_")}
+            yield {"id": f"{self.article.id}#{number}", "text": part.new.text, "about": about}
+
+    def _about(self) -> dict[str, str]:
+        about = {"title": self.article.title, "article": str(self.article.id), "url": self.url}
+        return about | ({"new": "yes"} if self.new else {})
+
+
+def revised(
+    old: Article | None, new: Article, url: str = "", moved: Literal["changed", "unchanged"] = "changed"
+) -> RevisedArticle:
+    """Return what became of an article; `old` is None if the older snapshot does not have it.
+
+    Raises TooRepetitive if both versions have too many equal lines.
+    """
+    before = () if old is None else old.paragraphs
+    if old is None or before != new.paragraphs:
+        return RevisedArticle(new, old is None, revisions(before, new.paragraphs, moved), True, url)
+    same = Revisions(tuple(Part("same", n, Located(line, 0, 0)) for n, line in enumerate(new.paragraphs)), 0)
+    return RevisedArticle(new, False, same, False, url)
+
+
+def unchanged_row(article: Article, url: str, most: int) -> Row | None:
+    """Return the row of an article that never changed: its first paragraphs of at most `most` characters together;
+    None if the first one is longer."""
+    text = ""
+    for paragraph in article.paragraphs:
+        longer = f"{text}\n{paragraph}" if text else paragraph
+        if len(longer) > most:
+            break
+        text = longer
+    if not text:
+        return None
+    about = {"title": article.title, "article": str(article.id), "url": url, **_place(Located(text, 0, len(text)))}
+    return {"id": str(article.id), "text": text, "about": about}
+
+
+def _place(at: Located, prefix: str = "") -> dict[str, str]:
+    return {f"{prefix}begin": str(at.begin), f"{prefix}end": str(at.end)}
