@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
+from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
@@ -51,7 +52,8 @@ AnyBuilder = Annotated[
     | CklProbes
     | InvariantLama
     | SyntheticProbes
-    | ProbeConstruction,
+    | ProbeConstruction
+    | EvolvingQuestions,
     Field(discriminator="kind"),
 ]
 
