@@ -34,8 +34,8 @@ class LocalChat(Settings):
     beams: int = Field(1, ge=1)
     """Beams of the search, at temperature 0."""
     workers: int = Field(0, ge=0)
-    """Copies of the model, each in an actor of Ray; 0 runs it in this process. All of them work only if as many requests
-    are on their way at the same time (`limits.at_once`)."""
+    """Copies of the model, each in an actor of Ray; 0 runs it in this process. All of them work only if as many
+    requests are on their way at the same time (`limits.at_once`)."""
 
     def without_meaning(self) -> frozenset[str]:
         """Leave out the number of copies, which changes no reply."""

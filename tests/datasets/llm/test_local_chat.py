@@ -79,14 +79,17 @@ def test_a_model_is_known_by_its_files_and_not_by_its_folder(folders: dict[str, 
 
 
 @pytest.mark.ray
+@pytest.mark.nightly  # each copy loads torch and transformers
 def test_copies_on_ray_say_what_one_model_says(ray_local: None, folders: dict[str, Path], tmp_path: Path) -> None:
     alone = LocalChat(folder=str(folders["t5"]), as_of="202301", max_tokens=4)
     several = alone.model_copy(update={"workers": 2})
     assert fingerprint(several.identity) == fingerprint(alone.identity)
     asked = [ChatRequest((Message("user", text),), 1.0, 3) for text in ("who is mayor", "mayor of Ada", "Stone is")]
     assert [one.key(several) for one in asked] == [one.key(alone) for one in asked]
+    refused = ChatRequest(asked[0].messages, n=3)
     with Journal(str(tmp_path / "one.jsonl")) as one, Journal(str(tmp_path / "two.jsonl")) as two:
         expected = Asker(one, ChatLimits()).ask_all(alone, asked)
-        assert Asker(two, ChatLimits(at_once=2)).ask_all(several, asked) == expected
+        asker = Asker(two, ChatLimits(at_once=2))
+        assert asker.ask_all(several, asked) == expected
         with pytest.raises(InputError, match=r"chat\.beams: 3 replies"):
-            several.open().complete(asked[0].messages, 0.0, 0, 3)
+            asker.ask(several, refused)
