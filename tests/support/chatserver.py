@@ -18,6 +18,7 @@ class Server(ThreadingHTTPServer):
     statuses: list[int]
     contents: list[str | None]
     delays: list[float]
+    retry_after: str
     reply: Callable[[Sequence[Mapping[str, str]], int], str]
     bodies: list[dict[str, Any]]
 
@@ -28,11 +29,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.bodies.append({"path": self.path, **body})
-        time.sleep(self.server.delays.pop(0) if self.server.delays else 0)
+        delay = self.server.delays.pop(0) if self.server.delays else 0
         status = self.server.statuses.pop(0) if self.server.statuses else 200
         text = (
             self.server.contents.pop(0) if self.server.contents else self.server.reply(body["messages"], body["seed"])
         )
+        time.sleep(delay)  # what this request gets is settled by now
         choices = [
             {"index": n, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
             for n in range(body["n"])
@@ -44,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             data = b"<html>"
         self.send_response(status)
         if status == 429:
-            self.send_header("Retry-After", "2")
+            self.send_header("Retry-After", self.server.retry_after)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -64,7 +66,8 @@ def capitals(messages: Sequence[Mapping[str, str]], seed: int) -> str:
 def serving() -> Iterator[Server]:
     """Yield a server that runs until the block ends."""
     made = Server(("127.0.0.1", 0), Handler)
-    made.statuses, made.contents, made.delays, made.bodies, made.reply = [], [], [], [], capitals
+    made.statuses, made.contents, made.delays, made.bodies = [], [], [], []
+    made.retry_after, made.reply = "2", capitals
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
