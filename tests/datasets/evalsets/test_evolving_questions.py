@@ -21,7 +21,7 @@ from ticlm.datasets.generation.stand_in import deterministic
 from ticlm.datasets.llm.asking import BudgetUsedUp
 from ticlm.datasets.llm.chat import ChatRequest, Message, Replies
 from ticlm.datasets.llm.journal import Journal
-from ticlm.datasets.llm.union import OpenAIChat
+from ticlm.datasets.llm.openai_chat import OpenAIChat
 from ticlm.datasets.text.spans import Span, inline
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
@@ -246,7 +246,7 @@ def paper_record(path: Path) -> dict[str, Any]:
     turns = [("system", system), ("user", demonstration), ("assistant", reply), ("user", pair)]
     generator = ChatRequest(tuple(Message(*turn) for turn in turns), prompt="edited@1")
     about_rail = {"title": "Commuter rail", "month": months[1], "passage": RAIL, "difficulty": ""}
-    added = prompts["new"].request("new", **about_rail, entities="Indonesia, the Greater Bandung Commuter")
+    added = prompts["new"].request("new", 0.0, 0, **about_rail, entities="Indonesia, the Greater Bandung Commuter")
     same = "Are ’88th’ and ’91st’ semantically equivalent or meaning the same?\nOptions:\n(A) {}\n(B) {}\nAnswer:"
     judges = [
         ("equivalent@1", same, False),

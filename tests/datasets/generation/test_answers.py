@@ -6,7 +6,7 @@ import pytest
 
 from ticlm.datasets.generation import rules
 from ticlm.datasets.generation.answers import overlap, same, span_of
-from ticlm.datasets.generation.filters import GIVEN_AWAY, IN_QUESTION, NOT_LISTED, SAME, QuestionFilters, compared
+from ticlm.datasets.generation.filters import GIVEN_AWAY, IN_QUESTION, NOT_LISTED, QuestionFilters, compared
 from ticlm.datasets.generation.passages import Draft, Passage, TaggedText, as_example
 from ticlm.datasets.generation.replies import Reply
 from ticlm.datasets.generation.stand_in import deterministic
@@ -66,7 +66,7 @@ MAYOR = "Who is the mayor?"
     [
         (draft(MAYOR, "Ada Stone", "Bea Low"), {}, NOT_LISTED),
         (draft(MAYOR, "Carla Dunn", "Carla Dunn"), {}, NOT_LISTED),  # the first answer is the older passage's
-        (draft(MAYOR, "ada stone", "Ada Stone"), {}, SAME),
+        (draft(MAYOR, "ada stone", "Ada Stone"), {}, rules.SAME),
         (draft("Is Ada Stone mayor?", "Ada Stone", "Carla Dunn"), {"answer_in_question": "drop"}, IN_QUESTION),
         (draft(MAYOR, "Ada Stone", "Carla Dunn"), {"max_overlap": 0.9}, GIVEN_AWAY),
         (draft(MAYOR, "ada stone", "carla dunn."), {"max_overlap": 1.0}, ("Ada Stone", "Carla Dunn")),

@@ -31,11 +31,11 @@ def test_the_instruction_is_the_papers_and_a_word_of_difficulty_is_all_that_chan
     prompt = read_prompts("")[0]["edited"]
     slots = {"old_month": "February 2023", "new_month": "March 2023", "old_name": "February", "new_name": "March"}
     rest = dict.fromkeys(("title", "old_passage", "new_passage", "old_entities", "new_entities"), "x")
-    plain = prompt.request("edited", **slots, **rest, difficulty="")
+    plain = prompt.request("edited", 0.0, 0, **slots, **rest, difficulty="")
     assert plain.messages[0].content == SYSTEM and [m.role for m in plain.messages] == [
         *("system", "user", "assistant", "user")
     ]
-    hard = prompt.request("edited", **slots, **rest, difficulty=" difficult")
+    hard = prompt.request("edited", 0.0, 0, **slots, **rest, difficulty=" difficult")
     assert hard.messages[0].content == SYSTEM.replace("ONE short", "ONE difficult short")
     assert hard.messages[1:] == plain.messages[1:]
 
