@@ -165,8 +165,9 @@ class EvolvingQuestions(Settings):
                 begun.statistics.update(calls.statistics() if calls is not None else {})
                 if asker is not None:
                     context.progress(f"{label}: chat models: {asker.costs}")
-                context.steps[:] = Step.sum([context.steps, begun.steps])
-                if begun.subsets:
+                if not begun.subsets:
+                    context.steps[:] = Step.sum([context.steps, begun.steps])
+                else:
                     yield begun.draft(label, [entry.path for entry in context.inputs if f"/{label}/" in entry.path])
 
     def _maker(self, context: BuildContext, stack: ExitStack, calls: PromptCalls | None) -> QuestionMaker:

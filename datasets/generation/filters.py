@@ -29,6 +29,7 @@ BATCH = 256
 FEWEST = 16
 """Passages that go through the steps at once when few questions are missing."""
 NO_ENTITY, SENTINEL = "a passage without an entity", "a passage that spells a sentinel"
+TOO_LONG = "a passage that is too long"
 ONE_SIDED = "a revised passage without the one that it replaced"
 ENOUGH, CROWDED = "beyond the number of questions", "beyond the questions of one article"
 NOT_LISTED = "an answer that is no entity of its passage"
@@ -43,10 +44,13 @@ STEPS = ("passages", "questions", "answers", "equivalent", "supported", "chosen"
 
 
 class QuestionFilters(Settings):
-    """Which questions are left out by rules, beyond those whose answers are no entities, or are the same."""
+    """Which passages and questions are left out by rules, beyond those without entities and without a change."""
 
     answer_in_question: Literal["keep", "drop"] = "keep"
     """What happens to a question with one of its answers in it; one that is kept says so in `about["answer-in"]`."""
+    longest: int | None = Field(4000, gt=0)
+    """Most characters of a passage; longer ones are left out. The paper's model reads 4,096 tokens: an instruction, two
+    passages and their entities. Null leaves out none."""
     max_overlap: float | None = Field(None, ge=0, le=1)
     """Largest share of a question's words that may stand in its passage, to leave out easy ones; by default any."""
 
@@ -147,6 +151,8 @@ class QuestionMaker:
             spelled = (row.text, row.about.get("title", ""), row.about.get("old", ""))
             if any("<extra_id_" in text for text in spelled):
                 account.drop("passages", SENTINEL)
+            elif self.filters.longest is not None and max(map(len, spelled)) > self.filters.longest:
+                account.drop("passages", TOO_LONG)
             elif kind == "edited" and not row.about.get("old"):
                 account.drop("passages", ONE_SIDED)
             else:

@@ -130,6 +130,8 @@ def test_numbers_of_questions_and_of_passages_are_limits(tmp_path: Path) -> None
     assert len(asked(few, "202302", "unchanged")) == 2 and not asked(few, "202302", "unchanged-train")
     assert asked(few, "202303", "edited") == {} and asked(few, "202303", "new")
     assert dropped(few, "202302", "unchanged")[filters.ENOUGH] == len(asked(whole, "202302", "unchanged")) - 2
+    short = build(tmp_path, root="short", filters={"longest": 37})
+    assert dropped(short, "202303", "edited") == {filters.TOO_LONG: 2} and asked(short, "202303", "edited")
     one = build(tmp_path, root="one", passages=1)
     assert len(asked(one, "202302", "unchanged")) == 1
     assert dropped(one, "202303", "edited")["beyond the number of passages"] == 2
