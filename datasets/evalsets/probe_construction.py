@@ -15,7 +15,7 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
-from ticlm.datasets.llm.asking import Asker, ChatLimits
+from ticlm.datasets.llm.asking import Asker, ChatLimits, record_of
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.union import AnyChat
 from ticlm.datasets.probes import construction, predictions, review
@@ -26,7 +26,7 @@ from ticlm.datasets.probes.old_corpus import OldCorpus
 from ticlm.datasets.probes.review import Probe
 from ticlm.datasets.text.taggers import AnyTagger, RulesTagger
 from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.errors import RunError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.periods import Label, Period, span
 from ticlm.platform.core.settings import Settings
@@ -199,12 +199,7 @@ class ProbeConstruction(Settings):
     def _asker(self, context: BuildContext, stack: ExitStack) -> Asker | None:
         if self.chat is None or not self.asked:
             return None
-        path = self.limits.record
-        if not path and not context.store.is_local:
-            raise InputError(
-                "examples.limits.record: the set is not on a local disk; name a local file for the replies"
-            )
-        journal = stack.enter_context(Journal(path or context.store.path("replies.jsonl")))
+        journal = stack.enter_context(Journal(record_of(self.limits, context.store)))
         return Asker(journal, self.limits)
 
     def _tools(self, old: OldCorpus, seed: int, asker: Asker | None) -> Tools:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
+from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
@@ -55,6 +56,7 @@ AnyBuilder = Annotated[
     | InvariantLama
     | SyntheticProbes
     | ProbeConstruction
+    | EvolvingQuestions
     | RetrievedContexts,
     Field(discriminator="kind"),
 ]

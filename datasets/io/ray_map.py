@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -167,15 +166,9 @@ def running_ray() -> Iterator[None]:
     already."""
     import ray
 
-    if ray.is_initialized():
+    if not ray_start.connect():
         yield
         return
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **ray_start.arguments()}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
-    else:
-        ray_start.make_token()
-        ray.init(address="local", include_dashboard=False, **quiet)
     try:
         yield
     finally:

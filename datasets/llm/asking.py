@@ -13,8 +13,9 @@ from pydantic import Field
 
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
 from ticlm.datasets.llm.journal import Journal, Replay
-from ticlm.platform.core.errors import RunError, TiclmError
+from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
 
 LONGEST_WAIT_S = 60.0
 
@@ -36,6 +37,13 @@ class ChatLimits(Settings):
     """So often a request is sent, if the server is busy, fails or cannot be reached."""
     first_wait_s: float = Field(1.0, ge=0)
     """Longest wait before the second try, in seconds; it doubles with each try, up to a minute."""
+
+
+def record_of(limits: ChatLimits, store: Store) -> str:
+    """Return the file that keeps the replies of a build in a store. Raises InputError if it would be no local file."""
+    if not limits.record and not store.is_local:
+        raise InputError("examples.limits.record: the set is not on a local disk; name a local file for the replies")
+    return limits.record or store.path("replies.jsonl")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A chat model in a folder: a transformers model that runs in this process."""
+"""A chat model in a folder: a transformers model that runs in this process, or in several of Ray."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.datasets.llm.chat import Message, Replies
+from ticlm.datasets.llm.chat import ChatClient, Message, Replies
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
@@ -33,6 +33,13 @@ class LocalChat(Settings):
     """Largest number of tokens of a reply."""
     beams: int = Field(1, ge=1)
     """Beams of the search, at temperature 0."""
+    workers: int = Field(0, ge=0)
+    """Copies of the model, each in an actor of Ray; 0 runs it in this process. All of them work only if as many
+    requests are on their way at the same time (`limits.at_once`)."""
+
+    def without_meaning(self) -> frozenset[str]:
+        """Leave out the number of copies, which changes no reply."""
+        return frozenset({"workers"})
 
     @cached_property
     def _digest(self) -> str:
@@ -66,8 +73,13 @@ class LocalChat(Settings):
         """Return a line that names the model, which comes from outside the timeline."""
         return f"replies of the model {Path(self.folder).name}, as of {self.as_of}"
 
-    def open(self) -> LocalClient:
-        """Load the model. Raises InputError if transformers cannot, or if it generates nothing."""
+    def open(self) -> ChatClient:
+        """Load the model. Raises InputError if transformers cannot, or if it generates nothing; copies of it in actors
+        raise that when they are asked."""
+        if self.workers:
+            from ticlm.datasets.llm.ray_chat import RayClient
+
+            return RayClient(self.model_copy(update={"workers": 0}), self.workers)
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
         folder = str(Path(self.folder).expanduser())

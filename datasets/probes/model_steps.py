@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
-
-import yaml
 
 from ticlm.datasets.llm.asking import Asker
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest
-from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object
+from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object, read
 from ticlm.datasets.probes.candidates import Article, Candidate, Drawn
 from ticlm.datasets.probes.matching import Stated
 from ticlm.datasets.probes.old_corpus import Passage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK
-from ticlm.platform.core.settings import parse
 
 NAMES = ("questions", "cloze", "supported", "alternative", "select", "decontextualise", "translate", "annotate")
 """The prompts that the steps need."""
@@ -140,20 +132,7 @@ def read_prompts(path: str) -> tuple[Mapping[str, Prompt], str]:
 
     Raises InputError if the file cannot be read, or lacks one of NAMES.
     """
-    try:
-        text = Path(path).expanduser().read_text() if path else _packaged()
-        data: Any = yaml.safe_load(text)
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"prompts: {path} cannot be read: {' '.join(str(error).split())}") from None
-    if not isinstance(data, dict) or set(data) != set(NAMES):
-        has = ", ".join(map(str, data)) if isinstance(data, dict) and data else "nothing"
-        raise InputError(f"prompts: {path} has to have the prompts {', '.join(NAMES)}; it has {has}")
-    prompts = {name: parse(Prompt, given, f"{path or 'prompts.yaml'}: {name}") for name, given in data.items()}
-    return prompts, hashlib.sha256(text.encode()).hexdigest()
-
-
-def _packaged() -> str:
-    return files("ticlm").joinpath("datasets/probes/prompts.yaml").read_text()
+    return read(path, "datasets/probes/prompts.yaml", NAMES)
 
 
 def _pairs(reply: str, sink: Drawn) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sys
@@ -35,6 +36,21 @@ def arguments() -> dict[str, Any]:
 
     needed = folders or patience is not None
     return {"job_config": Job(), **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {})}
+
+
+def connect() -> bool:
+    """Connect to the Ray at RAY_ADDRESS, or start a local one; return whether that was needed."""
+    import ray
+
+    if ray.is_initialized():
+        return False
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **arguments()}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(**quiet)
+    else:
+        make_token()
+        ray.init(address="local", include_dashboard=False, **quiet)
+    return True
 
 
 def make_token() -> None:

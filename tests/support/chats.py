@@ -1,4 +1,4 @@
-"""Functions in the place of chat models: they read the prompts that the steps of probe construction send."""
+"""Functions in the place of chat models: they read the prompts of probe construction and of EvolvingQA's questions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from ticlm.datasets.generation.stand_in import deterministic
+
 CALLS: list[str] = []
-"""The user messages of every call."""
+"""The user messages of every call; those of `questioner` with the seed before them."""
 FAILS_AT: list[int] = []
 """Numbers of calls that raise Killed."""
 
@@ -23,6 +25,19 @@ def echo(messages: Sequence[Mapping[str, str]], seed: int) -> str:
     """Return the last message and the seed."""
     CALLS.append(messages[-1]["content"])
     return f"{messages[-1]['content']} {seed}"
+
+
+def questioner(messages: Sequence[Mapping[str, str]], seed: int) -> str:
+    """Write and judge questions by the rules of the package."""
+    CALLS.append(f"{seed} {messages[-1]['content']}")
+    if len(CALLS) in FAILS_AT:
+        raise Killed
+    return deterministic(messages, seed)
+
+
+def always_a(messages: Sequence[Mapping[str, str]], seed: int) -> str:
+    """Write questions by the rules, and choose the first option of every judgement."""
+    return "(A)" if "(A)" in messages[-1]["content"] else deterministic(messages, seed)
 
 
 def clerk(messages: Sequence[Mapping[str, str]], seed: int) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import chats
 import pytest
+from chatserver import Server, serving
 
 from ticlm.datasets.llm.asking import Asker, BudgetUsedUp, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message
@@ -34,54 +32,10 @@ def quiet() -> None:
     chats.FAILS_AT.clear()
 
 
-class Server(ThreadingHTTPServer):
-    """Speaks /v1/chat/completions; answers with these statuses first."""
-
-    statuses: list[int]
-    contents: list[str | None]
-    bodies: list[dict[str, Any]]
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.bodies.append({"path": self.path, **body})
-        status = self.server.statuses.pop(0) if self.server.statuses else 200
-        text = self.server.contents.pop(0) if self.server.contents else body["messages"][-1]["content"].upper()
-        choices = [
-            {"index": n, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-            for n in range(body["n"])
-        ]
-        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        good = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
-        data = json.dumps(good if status == 200 else {"error": {"message": "not now"}}).encode()
-        if text == "<html>":
-            data = b"<html>"
-        self.send_response(status)
-        if status == 429:
-            self.send_header("Retry-After", "2")
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server(("127.0.0.1", 0), Handler)
-    made.statuses, made.contents, made.bodies = [], [], []
-    thread = threading.Thread(target=made.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving() as made:
         yield made
-    finally:
-        made.shutdown()
-        made.server_close()
 
 
 def remote(server: Server) -> OpenAIChat:

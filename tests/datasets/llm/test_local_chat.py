@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.datasets.llm.chat import Message
+from ticlm.datasets.llm.asking import Asker, ChatLimits
+from ticlm.datasets.llm.chat import ChatRequest, Message
+from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.local_chat import LocalChat
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +76,20 @@ def test_a_model_is_known_by_its_files_and_not_by_its_folder(folders: dict[str, 
     assert LocalChat(folder=str(folders["llama"]), as_of="202301").model != known
     with pytest.raises(InputError, match=r"has no config\.json"):
         _ = LocalChat(folder=str(tmp_path), as_of="202301").model
+
+
+@pytest.mark.ray
+@pytest.mark.nightly  # each copy loads torch and transformers
+def test_copies_on_ray_say_what_one_model_says(ray_local: None, folders: dict[str, Path], tmp_path: Path) -> None:
+    alone = LocalChat(folder=str(folders["t5"]), as_of="202301", max_tokens=4)
+    several = alone.model_copy(update={"workers": 2})
+    assert fingerprint(several.identity) == fingerprint(alone.identity)
+    asked = [ChatRequest((Message("user", text),), 1.0, 3) for text in ("who is mayor", "mayor of Ada", "Stone is")]
+    assert [one.key(several) for one in asked] == [one.key(alone) for one in asked]
+    refused = ChatRequest(asked[0].messages, n=3)
+    with Journal(str(tmp_path / "one.jsonl")) as one, Journal(str(tmp_path / "two.jsonl")) as two:
+        expected = Asker(one, ChatLimits()).ask_all(alone, asked)
+        asker = Asker(two, ChatLimits(at_once=2))
+        assert asker.ask_all(several, asked) == expected
+        with pytest.raises(InputError, match=r"chat\.beams: 3 replies"):
+            asker.ask(several, refused)

@@ -1,0 +1,92 @@
+"""Passages that questions are made from, with their entities, and the questions that came of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from ticlm.datasets.examples.answer_types import TYPE
+from ticlm.datasets.generation.prompts import one_line
+from ticlm.datasets.text.spans import MOST, Span, mask
+from ticlm.platform.core.examples import Example
+
+QuestionKind = Literal["edited", "new", "unchanged"]
+ANSWER_IN = "answer-in"
+"""Field of `Example.about` that says where else the answer stands: in the "question"."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text and the spans that a tagger found in it."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Return the texts of the spans, each once and on one line, in order."""
+        return tuple(dict.fromkeys(one_line(self.text[span.begin : span.end]) for span in self.spans))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of an article; of a revised one, `old` is the passage that it replaced."""
+
+    id: str
+    title: str
+    article: str
+    now: TaggedText
+    old: TaggedText | None = None
+
+    @property
+    def versions(self) -> tuple[TaggedText, ...]:
+        """Return the older passage, if there is one, and this one: in the order of a question's answers."""
+        return (self.now,) if self.old is None else (self.old, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question about a passage with an answer for each of its `versions`, as they were written. `types` are the
+    labels of the answers' spans, once the answers are known to be entities."""
+
+    passage: Passage
+    question: str
+    answers: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    in_question: bool = False
+    """Whether one of the answers stands in the question."""
+
+
+def as_example(draft: Draft, number: int, label: str) -> Example:
+    """Return a question as an Example of a period; `number` counts the questions of its passage from 0."""
+    passage = draft.passage
+    masked, target = masked_form(passage)
+    about = {
+        "title": passage.title,
+        "article": passage.article,
+        "context": passage.now.text,
+        **({} if passage.old is None else {"old": passage.old.text}),
+        **({TYPE: draft.types[-1]} if draft.types and draft.types[-1] else {}),
+        "entities": json.dumps(passage.now.entities, ensure_ascii=False),
+        **({ANSWER_IN: "question"} if draft.in_question else {}),
+        "input": masked,
+        "target": target,
+        "month": label,
+    }
+    return Example(
+        id=f"{passage.id}.{number}" if number else passage.id,
+        text=draft.question,
+        answer=draft.answers[-1],
+        question=draft.question,
+        outdated=draft.answers[:-1],
+        about=about,
+    )
+
+
+def masked_form(passage: Passage) -> tuple[str, str]:
+    """Return (input, target) of "Title. passage" with the first MOST entities of the passage masked; those of the title
+    stay. Raises ValueError if the text spells a sentinel."""
+    before = f"{passage.title}. "
+    moved = [Span(len(before) + begin, len(before) + end) for begin, end, _ in passage.now.spans[:MOST]]
+    return mask(before + passage.now.text, moved)

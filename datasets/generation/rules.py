@@ -1,0 +1,80 @@
+"""Questions without a model: about the spans of a passage, and about the one span of a sentence that was revised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from ticlm.datasets.generation.answers import same
+from ticlm.datasets.generation.replies import Reply
+from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, Article, cut, masked, tagged_sentences, unusable
+from ticlm.datasets.text.matching import contains
+from ticlm.datasets.text.spans import Span
+from ticlm.datasets.text.taggers import Tagger
+
+NO_UPDATE = "no sentence in which one entity alone changed"
+NO_QUESTION = "no entity in a sentence"
+SAME = "answers that are the same"
+
+
+def about(text: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
+    """Yield a question about each span of a text that can be asked for, and the reason for each other one."""
+    article, found = Article("", text, day), False
+    for sentence, spans in tagged_sentences(text, tagger):
+        for span in spans:
+            found = True
+            candidate = masked(article, sentence, span)
+            yield unusable(candidate) or Reply(candidate.question, (candidate.answer,))
+    if not found:
+        yield NO_QUESTION
+
+
+def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
+    """Yield a question about each sentence in which one entity became another of the same kind, and the reason for each
+    that cannot be asked.
+
+    Everything else in the sentence, its other entities included, must be as it was.
+    """
+    article, found = Article("", new, day), False
+    for before, after in _replaced(cut(old), cut(new)):
+        (_, old_spans), (_, new_spans) = tagger.tagged([before, after])
+        changed = _changed(before, old_spans, after, new_spans)
+        if changed is None:
+            continue
+        found = True
+        outdated, span = changed
+        candidate = masked(article, after, span)
+        if reason := unusable(candidate):
+            yield reason
+        elif same(outdated, candidate.answer):
+            yield SAME
+        elif ";" in outdated:
+            yield SEPARATOR
+        elif contains(candidate.question, outdated):
+            yield GIVEN
+        else:
+            yield Reply(candidate.question, (outdated, candidate.answer))
+    if not found:
+        yield NO_UPDATE
+
+
+def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each sentence that was replaced, and the one in its place."""
+    for tag, i, j, k, m in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if tag == "replace" and j - i == m - k:
+            yield from zip(old[i:j], new[k:m], strict=True)
+
+
+def _changed(before: str, old: Sequence[Span], after: str, new: Sequence[Span]) -> tuple[str, Span] | None:
+    """Return the older text of the one span that changed, and the newer span; None if anything else changed too."""
+    if _outside(before, old) != _outside(after, new) or [one.label for one in old] != [one.label for one in new]:
+        return None
+    pairs = [(before[a.begin : a.end], after[b.begin : b.end], b) for a, b in zip(old, new, strict=True)]
+    changed = [(was, span) for was, now, span in pairs if was != now]
+    return changed[0] if len(changed) == 1 else None
+
+
+def _outside(text: str, spans: Sequence[Span]) -> list[str]:
+    """Return what stands before, between and behind the spans."""
+    edges = [0, *(edge for span in spans for edge in (span.begin, span.end)), len(text)]
+    return [text[begin:end] for begin, end in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,0 +1,100 @@
+"""Writing questions: by a chat model, or by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ticlm.datasets.generation import replies, rules
+from ticlm.datasets.generation.calls import PromptCalls
+from ticlm.datasets.generation.passages import Draft, Passage, QuestionKind
+from ticlm.datasets.generation.prompts import listed, month, names, one_line
+from ticlm.datasets.llm.chat import ChatModel
+from ticlm.datasets.llm.prompts import Unreadable
+from ticlm.datasets.text.taggers import Tagger
+from ticlm.platform.core.periods import span
+
+NO_UPDATE, NO_QUESTION = "no factual update, says the model", "no question, says the model"
+
+
+@dataclass(frozen=True)
+class Months:
+    """The period of the questions and the one before it, and how prompts write them."""
+
+    now: str
+    before: str
+    written: str
+
+
+class QuestionWriter(Protocol):
+    """Writes questions about passages."""
+
+    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+        """Return for each passage its questions, and a reason for each that it does not have."""
+
+
+@dataclass(frozen=True)
+class ModelWriter:
+    """Lets a chat model write one question about each passage."""
+
+    calls: PromptCalls
+    chat: ChatModel
+    temperature: float
+    seed: int
+    difficulty: str = ""
+
+    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+        """Return for each passage its question, or the reason why there is none."""
+        slots = [self.slots(passage, months) for passage in passages]
+        said = self.calls.ask(self.chat, kind, slots, self.temperature, self.seed)
+        return [[_draft(kind, passage, reply)] for passage, reply in zip(passages, said, strict=True)]
+
+    def slots(self, passage: Passage, months: Months) -> dict[str, str]:
+        """Return what fills the slots of the prompt for a passage."""
+        shared = {
+            "title": one_line(passage.title),
+            "difficulty": f" {one_line(self.difficulty)}" if self.difficulty else "",
+            "month": month(months.now, months.written),
+        }
+        if passage.old is None:
+            return shared | {"passage": one_line(passage.now.text), "entities": listed(passage.now.entities)}
+        short = names(months.before, months.now, months.written)
+        return shared | {
+            **{"old_month": month(months.before, months.written), "new_month": shared["month"]},
+            **{"old_name": short[0], "new_name": short[1]},
+            **{"old_passage": one_line(passage.old.text), "new_passage": one_line(passage.now.text)},
+            **{"old_entities": listed(passage.old.entities), "new_entities": listed(passage.now.entities)},
+        }
+
+
+@dataclass(frozen=True)
+class RulesWriter:
+    """Writes questions by rules, each about a span that the tagger finds."""
+
+    tagger: Tagger
+
+    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+        """Return all questions that the rules find in each passage, in its order."""
+        day = span(months.now)[0].isoformat()
+        return [
+            [
+                one if isinstance(one, str) else Draft(passage, one.question, one.answers)
+                for one in (
+                    rules.about(passage.now.text, day, self.tagger)
+                    if passage.old is None
+                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger)
+                )
+            ]
+            for passage in passages
+        ]
+
+
+def _draft(kind: QuestionKind, passage: Passage, reply: str) -> Draft | str:
+    try:
+        found = replies.question(reply, len(passage.versions))
+    except Unreadable as error:
+        return f"a reply that cannot be read: {error}"
+    if found is None:
+        return NO_UPDATE if kind == "edited" else NO_QUESTION
+    return Draft(passage, found.question, found.answers)
