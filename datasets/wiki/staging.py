@@ -104,7 +104,7 @@ class WikiStage:
         """Stage the pages of one file, and count those that are no articles by reason."""
         about, counts = Wiki(), {stamp: Counter[str]() for stamp in file.stamps}
         with self.raw.writing(file.writer) as into:
-            for page in _pages(file, self.wiki.namespaces, about):
+            for page in pages(file, self.wiki.namespaces, about):
                 stamps = [file.stamps[number] for number in page.moments]
                 for stamp in stamps:
                     counts[stamp][page.why] += 1
@@ -215,7 +215,7 @@ def _name(number: int) -> str:
     return f"{number:05d}"
 
 
-def _pages(file: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
+def pages(file: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
     """Yield the pages of all members of a file. Raises InputError if it is no dump of a MediaWiki."""
     path = file.input.path
     moments = [end_of(span(stamp)[0]) for stamp in file.stamps] if file.of_history else None
