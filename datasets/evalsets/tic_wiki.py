@@ -40,7 +40,7 @@ class TicWiki(WikiDumps):
 
     @property
     def identity(self) -> Settings:
-        return self.model_copy(update={"dumps": (), "history": (), "snapshots": ()})
+        return self.without_files()
 
     def inputs(self) -> list[Input]:
         return self.files()

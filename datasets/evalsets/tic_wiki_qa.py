@@ -61,7 +61,7 @@ class WikiQuestions(Settings):
 
     @property
     def identity(self) -> Settings:
-        wiki = self.wiki.model_copy(update={"dumps": (), "history": (), "snapshots": ()})
+        wiki = self.wiki.without_files()
         wikidata = self.wikidata.model_copy(update={"dumps": (), "property_labels": None})
         return self.model_copy(update={"wiki": wiki, "wikidata": wikidata})
 

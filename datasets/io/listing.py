@@ -34,8 +34,8 @@ def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "do
     """Return every file once, ordered by path; of a folder, those with one of the suffixes. Links are followed; of
     several paths of one file, the one without links stays, or else the first.
 
-    Raises InputError, which names the `setting` of the patterns, for a pattern without files, for a named file with
-    another suffix, and for a link to nothing.
+    The suffix "" takes every file. Raises InputError, which names the `setting`, for a pattern without files, for a
+    named file with another suffix, and for a link to nothing.
     """
     found: dict[str, ListedFile] = {}
     matches = [match for pattern in patterns for match in _matches(pattern, suffixes, setting)]
@@ -49,7 +49,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
     """Return the files of a pattern, each with the path that it has without links."""
     import fsspec
 
-    known = ", ".join(suffixes)
+    known = ", ".join(filter(None, suffixes))
     try:
         fs, path = fsspec.url_to_fs(pattern if "://" in pattern else os.path.abspath(os.path.expanduser(pattern)))
         if any(mark in path for mark in "*?["):
@@ -64,7 +64,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
     except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
         raise InputError(f"{setting}: {pattern} cannot be listed: {' '.join(str(error).split())}") from None
     if not files:
-        raise InputError(f"{setting}: {pattern} matches no file; formats are {known}")
+        raise InputError(f"{setting}: {pattern} matches no file{f'; formats are {known}' if known else ''}")
     for entry in files:
         if not entry["name"].endswith(suffixes):
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")

@@ -137,10 +137,13 @@ class History:
 
     def cast(self, kind: str, month: int) -> list[NewsEntity]:
         """Return the entities of a kind that exist in a month."""
-        self.extend(month)
         day = self.first_day(month)
-        of_kind = (e for e in self._entities.values() if e.kind == kind)
-        return [e for e in of_kind if e.start <= day and (e.end is None or day < e.end)]
+        return [e for e in self.begun(day).values() if e.kind == kind and (e.end is None or day < e.end)]
+
+    def begun(self, day: date) -> dict[int, NewsEntity]:
+        """Return the entities that began by a day, also those that are gone, by a number that each keeps."""
+        self.extend(self.month_of(day))
+        return {n: e for n, e in enumerate(self._entities.values(), 1) if e.start <= day}
 
     def held(self, subject: str, relation: str, day: date) -> Fact | None:
         """Return the fact that states a relation of a subject on a day, or None."""

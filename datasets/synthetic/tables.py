@@ -10,7 +10,7 @@ from typing import Any
 
 from ticlm.platform.core.settings import Settings, parse
 
-FILES = ("vocabulary.yaml", "topics.yaml", "relations.yaml", "papers.yaml", "prose.yaml")
+FILES = ("vocabulary.yaml", "topics.yaml", "relations.yaml", "papers.yaml", "prose.yaml", "encyclopedia.yaml")
 
 Words = tuple[str, ...]
 
@@ -57,6 +57,19 @@ class Paper(Settings):
     closings: Words
 
 
+class ArticleTemplates(Settings):
+    """The sentences of an article of the encyclopedia about one kind of subject."""
+
+    leads: tuple[str, str]
+    """The first sentence, in two spellings."""
+    stable: Words
+    """Sentences with a `{number}` or a `{year}` that never changes."""
+    counts: str = ""
+    """A sentence with a `{number}` that grows."""
+    closed: str = ""
+    """A sentence for a subject that is gone; without one, the article goes with its subject."""
+
+
 class Tables(Settings):
     """All tables of the synthetic world. Their order matters: random choices are made by position."""
 
@@ -73,6 +86,10 @@ class Tables(Settings):
     connectives: Words
     prose: Mapping[str, Words]
     """Common words by part of speech, and the sentences that they make."""
+    encyclopedia: Mapping[str, ArticleTemplates]
+    """Sentences of articles, by the kind of subject."""
+    reworded: Words
+    """What editors put before a sentence that they reword."""
 
     @cached_property
     def relation(self) -> dict[str, Relation]:

@@ -131,6 +131,16 @@ class SyntheticWorld(Settings, version=2):
         if period.start < self.epoch:
             raise InputError(f"period {period.label} begins before the synthetic world does (epoch {self.epoch})")
 
+    @property
+    def history(self) -> History:
+        """The entities and facts of the world, month by month."""
+        return self._history
+
+    @cached_property
+    def everyday(self) -> Prose:
+        """The prose of the first month, for texts that keep their words."""
+        return Prose(self._tides, self.vocabulary, 0)
+
     @cached_property
     def _history(self) -> History:
         kinds = {"town": self.towns, "firm": self.firms, "club": self.clubs, "office": self.offices}

@@ -143,7 +143,7 @@ class _Report:
         return "".join(parts)
 
     def _sentence(self, template: str, connected: bool = False) -> str:
-        text = _A_BEFORE_VOWEL.sub(r"\1n", self.fill(template))
+        text = A_BEFORE_VOWEL.sub(r"\1n", self.fill(template))
         if connected and template[0] != "{":
             return self.rng.choice(tables().connectives) + text[0].lower() + text[1:]
         return text[0].upper() + text[1:]
@@ -156,7 +156,7 @@ class _Report:
         """Return sentences of common words: as many as are the world's share of `noise`, beside the others."""
         room, rng = self.room, self.rng
         field, count = room.prose.field(rng), int(others * room.noise / (1 - room.noise) + rng.random())
-        return [_A_BEFORE_VOWEL.sub(r"\1n", room.prose.sentence(field, rng)) for _ in range(count)]
+        return [A_BEFORE_VOWEL.sub(r"\1n", room.prose.sentence(field, rng)) for _ in range(count)]
 
     def _quotes(self, count: int) -> list[str]:
         titled = [fact for fact in self.known if tables().relation[fact.relation].title]
@@ -274,7 +274,7 @@ class _Report:
         raise ValueError(f"a sentence of the synthetic world has an unknown slot: {slot}")
 
 
-_A_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
+A_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
 
 
 def _recent(fact: Fact, day: date) -> bool:

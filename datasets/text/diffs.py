@@ -54,7 +54,7 @@ def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
     """
     found: list[Passage] = []
     removed: list[str] = []
-    for tag, i, j, k, m in _blocks(old, new):
+    for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
             found += [Passage(text, False) for text in old[i:j]]
         elif tag == "insert":
@@ -69,7 +69,7 @@ def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
 def _replaced(old: Sequence[str], new: Sequence[str], removed: list[str]) -> list[Passage]:
     """Return the passages of the newer sentences; add older ones that are not among them to `removed`."""
     found: list[Passage] = []
-    for tag, i, j, k, m in _blocks(old, new):
+    for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
             found += [Passage(text, False) for text in old[i:j]]
         else:
@@ -95,9 +95,12 @@ def _sentences(paragraphs: Sequence[str]) -> list[str]:
     return [sentence for paragraph in paragraphs for sentence in sentences(paragraph)]
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """Return the opcodes of SequenceMatcher on keys. Equal beginnings and ends are matched first: most of a page does
-    not change, and the time of matching grows with the square of the rest."""
+    not change, and the time of matching grows with the square of the rest.
+
+    Raises TooRepetitive if both have too many equal lines.
+    """
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     i, k = len(old) - end, len(new) - end

@@ -2,5 +2,6 @@
 
 `diffs` is the interface: `comparisons` and `diffed` yield each step between two snapshots; start there. Behind it,
 `dumps` finds the files and the snapshots they belong to, `mediawiki` reads pages from XML, `wikitext` turns wikitext
-into paragraphs, and `staging` keeps pages in buckets by id between these steps.
+into paragraphs, `plain` reads articles that are plain text already, and `staging` keeps pages in buckets by id between
+these steps.
 """

@@ -8,7 +8,8 @@ from typing import Literal
 
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
 from ticlm.datasets.wiki.dumps import WikiDumps
-from ticlm.datasets.wiki.mediawiki import BROKEN, Revision, Wiki
+from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
+from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
 from ticlm.datasets.wiki.staging import DumpFile, pages
 from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
 from ticlm.platform.core.periods import Calendar, Timeline, span
@@ -16,6 +17,8 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
 PROSELESS = "without prose"
+NO_ARTICLES = (NAMESPACED, REDIRECT, EMPTY, DELETED, MODEL, EMPTY_OR_REDIRECT)
+"""Why a page was never meant to be an article, or has no text; any other reason is a record that cannot be used."""
 _DAYS = "|"  # stands behind the days of an input, in its stamp
 
 
@@ -32,7 +35,7 @@ class WikiArticles(WikiDumps):
     def identity(self) -> Settings:
         """Return the settings that determine the bytes of a corpus: all but where the dumps are, and what concerns
         differences between snapshots."""
-        return self.model_copy(update={"dumps": (), "history": (), "snapshots": (), "moved": "changed"})
+        return self.without_files().model_copy(update={"moved": "changed"})
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return the files of the snapshots that the calendar holds, ordered by day; the stamp of each begins with its
@@ -59,7 +62,7 @@ class WikiArticles(WikiDumps):
         days, _, stamp = piece.input.stamp.partition(_DAYS)
         entry = piece.input.model_copy(update={"stamp": stamp, "group": days})
         file, about = DumpFile(entry, tuple(days.split()), bool(self.history)), Wiki()
-        for page in pages(file, self.namespaces, about):
+        for page in pages(file, self, about):
             found = self._outcome(page, about.hidden, entry.path)
             for number in page.moments:
                 yield _dated(found, str(page.page), _moment(file.stamps[number]))
@@ -69,11 +72,14 @@ class WikiArticles(WikiDumps):
     def _outcome(self, page: Revision, hidden: Sequence[str], path: str) -> str | Bad | Skipped:
         """Return the text of a page, or why it has none."""
         if page.why:
-            return Skipped(page.why)
-        try:
-            lines = paragraphs(page.text, hidden, self.lists)
-        except Unparsable as reason:
-            return Bad(str(reason), f"{path}: page {page.page}")
+            return Skipped(page.why) if page.why in NO_ARTICLES else Bad(page.why, path)
+        if self.form in ("extracted", "world"):
+            lines = page.text.split("\n")
+        else:
+            try:
+                lines = paragraphs(page.text, hidden, self.lists)
+            except Unparsable as reason:
+                return Bad(str(reason), f"{path}: page {page.page}")
         return "\n".join((" ".join(page.title.split()), *lines)) if lines else Skipped(PROSELESS)
 
     def _chosen(self) -> list[tuple[str, Input]]:

@@ -68,7 +68,7 @@ class Comparison:
     @property
     def name(self) -> str:
         """A name for staged data of this comparison; it contains the number of buckets, on which the data depends."""
-        return f"{self.old.key}-{self.new.key}-{self.stage.count}"
+        return named(self.old, self.new, self.stage)
 
     def url(self, page: int) -> str:
         """Return the address of an article by its page id, which outlives its title; "" if the dump gives no
@@ -77,7 +77,21 @@ class Comparison:
         return f"{base.rsplit('/', 1)[0]}?curid={page}" if base else ""
 
     def diffs(self, number: int, left: Counter[str]) -> Iterator[Diff]:
-        """Yield the diff of every article of a bucket that can be compared; `left` counts the others by reason.
+        """Yield the diff of every article of a bucket that can be compared; `left` counts the others by reason."""
+        for old, article in self.articles(number, left):
+            try:
+                compared = _passages(old, article, self.moved_is_change)
+            except TooRepetitive:
+                left[REPETITIVE] += 1
+            else:
+                if compared:
+                    yield Diff(article.id, article.title, old is None, compared)
+                else:
+                    left[PROSELESS] += 1
+
+    def articles(self, number: int, left: Counter[str]) -> Iterator[tuple[Article | None, Article]]:
+        """Yield every article of a bucket as it was, None if it is new, and as it is. `left` counts those that cannot
+        be compared by reason.
 
         The paragraphs of one bucket are held in memory.
         """
@@ -86,18 +100,10 @@ class Comparison:
         before = {article.id: article for article in self.stage.articles(self.old, number)}
         for article in self.stage.articles(self.new, number):
             old = before.pop(article.id, None)
-            reason = self._incomparable(old, article)
-            if not reason:
-                try:
-                    compared = _passages(old, article, self.moved_is_change)
-                except TooRepetitive:
-                    reason = REPETITIVE
-                else:
-                    reason = "" if compared else PROSELESS
-            if reason:
+            if reason := self._incomparable(old, article):
                 left[reason] += 1
             else:
-                yield Diff(article.id, article.title, old is None, compared)
+                yield old, article
         gone = sum(not article.lost for article in before.values())
         left[LOST_NOW if self.infos[1].broken else DELETED] += gone  # articles that became redirects are deleted too
         left[UNKNOWN_BEFORE] += len(before) - gone
@@ -118,6 +124,11 @@ class Comparison:
             self.stage.step("newer dump", self.new, self.infos[1]),
             Step(name="pages", read=compared + sum(dropped.values()), dropped=dropped),
         )
+
+
+def named(old: Snapshot, new: Snapshot, stage: WikiStage) -> str:
+    """Return the name of the comparison of two snapshots."""
+    return f"{old.key}-{new.key}-{stage.count}"
 
 
 def _passages(old: Article | None, new: Article, moved_is_change: bool) -> tuple[Passage, ...]:
@@ -158,7 +169,11 @@ def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input])
         unread = stage.unread([old, new, *ahead])
         for _ in context.each("dump files read", stage.read, unread):
             pass
-        yield Comparison(old, new, stage, (stage.describe(old), stage.describe(new)), wiki.moved == "changed")
+        infos = (stage.describe(old), stage.describe(new))
+        if infos[0].is_of_another_wiki(infos[1]):
+            wikis = f"{old.stamp} is of {infos[0].wiki}, {new.stamp} of {infos[1].wiki}"
+            raise InputError(f"examples: the snapshots are of two wikis: {wikis}; give those of one wiki")
+        yield Comparison(old, new, stage, infos, wiki.moved == "changed")
         stage.remove(old)
         stage.remove_raw(new)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from pydantic import BeforeValidator, model_validator
 
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
+from ticlm.datasets.synthetic.encyclopedia import EncyclopediaStyle
+from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Label, Period, span
@@ -22,6 +25,8 @@ PREFERRED_DAYS = (1, 20)
 """Days whose dump is used for a month, best first; else the first dump of the month is used (TiC-LM, B.1.1)."""
 GROWTH = {".bz2": 4.5, ".gz": 3.5, ".zst": 4.0, ".7z": 8.0}
 """Approximate bytes of XML per packed byte; for histories, bytes of the pages that snapshots keep."""
+WORLD_BYTES = 1 << 20
+"""Stated size of a snapshot of a synthetic world, which is small; 0 would mean that it is not known."""
 
 
 def _strings(value: object) -> object:
@@ -37,6 +42,7 @@ def _by_date(value: object) -> object:
 
 Paths = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
 Strings = str | tuple[str, ...]
+Form = Literal["dumps", "history", "extracted", "world"]
 Dated = Annotated[
     tuple[str, ...] | dict[str, tuple[str, ...]],
     BeforeValidator(_by_date, json_schema_input_type=Strings | dict[str, Strings]),
@@ -69,23 +75,34 @@ class Snapshot:
 
 
 class WikiDumps(Settings):
-    """Snapshots of a wiki over time, from MediaWiki's XML dumps (`.xml`, or packed as bz2, gz, zst or 7z).
+    """Snapshots of a wiki over time: from MediaWiki's XML dumps (`.xml`, or packed as bz2, gz, zst or 7z), from text
+    that was extracted from such dumps, or from a synthetic world. Give one of the four.
 
-    Give either `dumps` or `history`. `dumps` are files, globs or folders of `pages-articles`, in any number of parts.
-    The date of a dump is read from the names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One
-    dump is used per month: that of the 1st, else of the 20th, else the first.
+    `dumps` are files, globs or folders of `pages-articles`, in any number of parts. The date of a dump is read from the
+    names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One dump is used per month: that of the
+    1st, else of the 20th, else the first.
 
     A `history` (`pages-meta-history`) gives a snapshot for each day in `snapshots`, with pages as they stood at the end
     of that day. Their titles and namespaces are those of the day of the history, which may be later, because a dump
     does not hold earlier ones.
+
+    `extracted` is the output of WikiExtractor with `--json`: lines with `id`, `url`, `title` and `text`, also packed as
+    bz2, gz or zst. It is dated and chosen like `dumps`; the date may also stand in the name of a folder. A `world`
+    gives its encyclopedia as it stands on each day in `snapshots`.
     """
 
     dumps: Dated = ()
     """Files, globs or folders of `pages-articles`, dated by their names or given as `{20160501: path}`."""
     history: Paths = ()
     """Files of `pages-meta-history`, which give a snapshot for each day in `snapshots`."""
+    extracted: Dated = ()
+    """Files, globs or folders of WikiExtractor's JSON lines, dated by their paths or given as `{20230201: path}`."""
+    world: SyntheticWorld | None = None
+    """A synthetic world, whose encyclopedia gives a snapshot for each day in `snapshots`; it needs no files."""
+    encyclopedia: EncyclopediaStyle = EncyclopediaStyle()
+    """How the encyclopedia of `world` is written and edited."""
     snapshots: tuple[Label, ...] = ()
-    """Days of the snapshots that are taken from `history`."""
+    """Days of the snapshots that are taken from `history` or `world`."""
     namespaces: tuple[int, ...] = (0,)
     """Numbers of the namespaces whose pages are read; 0 holds the articles."""
     lists: bool = True
@@ -95,36 +112,54 @@ class WikiDumps(Settings):
 
     def without_meaning(self) -> frozenset[str]:
         # sets were built so before there was a choice
-        return frozenset({"moved"} if self.moved == "changed" else ())
+        unused = {"world", "encyclopedia"} if self.world is None else set()
+        unused |= set() if self.extracted else {"extracted"}
+        return frozenset(unused | ({"moved"} if self.moved == "changed" else set()))
+
+    @property
+    def form(self) -> Form:
+        """The setting that gives the snapshots."""
+        forms: tuple[Form, ...] = ("dumps", "history", "extracted")
+        return next((form for form in forms if getattr(self, form)), "world")
+
+    def without_files(self) -> Self:
+        """Return the settings that determine what is read from the snapshots; paths and days are not among them."""
+        return self.model_copy(update={"dumps": (), "history": (), "extracted": (), "snapshots": ()})
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
-        if bool(self.dumps) == bool(self.history):
-            raise ValueError("give either dumps or history")
-        if bool(self.history) != bool(self.snapshots):
-            raise ValueError("history needs snapshots (days, as YYYYMMDD), and dumps have none")
-        days = [_day(day) for day in (*self.snapshots, *(self.dumps if isinstance(self.dumps, dict) else ()))]
+        if sum(map(bool, (self.dumps, self.history, self.extracted, self.world is not None))) != 1:
+            raise ValueError("give one of dumps, history, extracted and world")
+        if (self.form in ("history", "world")) != bool(self.snapshots):
+            raise ValueError("history and world need snapshots (days, as YYYYMMDD); dumps and extracted have none")
+        given = [day for dated in (self.dumps, self.extracted) if isinstance(dated, dict) for day in dated]
+        days = [_day(day) for day in (*self.snapshots, *given)]
         if self.snapshots and len({(day.year, day.month) for day in days}) < len(days):
             raise ValueError("snapshots must lie in different months, which their periods are named after")
         return self
 
     def files(self, setting: str = "examples") -> list[Input]:
         """Return every file, with its dump's day as `group`. For a history, `group` lists all snapshot days, so that
-        another day makes it another input.
+        another day makes it another input. A world has an input for each day.
 
-        Raises InputError, which names the `setting`, for a path without files.
+        Raises InputError, which names the `setting`, for a path without files and for a file of two days.
         """
+        if self.world is not None:
+            return [_of_world(self.world, day, f"{setting}.snapshots") for day in self.days()]
         if self.history:
             days = " ".join(f"{day:%Y%m%d}" for day in self.days())
             return _xml(self.history, f"{setting}.history", days)
-        if isinstance(self.dumps, dict):
-            by_day = sorted(self.dumps.items())
-            return [entry for day, paths in by_day for entry in _xml(paths, f"{setting}.dumps.{day}", day)]
-        entries = _xml(self.dumps, f"{setting}.dumps")
-        return [entry.model_copy(update={"group": _dated(entry.path, f"{setting}.dumps")}) for entry in entries]
+        dated, listed, where = self.dumps or self.extracted, _xml if self.dumps else _json, f"{setting}.{self.form}"
+        if isinstance(dated, dict):
+            by_day = sorted(dated.items())
+            return _once([entry for day, paths in by_day for entry in listed(paths, f"{where}.{day}", day)], where)
+        names = 1 if self.dumps else None
+        return [
+            entry.model_copy(update={"group": _dated(entry.path, where, names)}) for entry in listed(dated, where, "")
+        ]
 
     def days(self) -> tuple[date, ...]:
-        """Return the days of a history's snapshots, in order."""
+        """Return the days of `snapshots`, in order."""
         return tuple(sorted(map(_day, self.snapshots)))
 
     def series(self, inputs: Sequence[Input]) -> tuple[list[Snapshot], int]:
@@ -159,15 +194,45 @@ def _day(text: str) -> date:
     return span(text)[0]
 
 
-def _dated(path: str, setting: str) -> str:
-    name = path.rsplit("/", 1)[-1]
-    for digits in re.findall(r"(?<!\d)(?:19|20)\d{6}(?!\d)", name):
+def _dated(path: str, setting: str, names: int | None) -> str:
+    """Return the date in the file's name, or in one of the last `names` parts of its path, the last one first."""
+    parts = path.split("/")[::-1][:names]
+    for digits in re.findall(r"(?<!\d)(?:19|20)\d{6}(?!\d)", "/".join(parts)):
         try:
             span(digits)
         except ValueError:
             continue
         return str(digits)
-    raise InputError(f"{setting}: {name} has no date (YYYYMMDD) in its name; give it: dumps: {{YYYYMMDD: {path}}}")
+    place, form = ("name" if names == 1 else "path"), setting.rpartition(".")[2]
+    raise InputError(
+        f"{setting}: {parts[0]} has no date (YYYYMMDD) in its {place}; give it: {form}: {{YYYYMMDD: {path}}}"
+    )
+
+
+def _once(entries: list[Input], setting: str) -> list[Input]:
+    """Return the files. Raises InputError if one is given for two days, as then nothing would change between them."""
+    days: dict[str, str] = {}
+    for entry in entries:
+        real = entry.path if "://" in entry.path else os.path.realpath(entry.path)
+        if days.setdefault(real, entry.group) != entry.group:
+            raise InputError(f"{setting}: {entry.path} is given for {days[real]} and for {entry.group}")
+    return entries
+
+
+def _of_world(world: SyntheticWorld, day: date, setting: str) -> Input:
+    """Return the input that stands for a day of a world. Raises InputError if the world begins later."""
+    if day < world.epoch:
+        raise InputError(f"{setting}: {day:%Y%m%d} lies before the synthetic world begins (epoch {world.epoch})")
+    return Input(path=f"synthetic/{day:%Y%m%d}", size=WORLD_BYTES, stamp="", group=f"{day:%Y%m%d}")
+
+
+def _json(patterns: Sequence[str], setting: str, group: str) -> list[Input]:
+    """Return WikiExtractor's files, which have any name or suffix."""
+    return [
+        Input(path=path, size=size, stamp=stamp, group=group)
+        for path, size, stamp in listing.files(patterns, ("",), setting)
+        if not path.rsplit("/", 1)[-1].startswith((".", "_"))
+    ]
 
 
 def _xml(patterns: Sequence[str], setting: str, group: str = "") -> list[Input]:

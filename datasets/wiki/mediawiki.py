@@ -46,6 +46,8 @@ class Wiki:
     """Names, in lower case, of the namespaces whose links show no text."""
     base: str = ""
     """The address of the main page."""
+    name: str = ""
+    """The name of its database, such as enwiki; "" if the dump does not give it."""
     broken: str = ""
     """The error if the XML is broken, which means that the rest of the file is lost; else ""."""
 
@@ -77,7 +79,7 @@ def revisions(
         about.hidden = tuple(
             sorted({"file", "image", "category"} | {name.name.lower() for name in names if name.id in HIDDEN})
         )
-        about.base = dump.site_info.base or ""
+        about.base, about.name = dump.site_info.base or "", dump.site_info.dbname or ""
         for page in pages(root, dump):
             yield from _of_page(page, namespaces, moments)
     except (ParseError, MalformedXML, Damaged, ValueError, TypeError) as error:

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps, xml_bytes
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, Revision, Wiki, end_of, revisions
+from ticlm.datasets.wiki.plain import extracted, of_world
 from ticlm.datasets.wiki.wikitext import COSTLY, FAILED, Unparsable, paragraphs
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -53,6 +55,20 @@ class SnapshotInfo:
     hidden: tuple[str, ...]
     base: str
     broken: bool
+    name: str = ""
+    """The name of the wiki's database, "" if the files do not give it."""
+
+    @property
+    def wiki(self) -> str:
+        """What the wiki is called: the name of its database, else its host, else ""."""
+        return self.name or urlsplit(self.base).hostname or ""
+
+    def is_of_another_wiki(self, other: SnapshotInfo) -> bool:
+        """Return whether what the two snapshots give shows that they are of two wikis."""
+        if self.name and other.name:
+            return self.name != other.name
+        hosts = {urlsplit(info.base).hostname for info in (self, other) if info.base}
+        return len(hosts) > 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +120,7 @@ class WikiStage:
         """Stage the pages of one file, and count those that are no articles by reason."""
         about, counts = Wiki(), {stamp: Counter[str]() for stamp in file.stamps}
         with self.raw.writing(file.writer) as into:
-            for page in pages(file, self.wiki.namespaces, about):
+            for page in pages(file, self.wiki, about):
                 stamps = [file.stamps[number] for number in page.moments]
                 for stamp in stamps:
                     counts[stamp][page.why] += 1
@@ -114,7 +130,7 @@ class WikiStage:
             if about.broken:
                 for stamp in file.stamps:
                     counts[stamp][BROKEN] += 1
-            info = {"hidden": about.hidden, "base": about.base, "counts": counts}
+            info = {"hidden": about.hidden, "base": about.base, "name": about.name, "counts": counts}
             self.store.write(self._info_path(file.writer), json.dumps(info).encode())
 
     def describe(self, snapshot: Snapshot) -> SnapshotInfo:
@@ -125,7 +141,8 @@ class WikiStage:
             counts.update(info["counts"][snapshot.stamp])
         dropped = {why: count for why, count in sorted(counts.items()) if why}
         hidden = tuple(sorted({name for info in infos for name in info["hidden"]}))
-        return SnapshotInfo(counts.total(), dropped, hidden, infos[0]["base"], BROKEN in dropped)
+        base, name = (next((info[key] for info in infos if info.get(key)), "") for key in ("base", "name"))
+        return SnapshotInfo(counts.total(), dropped, hidden, base, BROKEN in dropped, name)
 
     def tidy(self, snapshot: Snapshot, number: int, hidden: Sequence[str], earlier: Snapshot | None = None) -> None:
         """Clean the pages of a bucket, unless that is done already, and count the pages that are dropped.
@@ -157,6 +174,8 @@ class WikiStage:
         digest = hash64("\0".join((*hidden, value["text"])))
         if known is not None and known.digest == digest and not known.lost and not lost:
             return Article(page, title, digest, known.paragraphs)
+        if self.wiki.form in ("extracted", "world"):
+            return Article(page, title, digest, tuple(value["text"].split("\n")), lost)
         try:
             lines = () if lost else tuple(paragraphs(value["text"], hidden, self.wiki.lists))
         except Unparsable as reason:
@@ -215,13 +234,19 @@ def _name(number: int) -> str:
     return f"{number:05d}"
 
 
-def pages(file: DumpFile, namespaces: Sequence[int], about: Wiki) -> Iterator[Revision]:
+def pages(file: DumpFile, wiki: WikiDumps, about: Wiki) -> Iterator[Revision]:
     """Yield the pages of all members of a file. Raises InputError if it is no dump of a MediaWiki."""
     path = file.input.path
+    if wiki.world is not None:
+        yield from of_world(wiki.world, wiki.encyclopedia, span(file.stamps[0])[0], about)
+        return
     moments = [end_of(span(stamp)[0]) for stamp in file.stamps] if file.of_history else None
     try:
+        if wiki.form == "extracted":
+            yield from extracted(path, about)
+            return
         for _, stream in unpacked(path):
-            yield from revisions(stream, path, namespaces, moments, about)
+            yield from revisions(stream, path, wiki.namespaces, moments, about)
     except Damaged as error:
         raise InputError(str(error)) from None
 

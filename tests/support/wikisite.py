@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,21 +39,40 @@ def page(id: int, title: str, *edits: Edit | str, space: int = 0, redirect: str 
     return f"<page><title>{escape(title)}</title><ns>{space}</ns><id>{id}</id>{leads}\n{body}</page>\n"
 
 
-def dump(pages: Iterable[str], version: str = "0.10") -> bytes:
+def dump(pages: Iterable[str], version: str = "0.10", wiki: str = "wwiki") -> bytes:
     spaces = "".join(
         f'<namespace key="{key}" case="first-letter">{name}</namespace>' for key, name in NAMESPACES.items()
     )
     return (
         f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-{version}/" version="{version}" xml:lang="de">\n'
-        "<siteinfo><sitename>W</sitename><dbname>wwiki</dbname><base>https://w.example/wiki/Main</base>"
+        f"<siteinfo><sitename>W</sitename><dbname>{wiki}</dbname><base>https://w.example/wiki/Main</base>"
         f"<generator>MediaWiki</generator><case>first-letter</case><namespaces>{spaces}</namespaces></siteinfo>\n"
         f"{''.join(pages)}</mediawiki>\n"
     ).encode()
 
 
-def write(folder: Path, name: str, pages: Iterable[str]) -> Path:
+def extract(folder: Path, name: str, pages: Iterable[tuple[int, str, str]], host: str = "w.example") -> Path:
+    """What WikiExtractor writes of (id, title, text), the title as the first line, packed where the name says so."""
+    rows = [
+        {
+            "id": f"{id}",
+            "revid": "7",
+            "url": f"https://{host}/wiki?curid={id}",
+            "title": title,
+            "text": f"{title}\n\n{text}",
+        }
+        for id, title, text in pages
+    ]
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(bz2.compress(data) if name.endswith(".bz2") else data)
+    return path
+
+
+def write(folder: Path, name: str, pages: Iterable[str], wiki: str = "wwiki") -> Path:
     """A dump, packed where its name says so."""
-    data = dump(pages)
+    data = dump(pages, wiki=wiki)
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bz2.compress(data) if name.endswith(".bz2") else data)

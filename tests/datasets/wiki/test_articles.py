@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from wikisite import Edit, dump, page, write
+from wikisite import Edit, dump, extract, page, write
 
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.documents import Bad, Document, Skipped
+from ticlm.datasets.synthetic.encyclopedia import Encyclopedia
+from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki import wikitext
 from ticlm.datasets.wiki.articles import WikiArticles
 from ticlm.datasets.wiki.mediawiki import BROKEN
@@ -69,6 +72,21 @@ def test_a_history_gives_each_page_as_it_stood_at_each_snapshot(tmp_path: Path) 
     source = WikiArticles(history=(str(tmp_path),), snapshots=("20230201", "20230301"))
     stood = {("1", "20230201"): "A\nOld.", ("1", "20230301"): "A\nNew.", ("2", "20230301"): "B\nBorn."}
     assert documents(source) == stood
+
+
+def test_extracted_text_and_the_encyclopedia_of_a_world_are_read_as_they_are(tmp_path: Path) -> None:
+    extract(tmp_path, "20230201/AA/wiki_00", [(1, "A", "[[Old]] &amp; new.\n\nTwo."), (2, "B", "")])
+    with (tmp_path / "20230201/AA/wiki_00").open("a") as file:
+        file.write('{"id": "9"}\n')
+    source = WikiArticles(extracted=(str(tmp_path),))
+    document, skipped, bad = read(source)
+    assert isinstance(document, Document) and document.text == "A\n[[Old]] & new.\nTwo."
+    assert isinstance(skipped, Skipped) and isinstance(bad, Bad) and bad.where.endswith("wiki_00")
+    world = SyntheticWorld(towns=4, firms=4, clubs=2, offices=1, stories=0)
+    source = WikiArticles(world=world, snapshots=("20230101", "20230301"))
+    first = parse(Calendar, {"initial": 202301, "last": 202301}, "test")
+    articles = Encyclopedia(world, source.encyclopedia).articles(date(2023, 1, 1))
+    assert documents(source, first) == {(str(one.id), "20230101"): f"{one.title}\n{one.text}" for one in articles}
 
 
 def test_what_cannot_be_parsed_or_is_cut_off_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

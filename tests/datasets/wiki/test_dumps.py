@@ -46,6 +46,27 @@ def test_dates_can_be_said_of_files_without_one(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_is_not_of_two_days(tmp_path: Path) -> None:
+    path = write(tmp_path, "may.xml", [])
+    (tmp_path / "june.xml").symlink_to(path)
+    days = {"20160501": str(path), "20160601": f"{tmp_path}/june.xml"}
+    with pytest.raises(InputError, match=r"examples\.dumps: .*june\.xml is given for 20160501 and for 20160601"):
+        settings.parse(WikiDumps, {"dumps": days}, "test").files()
+
+
+def test_the_date_of_extracted_text_may_be_that_of_a_folder(tmp_path: Path) -> None:
+    paths = [
+        tmp_path / name for name in ("20200101/w-20230301/AA/wiki_00", "20200101/w-20230201/AA/wiki_00", "odd/wiki_01")
+    ]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    wiki = settings.parse(WikiDumps, {"extracted": f"{tmp_path}/20200101"}, "test")
+    assert [snapshot.stamp for snapshot in wiki.series(wiki.files())[0]] == ["20230201", "20230301"]
+    with pytest.raises(InputError, match=r"wiki_01 has no date \(YYYYMMDD\) in its path; give it: extracted: "):
+        settings.parse(WikiDumps, {"extracted": f"{tmp_path}/odd"}, "test").files()
+
+
 def test_packed_files_hold_more_than_they_weigh() -> None:
     sizes = {suffix: xml_bytes([Input(path=f"a.xml{suffix}", size=1000, stamp="")]) for suffix in ("", ".bz2", ".7z")}
     assert sizes[""] == 1000 < sizes[".bz2"] < sizes[".7z"]
@@ -61,15 +82,19 @@ def test_packed_files_hold_more_than_they_weigh() -> None:
             {"dumps": [], "history": "no.7z", "snapshots": ["20160501"]},
             r"examples\.history: no\.7z matches no file",
         ),
-        (["w-20160501.xml"], {"dumps": [], "history": "x"}, "history needs snapshots"),
-        (["w-20160501.xml"], {"snapshots": ["20160501"]}, "history needs snapshots .*, and dumps have none"),
+        (["w-20160501.xml"], {"dumps": [], "history": "x"}, "history and world need snapshots"),
+        (["w-20160501.xml"], {"snapshots": ["20160501"]}, "need snapshots .*; dumps and extracted have none"),
         (
             ["w.xml"],
             {"dumps": [], "history": "x", "snapshots": ["2016"]},
             "'2016' is not a day, which is written YYYYMMDD",
         ),
-        (["w.xml"], {"history": "x", "snapshots": ["20160501"]}, "give either dumps or history"),
+        (["w.xml"], {"history": "x", "snapshots": ["20160501"]}, "give one of dumps, history, extracted and world"),
         (["w.xml"], {"dumps": {"May": "w.xml"}}, "'May' is not a day"),
+        ([], {"dumps": [], "extracted": {"June": "x"}}, "'June' is not a day"),
+        ([], {"dumps": [], "extracted": "no/wiki_00"}, r"examples\.extracted: no/wiki_00 matches no file$"),
+        ([], {"dumps": [], "world": {}}, "history and world need snapshots"),
+        ([], {"dumps": [], "world": {}, "snapshots": ["20221201"]}, "20221201 lies before the synthetic world begins"),
     ],
 )
 def test_what_has_no_place_in_time_is_refused_in_one_line(

@@ -57,7 +57,9 @@ def test_what_is_no_article_says_why() -> None:
 def test_a_dump_says_whose_links_are_hidden_and_where_its_wiki_is() -> None:
     about = Wiki()
     read(b"\xef\xbb\xbf" + dump([page(1, "A", "text")]), about=about)
-    assert about == Wiki(("category", "datei", "file", "image", "kategorie"), "https://w.example/wiki/Main")
+    assert about == Wiki(
+        ("category", "datei", "file", "image", "kategorie"), "https://w.example/wiki/Main", name="wwiki"
+    )
 
 
 HISTORY = [
