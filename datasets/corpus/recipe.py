@@ -14,6 +14,7 @@ from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, ids_of, padding
 from ticlm.datasets.dedup.settings import Deduplicate
+from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
@@ -27,6 +28,7 @@ from ticlm.datasets.pairs.files import PairFiles
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
+from ticlm.datasets.wiki.articles import WikiArticles
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint, hash64
@@ -150,6 +152,8 @@ AnyDocuments = Annotated[
         | MaskedCsv
         | ProbePairs
         | KiltPairs
+        | ExampleDocuments
+        | WikiArticles
         | CrawlDocuments
         | HubDocuments
         | SyntheticWorld,
@@ -216,8 +220,9 @@ class CorpusRecipe(Settings):
             raise ValueError("rows.tagger masked and documents of kind masked-csv with spans go together")
         if masked and isinstance(self.rows, SalientSpans) and self.rows.title:
             raise ValueError("rows.title: texts that were masked before have no line of a title; set rows.title: false")
-        if self.is_of_pairs != isinstance(self.documents, PairFiles):
-            raise ValueError("rows of kind pairs or sentences and documents of kind probe-pairs or kilt go together")
+        if self.is_of_pairs != (isinstance(self.documents, PairFiles) or bool(getattr(self.documents, "as_pairs", 0))):
+            kinds = "probe-pairs, kilt or examples with as_pairs"
+            raise ValueError(f"rows of kind pairs or sentences and documents of kind {kinds} go together")
         if self.is_of_pairs and (self.deduplicate is not None or any(f.kind != "share" for f in self.filters)):
             raise ValueError("pairs must stay whole: they take no deduplicate, and no filters but share")
         bounded = self.periods.last is not None or self.periods.only is not None

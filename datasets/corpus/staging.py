@@ -26,13 +26,14 @@ from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.web import warc_records
 from ticlm.datasets.web.hosts import host_of
+from ticlm.datasets.wiki import mediawiki
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-BREAKS = (*records.BREAKS, *warc_records.BREAKS)
+BREAKS = (*records.BREAKS, *warc_records.BREAKS, mediawiki.BROKEN)
 """Reasons of a Bad that say that an input is damaged."""
 RUN_BYTES = 64 << 20
 OUTSIDE = "outside the calendar"

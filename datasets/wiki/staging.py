@@ -120,7 +120,7 @@ class WikiStage:
         """Stage the pages of one file, and count those that are no articles by reason."""
         about, counts = Wiki(), {stamp: Counter[str]() for stamp in file.stamps}
         with self.raw.writing(file.writer) as into:
-            for page in _pages(file, self.wiki, about):
+            for page in pages(file, self.wiki, about):
                 stamps = [file.stamps[number] for number in page.moments]
                 for stamp in stamps:
                     counts[stamp][page.why] += 1
@@ -245,7 +245,7 @@ def _name(number: int) -> str:
     return f"{number:05d}"
 
 
-def _pages(file: DumpFile, wiki: WikiDumps, about: Wiki) -> Iterator[Revision]:
+def pages(file: DumpFile, wiki: WikiDumps, about: Wiki) -> Iterator[Revision]:
     """Yield the pages of all members of a file. Raises InputError if it is no dump of a MediaWiki."""
     path = file.input.path
     if wiki.world is not None:

@@ -141,7 +141,10 @@ def test_a_corpus_of_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"rows": "packed"}, "rows of kind pairs or sentences and documents of kind probe-pairs or kilt go together"),
+        (
+            {"rows": "packed"},
+            "rows of kind pairs or sentences and documents of kind probe-pairs, kilt or",
+        ),
         ({"documents": {"kind": "files", "paths": "x"}}, "go together"),
         ({"filters": [{"kind": "min_chars", "chars": 3}]}, "pairs must stay whole"),
         ({"deduplicate": {}}, "pairs must stay whole"),

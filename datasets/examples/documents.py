@@ -1,0 +1,141 @@
+"""Documents of a set of examples: the texts of one subset, or its questions with their answers as pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
+from typing import Literal
+
+from ticlm.datasets.io.documents import Bad, Document, Input, Piece
+from ticlm.datasets.text.pairs import joined
+from ticlm.platform.core import paths
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.periods import Calendar, Period, Timeline
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+
+class ExampleDocuments(Settings):
+    """One subset of a set of examples that was built before, as documents dated by the first day of their period.
+
+    An input is a finished period of the set. Its stamp is the hash of its examples, so months that are appended to the
+    set are read, and those that stand are not read again.
+    """
+
+    kind: Literal["examples"] = "examples"
+    set: str
+    """The set of examples: a path or URI; a relative path counts from where the command runs."""
+    subset: str
+    """The subset that is read; periods without it have no documents."""
+    as_pairs: Literal[False, "question", "text"] = False
+    """Whether documents are pairs, for rows of pairs: from the `question` or the `text` of an example to its answer. By
+    default they are the texts alone."""
+    title: bool = False
+    """Whether the title of an example, where it has one, is the first line of its text, as rows with `title` read it;
+    without one, that line is empty."""
+
+    @property
+    def identity(self) -> Settings:
+        """Return the settings that determine the bytes of a corpus: all but where the set is."""
+        return self.model_copy(update={"set": ""})
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Return the finished periods that have the subset and lie in the calendar, oldest first.
+
+        Raises InputError if there is no such set or subset, or if a period of the set goes on after the period of the
+        corpus that holds its first day: that one would then read of later months.
+        """
+        found, periods = self._listed()
+        for period in periods:
+            holding = calendar.place(period.start)
+            if holding is not None and period.end > holding.end:
+                raise InputError(
+                    f"documents.set: period {period.label} of {found.info.id} goes on after {holding.label} of the "
+                    f"corpus; give periods that hold it"
+                )
+        inside = [period.label for period in periods if calendar.place(period.start) is not None]
+        manifests = {label: found.split(label, self.subset) for label in inside}
+        return [
+            Input(
+                path=f"{found.store.uri(paths.period(label))}/{self.subset}", size=manifest.bytes, stamp=manifest.sha256
+            )
+            for label, manifest in manifests.items()
+        ]
+
+    def count_outside(self, calendar: Calendar) -> int:
+        """Return how many periods with the subset lie outside the calendar."""
+        return sum(calendar.place(period.start) is None for period in self._listed()[1])
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """Return the period as one piece: its file is checked as a whole."""
+        return [Piece(input=entry)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if no example of the first period is a document; it says why the first one is none."""
+        for entry in inputs[:1]:
+            first = None
+            for outcome in self.read(Piece(input=entry)):
+                if isinstance(outcome, Document):
+                    return
+                first = first or outcome
+            if first is not None:
+                raise InputError(f"{entry.path}: no example of this period is a document; the first: {first.reason}")
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Write nothing: the set brings nothing besides its examples."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad]:
+        """Yield a Document or a Bad for each example, in order. Raises InputError if the period has changed since the
+        inputs were listed."""
+        root, label, subset = _place(piece.input)
+        found = Examples.open(root)
+        if found.split(label, subset).sha256 != piece.input.stamp:
+            raise InputError(f"{piece.input.path} has changed since the build began; build again")
+        when = datetime.combine(found.periods[label].period.start, time(), UTC)
+        for number, example in enumerate(found.read(label, subset), 1):
+            text = self._text(example)
+            where = f"{piece.input.path}:{number}"
+            if isinstance(text, Bad):
+                yield Bad(text.reason, where, when)
+            else:
+                yield Document(text, example.id, when, example.source or self.subset)
+
+    def _text(self, example: Example) -> str | Bad:
+        """Return the text of an example's document, or a Bad with the reason why there is none."""
+        if not self.as_pairs:
+            if not example.text.strip():
+                return Bad("without text", "")
+            title = " ".join(example.about.get("title", "").split())
+            return f"{title}\n{example.text}" if self.title else example.text
+        given, answer = (example.question if self.as_pairs == "question" else example.text), example.answer
+        if not (given or "").strip():
+            return Bad(f"without {self.as_pairs}", "")
+        if not (answer or "").strip():
+            return Bad("without an answer", "")
+        try:
+            return joined(str(given).strip(), str(answer).strip())
+        except ValueError as error:
+            return Bad(str(error), "")
+
+    def _listed(self) -> tuple[Examples, list[Period]]:
+        """Return the set and those of its finished periods that have the subset, oldest first. Raises InputError if
+        there is no such set, or no period has the subset."""
+        try:
+            found = Examples.open(self.set)
+        except InputError as error:
+            raise InputError(f"documents.set: {error}") from None
+        periods = [manifest.period for manifest in found.periods.values() if self.subset in manifest.subsets]
+        if not periods:
+            there = dict.fromkeys(name for manifest in found.periods.values() for name in manifest.subsets)
+            raise InputError(
+                f"documents.subset: {found.info.id} has no subset {self.subset}; it has {', '.join(there) or 'none'}"
+            )
+        return found, periods
+
+
+def _place(entry: Input) -> tuple[str, str, str]:
+    """Return the root of an input's set, its period and its subset."""
+    folder, _, subset = entry.path.rpartition("/")
+    above, _, label = folder.rpartition("/")
+    return above.removesuffix(f"/{paths.PERIODS}"), label, subset

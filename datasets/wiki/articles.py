@@ -1,0 +1,113 @@
+"""Articles: every article of whole snapshots of a wiki, as documents dated by their snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
+from typing import Literal
+
+from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
+from ticlm.datasets.wiki.dumps import WikiDumps
+from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
+from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
+from ticlm.datasets.wiki.staging import DumpFile, pages
+from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
+from ticlm.platform.core.periods import Calendar, Timeline, span
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.store import Store
+
+PROSELESS = "without prose"
+NO_ARTICLES = (NAMESPACED, REDIRECT, EMPTY, DELETED, MODEL, EMPTY_OR_REDIRECT)
+"""Why a page was never meant to be an article, or has no text; any other reason is a record that cannot be used."""
+_DAYS = "|"  # stands behind the days of an input, in its stamp
+
+
+class WikiArticles(WikiDumps):
+    """Every article of each snapshot that the periods of the corpus hold, dated by the day of the snapshot.
+
+    The title is the first line of a text, and the paragraphs of the article are the others. The id is that of the page,
+    which outlives its title. An article that stands in several snapshots is a document of each.
+    """
+
+    kind: Literal["wiki-articles"] = "wiki-articles"
+
+    @property
+    def identity(self) -> Settings:
+        """Return the settings that determine the bytes of a corpus: all but where the dumps are, and what concerns
+        differences between snapshots."""
+        return self.without_files().model_copy(update={"moved": "changed"})
+
+    def inputs(self, calendar: Calendar) -> list[Input]:
+        """Return the files of the snapshots that the calendar holds, ordered by day; the stamp of each begins with its
+        days. Raises InputError for a path that matches no file."""
+        return [entry for day, entry in self._chosen() if _inside(day, calendar)]
+
+    def count_outside(self, calendar: Calendar) -> int:
+        """Return how many files of snapshots the calendar does not hold."""
+        return sum(not _inside(days, calendar) for days, _ in self._chosen())
+
+    def pieces(self, entry: Input) -> list[Piece]:
+        """Return the file as one piece: packed XML is read from its beginning."""
+        return [Piece(input=entry)]
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Do nothing: the first page of a packed history may take minutes to reach."""
+
+    def beside(self, store: Store, timeline: Timeline) -> None:
+        """Write nothing: dumps bring nothing besides their articles."""
+
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
+        """Yield what each page of a file is at each of its snapshots, in the order of the dump. The part of a file that
+        is lost is one Bad."""
+        days, _, stamp = piece.input.stamp.partition(_DAYS)
+        entry = piece.input.model_copy(update={"stamp": stamp, "group": days})
+        file, about = DumpFile(entry, tuple(days.split()), bool(self.history)), Wiki()
+        for page in pages(file, self, about):
+            found = self._outcome(page, about.hidden, entry.path)
+            for number in page.moments:
+                yield _dated(found, str(page.page), _moment(file.stamps[number]))
+        if about.broken:
+            yield Bad(BROKEN, entry.path)
+
+    def _outcome(self, page: Revision, hidden: Sequence[str], path: str) -> str | Bad | Skipped:
+        """Return the text of a page, or why it has none."""
+        if page.why:
+            return Skipped(page.why) if page.why in NO_ARTICLES else Bad(page.why, path)
+        if self.form in ("extracted", "world"):
+            lines = page.text.split("\n")
+        else:
+            try:
+                lines = paragraphs(page.text, hidden, self.lists)
+            except Unparsable as reason:
+                return Bad(str(reason), f"{path}: page {page.page}")
+        return "\n".join((" ".join(page.title.split()), *lines)) if lines else Skipped(PROSELESS)
+
+    def _chosen(self) -> list[tuple[str, Input]]:
+        """Return the files of the snapshots that are taken, each with its days; they have no groups, by which documents
+        would be held out together."""
+        entries = self.files("documents")
+        if not self.history:
+            snapshots, _ = self.series(entries)
+            entries = [entry for snapshot in snapshots for entry in snapshot.inputs]
+        return [
+            (entry.group, entry.model_copy(update={"stamp": f"{entry.group}{_DAYS}{entry.stamp}", "group": ""}))
+            for entry in entries
+        ]
+
+
+def _inside(days: str, calendar: Calendar) -> bool:
+    return any(calendar.place(span(day)[0]) is not None for day in days.split())
+
+
+def _moment(day: str) -> datetime:
+    return datetime.combine(span(day)[0], time(), UTC)
+
+
+def _dated(found: str | Bad | Skipped, page: str, when: datetime) -> Document | Bad | Skipped:
+    match found:
+        case Bad():
+            return Bad(found.reason, found.where, when)
+        case Skipped():
+            return Skipped(found.reason, when)
+        case text:
+            return Document(text, page, when)
