@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 from probesets import result
 
+from ticlm.platform.analysis.evolving.construction import BuiltSet
 from ticlm.platform.analysis.evolving.questions import COLUMNS as QUESTION_COLUMNS
 from ticlm.platform.analysis.evolving.rows import RowReader
 from ticlm.platform.analysis.probes.predictions import prediction_frame
-from ticlm.platform.analysis.results import COLUMNS, StudyResult
-from ticlm.platform.study.evolving import Evolving
+from ticlm.platform.analysis.results import COLUMNS, StudyResult, TaskMetric
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.study.evolving import Evolving, GradientTasks, QuestionTasks, Reader
 from ticlm.platform.tasks.base import Prediction
 
 INITIAL, MONTHS = "202302", ("202303", "202304")
@@ -60,6 +62,38 @@ def study(
     fields: dict[str, Any] = {"name": "wiki", "cells": pd.DataFrame([*cells, *extra], columns=list(COLUMNS))}
     fields |= {"predictions": prediction_frame(answers), "evolving": tuple(asked)}
     return dataclasses.replace(result(["full"], (1,), labels, **fields), **more)
+
+
+def whole(**more: Any) -> StudyResult:
+    """A study with every table of EvolvingQA."""
+    gradients = GradientTasks(new="grad-new", edited="grad-edited")
+    further = {"preferred": "choose", "time_prompt": QuestionTasks(new="dated"), "gradients": gradients}
+    asked = ASKED.model_copy(update=further | {"readers": (Reader(name="DPR", new="open"),)})
+    right = {**RIGHT, ("open", INITIAL, "202303"): [1, 1, 1, 0, 1, 0, 0, 0, 0, 0]}
+    extra = [cell("dated", trained, month, "exact-match", 0.1) for trained, month in ((INITIAL, "202303"),)]
+    extra += [cell("dated", INITIAL, "202303", "echoed-date", 0.25)]
+    shares = {"outdated": 0.6, "updated": 0.2, "tied": 0.2}
+    extra += [cell("choose", INITIAL, "202303", name, share, 200) for name, share in shares.items()]
+    extra += [cell(task, INITIAL, "202303", "gradient-norm", 1.0) for task in ("grad-new", "grad-edited")]
+    answers = [normed("grad-new", [(1, 2.0), (1, 4.0), (5, 9.0)]), normed("grad-edited", [(1, 1.0), (5, 6.0)])]
+    about = [("new@1", "202303", str(i), f"q{i} <b>", "a", "Person", i < 1, 0.75, np.nan) for i in range(N)]
+    about += [("open@1", "202303", str(i), "q", "a", "Etc", False, 0.25, float(i < 4)) for i in range(N)]
+    steps = (Step(name="judge", read=40, dropped={"not supported": 10}),)
+    counts = {"calls": {"judge": 12}, "words": {str(i): i for i in range(9)}}
+    built = BuiltSet("questions@1", {"202303": {"new": 30}}, {"202303": steps}, {"202303": counts})
+    fields: dict[str, Any] = {"questions": questions(about), "built_sets": (built,)}
+    tasks = ("unchanged", "new", "edited", "dated", "open")
+    fields |= {"metrics": {f"{task}@1": TaskMetric("exact-match", True) for task in tasks}}
+    return study(right, asked=[asked], extra=extra, answers=answers, **(fields | more))
+
+
+def normed(task: str, texts: Sequence[tuple[int, float]], trained: str = INITIAL, month: str = "202303") -> Any:
+    """Gradient norms of (masked entities, norm), as answers of a study."""
+    kept = [
+        Prediction(str(i), "", 0.0, 0.0, numbers={"entities": count, "norm": norm, "norm-sum": 2 * norm, "loss": 1.0})
+        for i, (count, norm) in enumerate(texts)
+    ]
+    return place(task, trained, month), kept
 
 
 def place(task: str, trained: str, month: str, seed: int = 1) -> dict[str, Any]:

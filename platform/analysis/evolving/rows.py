@@ -51,9 +51,12 @@ class RowReader:
 
     @cached_property
     def months(self) -> tuple[str, ...]:
-        """The months at which NEW or EDITED are asked, or if the block names neither, UNCHANGED; oldest first."""
-        dated = [self.asked.new, self.asked.edited] if self.asked.new or self.asked.edited else [self.asked.unchanged]
-        found = {label for name in dated if name for label in self._labels(name)}
+        """The periods at which NEW or EDITED were asked; if the block names neither, all checkpoints but the first."""
+        if not (self.asked.new or self.asked.edited):
+            return self.study.checkpoints[1:]
+        dated = self.study.cells
+        tasks = {self._task(name) for name in (self.asked.new, self.asked.edited) if name}
+        found = set(map(str, dated.loc[dated["task"].map(whole_task).isin(tasks), "evaluated"]))
         order = {label: place for place, label in enumerate(self.study.timeline.labels)}
         return tuple(sorted(found, key=lambda label: (order.get(label, len(order)), label)))
 
@@ -86,12 +89,18 @@ class RowReader:
         return (*initial, *rest)
 
     def label(self, named: str, month: str) -> str:
-        """Return the label at which a task (`TASK` or `TASK/SET`) is asked at a month; empty if it has none."""
+        """Return the label at which a task (`TASK` or `TASK/SET`) is asked at a month; empty if it has none.
+
+        A task with a single label that is no month, such as the period of the first snapshot, is asked it at every
+        month.
+        """
         _, _, fixed = named.partition("/")
         if fixed:
             return fixed
         labels = self._labels(named)
-        return month if month in labels else labels[0] if len(labels) == 1 else ""
+        if month in labels:
+            return month
+        return labels[0] if len(labels) == 1 and labels[0] not in self.months else ""
 
     def score(self, named: str, metric: str, who: TableRow, month: str) -> Score | None:
         """Return the score of a row at a month; None if it has no checkpoint of that month, or lacks a seed's score."""

@@ -44,14 +44,15 @@ class EvolvingQa(Settings):
 
     @model_validator(mode="after")
     def _whole(self) -> EvolvingQa:
-        for name, values in {**self.questions, **self.articles}.items():
+        for name, values in (*self.questions.items(), *self.articles.items()):
             if len(values) != len(self.months):
                 raise ValueError(f"{name} has {len(values)} values for {len(self.months)} months")
         return self
 
     def asked(self, name: QuestionSet, month: str) -> int:
         """Return how many questions a set has at a month, by Table 2."""
-        return self.questions["EDITED" if name in ("OUTDATED", "UPDATED") else name][self.months.index(month)]
+        held = self.questions["UNCHANGED" if name == "UNCHANGED" else "NEW" if name == "NEW" else "EDITED"]
+        return held[self.months.index(month)]
 
     def exact(self, method: str, name: QuestionSet, month: str) -> float:
         """Return the exact match that Table 3 prints, in percent."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evolvingsets import ASKED, INITIAL, MONTHS, RIGHT, cell, place, questions, reader, study
+from evolvingsets import ASKED, INITIAL, MONTHS, RIGHT, cell, normed, questions, reader, study
 
 from ticlm.platform.analysis.evolving.answer_categories import BY_LABEL, CATEGORIES, category
 from ticlm.platform.analysis.evolving.categories import by_category
@@ -15,7 +15,6 @@ from ticlm.platform.analysis.evolving.preferred import preferred
 from ticlm.platform.analysis.evolving.tables import evolving_tables
 from ticlm.platform.analysis.evolving.time_prompt import time_prompt
 from ticlm.platform.study.evolving import GradientTasks, QuestionTasks, Reader
-from ticlm.platform.tasks.base import Prediction
 
 ONTONOTES = (
     *("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "DATE"),
@@ -124,14 +123,6 @@ def test_overlap_and_hits_are_those_of_the_retrieved_text_for_a_reader() -> None
 # gradients
 
 
-def normed(task: str, trained: str, month: str, texts: list[tuple[int, float]]) -> Any:
-    kept = [
-        Prediction(str(i), "", 0.0, 0.0, numbers={"entities": count, "norm": norm, "norm-sum": 2 * norm, "loss": 1.0})
-        for i, (count, norm) in enumerate(texts)
-    ]
-    return place(task, trained, month), kept
-
-
 def test_matching_by_entities_takes_away_a_difference_that_is_theirs_alone() -> None:
     draws = np.random.default_rng(0)
     new = [(count, count + draws.normal(0, 0.1)) for count in range(1, 11) for _ in range(30)]
@@ -158,7 +149,7 @@ def test_gradients_of_a_month_are_those_of_the_checkpoint_before_it() -> None:
     asked = ASKED.model_copy(update={"gradients": GradientTasks(new="grad-new", edited="grad-edited")})
     texts = [(1, 1.0), (1, 3.0), (5, 9.0)]
     answers = [
-        normed(task, trained, month, [(count, norm * scale) for count, norm in texts])
+        normed(task, [(count, norm * scale) for count, norm in texts], trained, month)
         for task, scale in (("grad-new", 1.0), ("grad-edited", 0.5))
         for trained, month in ((INITIAL, "202303"), ("202303", "202304"), ("202304", "202304"), (INITIAL, "202304"))
     ]

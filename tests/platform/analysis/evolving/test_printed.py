@@ -16,7 +16,7 @@ def test_every_cell_of_the_four_tables_is_there() -> None:
     assert sum(PAPER.questions["NEW"]) == 198109 and sum(PAPER.questions["EDITED"]) == 23283
     assert sum(PAPER.articles["changed"]) == 390055 and len(PAPER.articles) == 3
     sums = [sum(one.em) + sum(one.f1) for sets in PAPER.scores.values() for one in sets.values()]
-    assert sum(sums) == pytest.approx(2385.80)  # of the table as it is printed
+    assert sum(sums) == pytest.approx(2319.80)  # of the table as it is printed
     assert PAPER.exact("dpr", "UPDATED", "202304") == 29.33 and PAPER.exact("lora", "NEW", "202308") == 4.13
 
 
