@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ticlm.platform.analysis.evolving.rows import INITIAL
 from ticlm.platform.analysis.evolving.scores import F1, OUTDATED, SETS
 from ticlm.platform.report import palette
 from ticlm.platform.report.evolving.tables import blocks
@@ -35,8 +36,9 @@ def chart_data(found: EvolvingTables, study: str, colors: Mapping[str, str]) -> 
         scores, points = (
             frame[(frame["study"] == study) & (frame["evolving"] == block)] for frame in (found.scores, found.points)
         )
+        shades = _shades(list(dict.fromkeys(scores["row"])), colors)
         bars += [
-            _bars(scores[scores["set"] == name], several, name, colors)
+            _bars(scores[scores["set"] == name], several, name, shades)
             for name in SETS
             if (scores["set"] == name).any()
         ]
@@ -45,17 +47,22 @@ def chart_data(found: EvolvingTables, study: str, colors: Mapping[str, str]) -> 
     return {"bars": bars, "gradients": scatters}
 
 
-def _bars(scores: pd.DataFrame, several: str, name: str, colors: Mapping[str, str]) -> dict[str, Any]:
+def _shades(rows: Sequence[str], colors: Mapping[str, str]) -> dict[str, str]:
+    """Return the colour of each row: of a method its own, of INITIAL grey, of a reader one that no method has."""
+    found = {row: colors.get(row, palette.GREY) for row in rows}
+    readers = [row for row in rows if row not in colors and not row.startswith(INITIAL)]
+    return found | {row: palette.APART[(k + 1) % len(palette.APART)] for k, row in enumerate(readers)}
+
+
+def _bars(scores: pd.DataFrame, several: str, name: str, shades: Mapping[str, str]) -> dict[str, Any]:
     held = scores[scores["metric"] == F1]
     months = sorted(set(held["month"]))
     values = {(row, month): value for row, month, value in zip(held["row"], held["month"], held["value"])}
     rows = list(dict.fromkeys(held["row"]))
-    others = [row for row in rows if row not in colors]
-    shades = {row: palette.GREY if k == 0 else palette.APART[k % len(palette.APART)] for k, row in enumerate(others)}
     series = [
         {
             "name": row,
-            "color": colors.get(row, shades.get(row)),
+            "color": shades[row],
             "values": [rounded(100 * values.get((row, month), np.nan), 4) for month in months],
         }
         for row in rows

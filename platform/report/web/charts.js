@@ -168,7 +168,7 @@ function gradientCharts(study) {
       name, color, title: `${name}: ${thousands(x.length)}${x.length < whole ? ` of ${thousands(whole)}` : ""} texts`,
       points: x.map((at, k) => ({ x: at, y: y[k] ?? NaN, mark: "point", tip: () => [`${at} masked entities, norm ${signed(y[k] ?? NaN)}`] })),
     }));
-    return { series, x: { label: "masked entities", format: count }, y: { label: `norm of the gradient, ${title}`, format: signed, zero: true }, cloud: true };
+    return { series, x: { label: "masked entities", format: count }, y: { label: `norm of the gradient, ${title}`, format: signed, zero: true }, cloud: true, name: title };
   });
 }
 

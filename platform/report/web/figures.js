@@ -10,7 +10,7 @@ function figures() {
     ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
     ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
     ...(study.evolving.bars.length ? [[["evolving", study.name], sheet(study.name, evolvingBars(study).map((spec) => barPanel(spec)), 2)]] : []),
-    ...gradientCharts(study).map((spec, k) => [["gradients", study.name, `${k + 1}`], lineSheet(study.name, [spec], 560)]),
+    ...gradientCharts(study).map((spec) => [["gradients", study.name, spec.name], lineSheet(study.name, [spec], 560)]),
     ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
   ]);
 }
