@@ -8,6 +8,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
+from ticlm.platform.analysis.evolving.construction import built_sets
+from ticlm.platform.analysis.evolving.questions import question_frame
 from ticlm.platform.analysis.inside import inside_cells
 from ticlm.platform.analysis.probes.kept import kept_predictions
 from ticlm.platform.analysis.results import (
@@ -79,6 +81,9 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         examples=tuple(_examples(plan)),
         static=static,
         fuar=study.fuar,
+        evolving=study.evolving,
+        questions=question_frame(plan),
+        built_sets=built_sets(plan),
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
     )

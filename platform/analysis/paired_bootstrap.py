@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 LEVEL = 0.95
+DRAWN_AT_ONCE = 1 << 22
+"""Number of counts that `mean_interval` draws at once."""
 COLUMNS = (
     *("study", "task", "source", "metric", "mean", "method_a", "method_b"),
     *("difference", "low", "high", "cells", "missing"),
@@ -61,6 +63,24 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     if enough.any():  # a draw without any of a quantity's units says nothing about it
         low[enough], high[enough] = np.nanquantile(drawn[:, enough], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return whole, low, high
+
+
+def mean_interval(values: Array, seed: int = 0) -> tuple[float, float, float]:
+    """Return the mean of one number per unit, and the ends of its percentile interval; NaN for fewer than two units.
+
+    Equal numbers are drawn together, as only their counts reach the mean, so that memory does not grow with the units.
+    """
+    if len(values) < 2:
+        return float(values[0]) if len(values) else np.nan, np.nan, np.nan
+    kinds, counts = np.unique(values, return_counts=True)
+    random, at_once = np.random.default_rng(seed), max(1, DRAWN_AT_ONCE // len(kinds))
+    shares = counts / len(values)
+    drawn = [
+        random.multinomial(len(values), shares, min(at_once, RESAMPLES - start)) @ kinds / len(values)
+        for start in range(0, RESAMPLES, at_once)
+    ]
+    low, high = np.quantile(np.concatenate(drawn), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(values.mean()), float(low), float(high)
 
 
 def describe(found: pd.DataFrame, most: int = 6) -> list[str]:

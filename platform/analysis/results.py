@@ -10,10 +10,13 @@ from ticlm.platform.analysis.setup import Setup
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.accounting import Overlap
 from ticlm.platform.core.periods import Timeline
+from ticlm.platform.study.evolving import Evolving
 from ticlm.platform.study.fuar import Fuar
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ticlm.platform.analysis.evolving.construction import BuiltSet
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
 """Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
@@ -151,6 +154,12 @@ class StudyResult:
 
     fuar: tuple[Fuar, ...] = ()
     """The FUARs that the study asks for."""
+    evolving: tuple[Evolving, ...] = ()
+    """The tables of EvolvingQA that the study asks for."""
+    questions: pd.DataFrame | None = None
+    """What the sets know of the questions that these tables are about (analysis/evolving/questions.py)."""
+    built_sets: tuple[BuiltSet, ...] = ()
+    """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None
     """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
     setup: Setup | None = None

@@ -90,6 +90,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     from ticlm.platform.analysis.published import printed
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
+    from ticlm.platform.report.evolving.page import terminal_tables
+    from ticlm.platform.report.evolving.tables import terminal
     from ticlm.platform.report.fuar import fuar_page_tables, fuar_terminal
     from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
@@ -109,6 +111,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     console().print(write.table(report.summary, results=report.results))
     for found in fuar_page_tables(report.fuar):
         console().print(fuar_terminal(found))
+    for evolving in terminal_tables(report.evolving):
+        console().print(terminal(evolving))
     if report.paper is not None and len(report.paper):
         console().print(table(report.paper))
     notes = {

@@ -16,6 +16,7 @@ from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report import palette, words
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
+from ticlm.platform.report.evolving.page import render as evolving_section
 from ticlm.platform.report.figures import CHARTS, asset, pictures
 from ticlm.platform.report.fuar import fuar_page_tables
 from ticlm.platform.report.page_tables import parts_table, tables
@@ -80,6 +81,7 @@ def _of_tables(report: Report) -> dict[str, object]:
         "source_tables": tables(results, summary, by_source, only_scores=True),
         "parts": parts_table(results, summary),
         "fuar_tables": fuar_page_tables(report.fuar),
+        "evolving": evolving_section(report.evolving, {name: color for (_, name), color in _colors(results).items()}),
         "standouts": [
             group
             for score in main[:1]

@@ -15,6 +15,7 @@ from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 from ticlm.platform.report import palette
+from ticlm.platform.report.evolving.charts import chart_data
 from ticlm.platform.report.scales import thin
 from ticlm.platform.report.table_rows import lines
 from ticlm.platform.report.view_data import KINDS, rounded, view_payload
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 
 POINTS = 3000
 """Most points of one scatter plot; a browser draws each as an element of its own."""
-NO_RUNS: Mapping[str, object] = {"views": [], "rates": [], "text": None, "contamination": [], "examples": []}
+NO_CHARTS: Mapping[str, object] = {"bars": [], "gradients": []}
+NO_RUNS: Mapping[str, object] = {
+    "views": [],
+    "rates": [],
+    "text": None,
+    "contamination": [],
+    "examples": [],
+    "evolving": NO_CHARTS,
+}
 CONSTANTS: Mapping[str, object] = {
     "kinds": KINDS,
     "themes": palette.THEMES,
@@ -40,11 +49,14 @@ def payload(report: Report) -> dict[str, Any]:
     studies = [
         _study(study, contaminations, labels, own_styles)
         | {
+            "evolving": chart_data(
+                report.evolving, study.name, {m.name: style.color for m, style in zip(study.methods, own_styles)}
+            ),
             "views": [
                 view_payload(view, report.summary, report.preset, report.differences)
                 | {"task": view.task, "title": column_title(TableColumn(view.task, view.source), tasks)}
                 for view in views
-            ]
+            ],
         }
         for study, views, contaminations, own_styles in zip(report.results, report.views, report.contaminations, styles)
     ]

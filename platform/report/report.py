@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ticlm.platform.analysis.contamination import Contamination
+    from ticlm.platform.analysis.evolving.tables import EvolvingTables
     from ticlm.platform.analysis.probes.study_fuar import FuarTables
     from ticlm.platform.report.answer import Answer
 
@@ -64,6 +65,13 @@ class Report:
         return fuar_tables(self.results)
 
     @cached_property
+    def evolving(self) -> EvolvingTables:
+        """The tables of EvolvingQA that the studies ask for (analysis/evolving)."""
+        from ticlm.platform.analysis.evolving.tables import evolving_tables
+
+        return evolving_tables(self.results)
+
+    @cached_property
     def contaminations(self) -> list[tuple[Contamination, ...]]:
         """For each study: its tasks that were scored on a held-out split and on the cleaned copy of it."""
         from ticlm.platform.analysis.contamination import contamination
@@ -76,7 +84,8 @@ class Report:
         from ticlm.platform.analysis.missing import missing
         from ticlm.platform.report.fuar import missing_lines
 
-        return [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
+        lines = [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
+        return [*lines, *self.evolving.missing]
 
     @cached_property
     def paper(self) -> pd.DataFrame | None:

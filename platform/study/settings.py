@@ -22,6 +22,7 @@ from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
+from ticlm.platform.study.evolving import Evolving, check_evolving
 from ticlm.platform.study.fuar import Fuar, check_fuar
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tasks.base import Task
@@ -146,11 +147,13 @@ class Study(Settings):
     """The method whose last model regret is measured against, or `raw`; by default the first Oracle series."""
     fuar: tuple[Fuar, ...] = ()
     """Trade-offs of what is forgotten against what is gained, over scores of `evaluations` (CKL, equation 1)."""
+    evolving: tuple[Evolving, ...] = ()
+    """Tables of what was kept, learned and updated, over tasks of `evaluations` (EvolvingQA)."""
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(() if self.fuar else {"fuar"})
+        return frozenset(name for name in ("fuar", "evolving") if not getattr(self, name))
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -180,6 +183,7 @@ class Study(Settings):
         labels = self.timeline.labels
         start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
         check_fuar(self.fuar, self.evaluations, [*labels, *start])
+        check_evolving(self.evolving, self.evaluations)
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ticlm.platform.analysis.published.oracles import LAST, NO_LAST, ORACLE, SEED
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.study import evolving
 from ticlm.platform.study.fuar import with_task
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         metrics={**study.metrics, new: study.metric(task)},
         evaluated_by_task=_copied(study.evaluated_by_task, task, new),
         fuar=study.fuar if source else tuple(with_task(one, task, new) for one in study.fuar),
+        evolving=study.evolving if source else tuple(evolving.with_task(one, task, new) for one in study.evolving),
         splits=study.splits if source else _copied(study.splits, task, new),  # a split is of all sources
     )
 

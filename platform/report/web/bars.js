@@ -1,22 +1,26 @@
 // Bars for labels, and differences with their intervals.
 
-/** A bar for each label, its parts from the bottom up; `series` is [{name, color, values}]. */
-function barChart({ labels, series: all, name, log = false, hidden }, width) {
+/**
+ * A bar for each label, its parts from the bottom up; `series` is [{name, color, values}]. With `beside`, the parts stand
+ * side by side, and a value may be missing.
+ */
+function barChart({ labels, series: all, name, log = false, beside = false, hidden }, width) {
   const parts = all.filter((part) => !hidden?.has(part.name));
   const under = underAxis(labels, width - 56);
   const deep = under.turned ? 14 + 6 * Math.min(16, Math.max(...under.names.map((one) => one.length))) : 26;
   const height = Math.round(Math.min(320, Math.max(200, width * 0.45))) + deep;
   const frame = { left: 50, right: width - 6, top: 22, bottom: height - deep };
-  const whole = labels.map((_, i) => parts.reduce((sum, part) => sum + part.values[i], 0));
+  const whole = labels.map((_, i) => (beside ? Math.max(0, ...parts.map((part) => part.values[i] ?? 0)) : parts.reduce((sum, part) => sum + part.values[i], 0)));
   const points = whole.filter((y) => y > 0 || !log).map((y) => ({ y }));
   const y = axis(log ? [...points, { y: Math.min(...points.map((point) => point.y)) / 2 }] : points, "y", frame.bottom, frame.top, { log, zero: !log, margin: 0.03 });
   const step = (frame.right - frame.left) / labels.length;
   const body = rounds(y.low, y.high, 5, log).filter((v) => log || v >= 0).map((value) =>
     line(frame.left, y.place(value), frame.right, y.place(value)) + label(count(value), { x: frame.left - 8, y: y.place(value) + 4, "text-anchor": "end" }));
   const tops = labels.map(() => 0);
-  for (const part of parts) {
+  for (const [k, part] of parts.entries()) {
     const rects = part.values.map((value, i) => {
       if (!value) return "";
+      if (beside) return shape("rect", { x: frame.left + (i + 0.08 + (0.84 * k) / parts.length) * step, width: Math.max((0.76 * step) / parts.length, 0.5), y: y.place(value), height: Math.max(frame.bottom - y.place(value), 0.5) });
       const [from, to] = [log ? frame.bottom : y.place(tops[i]), y.place(tops[i] + value)];
       tops[i] += value;
       return shape("rect", { x: frame.left + (i + 0.08) * step, width: Math.max(0.84 * step, 0.5), y: to, height: Math.max(from - to, 0.5) });
@@ -30,6 +34,7 @@ function barChart({ labels, series: all, name, log = false, hidden }, width) {
   const at = (px, py) => {
     const i = Math.floor((px - frame.left) / step);
     if (!(i in labels)) return null;
+    if (beside) return { x: px, y: py, lines: [classText(labels[i]), ...parts.map((part) => `${part.name}: ${signed(part.values[i] ?? NaN, 2)}`)] };
     const each = parts.length > 1 ? parts.filter((part) => part.values[i]).map((part) => `${part.name}: ${thousands(part.values[i])}`).reverse() : [];
     return { x: px, y: py, lines: [classText(labels[i]), thousands(whole[i]), ...each] };
   };

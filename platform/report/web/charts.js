@@ -158,6 +158,20 @@ function tallyCharts({ name, periods, log, parts, total }) {
   return [stacked, whole].filter(Boolean);
 }
 
+/** Figure 4 of EvolvingQA: the F1 of each method on one set, by month. */
+const evolvingBars = (study) => study.evolving.bars.map((one) => ({ ...one, beside: true }));
+
+/** Figures 5 and 10 of EvolvingQA: the gradient norms of single texts against the entities that are masked in them. */
+function gradientCharts(study) {
+  return study.evolving.gradients.map(({ title, series: both }) => {
+    const series = both.map(({ name, color, whole, x, y }) => ({
+      name, color, title: `${name}: ${thousands(x.length)}${x.length < whole ? ` of ${thousands(whole)}` : ""} texts`,
+      points: x.map((at, k) => ({ x: at, y: y[k] ?? NaN, mark: "point", tip: () => [`${at} masked entities, norm ${signed(y[k] ?? NaN)}`] })),
+    }));
+    return { series, x: { label: "masked entities", format: count }, y: { label: `norm of the gradient, ${title}`, format: signed, zero: true }, cloud: true, name: title };
+  });
+}
+
 /** [method, difference, low, high] of all methods against one; ends are NaN where too few periods were evaluated. */
 function against(rows, base) {
   return rows.flatMap(([a, b, difference, low, high]) => {

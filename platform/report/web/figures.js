@@ -9,6 +9,8 @@ function figures() {
     ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart([study], true)])]] : []),
     ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
     ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
+    ...(study.evolving.bars.length ? [[["evolving", study.name], sheet(study.name, evolvingBars(study).map((spec) => barPanel(spec)), 2)]] : []),
+    ...gradientCharts(study).map((spec) => [["gradients", study.name, spec.name], lineSheet(study.name, [spec], 560)]),
     ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
   ]);
 }
@@ -56,7 +58,7 @@ const barPanel = (spec) => ({ chart: withKey(barChart(spec, 560), spec.series.le
 
 /** Line charts side by side, each with its key. */
 function lineSheet(heading, specs, width = specs.length > 1 ? 600 : WIDE) {
-  return sheet(heading, specs.map((spec) => ({ chart: withKey(lineChart(spec, width), spec.series.length > 1 ? key(spec.series, width, spec.scatter && "scatter") : null) })));
+  return sheet(heading, specs.map((spec) => ({ chart: withKey(lineChart(spec, width), spec.series.length > 1 ? key(spec.series, width, (spec.scatter || spec.cloud) && "scatter") : null) })));
 }
 
 const moved = (x, y, body) => shape("g", { transform: `translate(${+x.toFixed(2)} ${+y.toFixed(2)})` }, body);

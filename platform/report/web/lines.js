@@ -34,7 +34,7 @@ function axis(points, name, from, to, { log = false, margin = 0.04, zero = false
 
 /**
  * The chart of {series, x, y, labels?, places?, hidden?}; `labels` makes the x axis one of periods, evenly apart or at
- * `places`; `scatter` draws points without lines on two equal axes with their diagonal; `named` writes names at the ends
+ * `places`; `scatter` draws points without lines on two equal axes with their diagonal, `cloud` points alone; `named` writes names at the ends
  * of lines; `low` makes a low chart; `y.line` is a value to be told from the others, `y.span` what the axis holds in any
  * case, `y.whole` an axis without fractions.
  */
@@ -58,7 +58,7 @@ function lineChart(spec, width) {
   body.push(label(spec.y.label, top), label(spec.x.label, { x: frame.right, y: height - 4, "text-anchor": "end" }));
   if (y.low <= spec.y.line && spec.y.line <= y.high) body.push(dashed(frame.left, y.place(spec.y.line), frame.right, y.place(spec.y.line)));
   if (scatter) body.push(dashed(x.place(x.low), y.place(x.low), x.place(x.high), y.place(x.high)));
-  body.push(...series.map((one) => curve(one, x, y, scatter, spec.series.length > 24)));
+  body.push(...series.map((one) => curve(one, x, y, scatter || spec.cloud, spec.series.length > 24)));
   const named = spec.named ? lineNames(series, x, y, frame, width) : [];
   body.push(...named.map((name) => name.text));
   if (spec.annotate) body.push(...annotations(series, x, y, frame, width, named));

@@ -18,7 +18,7 @@ function shown() {
 const study = () => shown()[0].study;
 const view = () => shown()[0].view;
 const scales = () => scaleOf(shown().map((one) => one.view), state.limit);
-const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
+const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set(), evolving: new Set() };
 const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: null, lines: "checkpoints", against: null, set: 0 };
 
 let printing = false;
@@ -239,8 +239,14 @@ function drawPairs() {
   showAll("pairs", pairs.map(({ study, pair }) => (box) => showChart(box, lineChart, contaminationChart(study, pair), hidden.pairs)), around);
 }
 
+function drawEvolving() {
+  if (!$("evolving")) return;
+  showAll("evolving-bars", asked().flatMap(evolvingBars).map((spec) => (box) => showChart(box, barChart, spec, hidden.evolving)));
+  if ($("evolving-gradients")) showAll("evolving-gradients", asked().flatMap(gradientCharts).map((spec) => (box) => showChart(box, lineChart, spec, new Set())));
+}
+
 function drawCharts() {
-  for (const draw of [drawTime, drawLag, drawDifferences, drawCost, drawRates, drawExamples, drawText, drawPairs]) draw();
+  for (const draw of [drawTime, drawLag, drawDifferences, drawCost, drawRates, drawExamples, drawText, drawPairs, drawEvolving]) draw();
 }
 
 /** Draws what is chosen anew, where the theme, the width or the paper have changed. */

@@ -80,7 +80,7 @@ function showHeatmap(box, chart, rows, columns) {
 function showChart(box, draw, spec, hidden, { nameless = false } = {}) {
   const chart = draw({ ...spec, hidden }, Math.max(280, inside(box)));
   show(box, chart);
-  const kind = draw === barChart ? "bars" : spec.scatter && "scatter";
+  const kind = draw === barChart ? "bars" : (spec.scatter || spec.cloud) && "scatter";
   const same = kind ? [] : coinciding(spec.series.filter((one) => !hidden.has(one.name)));
   if (same.length) box.append(element("p", { className: "note" }, `Equal values, drawn on each other: ${same.map((names) => names.join(" = ")).join("; ")}.`));
   if (nameless || spec.series.length > 24) return; // too many to list: pointing at a line names it

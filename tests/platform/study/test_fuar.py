@@ -16,7 +16,7 @@ def test_a_fuar_is_read_from_a_study_and_one_without_keeps_its_fingerprint(toy_s
     plain, asked = toy_study(), toy_study(fuar=[WHOLE])
     assert asked.fuar[0].tasks == ["perplexity"] and asked.fuar[0].base == "first"
     assert fingerprint(plain) != fingerprint(asked)
-    assert plain.without_meaning() == {"fuar"} and asked.without_meaning() == frozenset()
+    assert plain.without_meaning() - asked.without_meaning() == {"fuar"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,98 @@
+"""How sets of examples were built: their sizes, what each step left out, and what was counted (EvolvingQA, Tables 2
+and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ticlm.platform.core.accounting import Step
+from ticlm.platform.study import data as inputs
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.base import whole_task
+
+if TYPE_CHECKING:
+    from ticlm.platform.core.examples import Examples
+
+SIZE_COLUMNS = ("study", "set", "period", "subset", "examples")
+STEP_COLUMNS = ("study", "set", "period", "step", "read", "reason", "dropped", "rate")
+COUNT_COLUMNS = ("study", "set", "period", "count", "class", "value")
+
+
+@dataclass(frozen=True)
+class BuiltSet:
+    """What the records of a set of examples say, by period."""
+
+    id: str
+    """`name@version`"""
+    sizes: Mapping[str, Mapping[str, int]]
+    """Period -> subset -> examples."""
+    steps: Mapping[str, Sequence[Step]]
+    counts: Mapping[str, Mapping[str, Mapping[str, int]]]
+    """Period -> name of the count -> class -> count."""
+
+
+def built(examples: Examples) -> BuiltSet:
+    """Return what the records of a set say."""
+    periods = examples.periods
+    return BuiltSet(
+        examples.info.id,
+        {label: {name: one.rows for name, one in held.subsets.items()} for label, held in periods.items()},
+        {label: held.steps for label, held in periods.items()},
+        {label: held.statistics for label, held in periods.items()},
+    )
+
+
+def built_sets(plan: Plan) -> tuple[BuiltSet, ...]:
+    """Return the sets that the tasks of blocks `evolving` ask, and those that the blocks name, each once."""
+    from ticlm.platform.core.examples import Examples
+
+    names = {task.partition("/")[0] for one in plan.study.evolving for _, task, _ in one.named()}
+    asked = [
+        plan.data_of(task)
+        for task in plan.study.evaluations
+        if task.reads == "examples" and names & {task.id, task.name, whole_task(task.id), whole_task(task.name)}
+    ]
+    more = dict.fromkeys(name for one in plan.study.evolving for name in one.sets)
+    named = [inputs.examples(name, plan.store, plan.study.last_visible_period) for name in more]
+    return tuple({one.info.id: built(one) for one in (*named, *asked) if isinstance(one, Examples)}.values())
+
+
+def sizes(study: str, sets: Sequence[BuiltSet]) -> Iterator[dict[str, Any]]:
+    """Yield rows of SIZE_COLUMNS (Table 2)."""
+    for one in sets:
+        for period, subsets in one.sizes.items():
+            for subset, count in subsets.items():
+                yield {"study": study, "set": one.id, "period": period, "subset": subset, "examples": count}
+
+
+def steps(study: str, sets: Sequence[BuiltSet]) -> Iterator[dict[str, Any]]:
+    """Yield rows of STEP_COLUMNS: what each step read and left out, by reason; `rate` is the share of what it read.
+
+    A step that left out nothing has one row with an empty reason.
+    """
+    for one in sets:
+        for period, held in one.steps.items():
+            for step in held:
+                where = {"study": study, "set": one.id, "period": period, "step": step.name, "read": step.read}
+                for reason, dropped in (step.dropped or {"": 0}).items():
+                    rate = dropped / step.read if step.read else 0.0
+                    yield where | {"reason": reason, "dropped": dropped, "rate": rate}
+
+
+def counts(study: str, sets: Sequence[BuiltSet]) -> Iterator[dict[str, Any]]:
+    """Yield rows of COUNT_COLUMNS: articles and passages (Table 4), calls and tokens of models, and what else was
+    counted."""
+    for one in sets:
+        for period, by_name in one.counts.items():
+            for name, classes in by_name.items():
+                for kind, value in classes.items():
+                    yield {
+                        "study": study,
+                        "set": one.id,
+                        "period": period,
+                        "count": name,
+                        "class": kind,
+                        "value": value,
+                    }

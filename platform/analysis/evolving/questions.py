@@ -1,0 +1,93 @@
+"""What the sets of examples know of the questions that tasks ask: answers, their categories, and their contexts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ticlm.datasets.text.matching import normalised
+from ticlm.platform.analysis.evolving.answer_categories import category
+from ticlm.platform.analysis.probes.answer_types import TYPE
+from ticlm.platform.study.evolving import EXACT
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.base import Task, whole_task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ticlm.platform.core.examples import Example, Examples
+
+COLUMNS = ("task", "label", "id", "question", "answer", "category", "in_question", "overlap", "hit")
+"""`in_question`: the answer stands in the question, as whole words. `overlap`: the share of the question's content
+words that its context has, NaN without a context. `hit`: 1 if the retrieved text has an answer, 0 if not, NaN if
+nothing was retrieved."""
+CONTEXT, HIT = "context", "hit"
+"""Fields of `Example.about`: the passage that a question was made from, and whether retrieval found an answer."""
+FUNCTION_WORDS = re.compile(
+    r"a|an|the|about|after|all|also|am|and|any|are|as|at|be|been|before|being|but|by|can|could|did|do|does|doing"
+    r"|down|during|each|few|for|from|had|has|have|having|he|her|here|hers|him|his|how|if|in|into|is|it|its"
+    r"|just|many|me|more|most|much|my|name|named|no|nor|not|now|of|off|on|once|only|or|other|our|out|over"
+    r"|own|same|she|should|so|some|such|than|that|their|them|then|there|these|they|this|those|through|to"
+    r"|too|under|until|up|very|was|we|were|what|when|where|which|while|who|whom|whose|why|will|with|would"
+    r"|you|your"
+)
+"""Words that a question has whatever it is about."""
+
+
+def question_frame(plan: Plan) -> pd.DataFrame | None:
+    """Return a row of COLUMNS for each question of the tasks that answer and are named in a block `evolving`, once for
+    each label at which a task asks it; None if there is no such block."""
+    import pandas as pd
+
+    if not plan.study.evolving:
+        return None
+    named = {
+        task.partition("/")[0] for one in plan.study.evolving for _, task, metric in one.named() if metric == EXACT
+    }
+    tasks: dict[str, Task] = {}
+    for task in plan.study.evaluations:
+        if named & {task.id, task.name, whole_task(task.id), whole_task(task.name)} and task.reads == "examples":
+            tasks.setdefault(whole_task(task.id), task)
+    rows = [
+        (name, label, *known(example))
+        for name, task in tasks.items()
+        for label in plan.labels(task)
+        for example in _examples(task, plan.data_of(task), label)  # type: ignore[arg-type]  # it reads examples
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
+    """Return the id of a question and what COLUMNS say of it."""
+    question, answer = example.question or example.text, example.answer or ""
+    asked, context = example.text, example.about.get(CONTEXT, "")
+    if example.question is not None and question != asked:  # an open book: the retrieved text stands before it
+        context = asked.removesuffix(question)
+    hit = {"yes": 1.0, "no": 0.0}.get(example.about.get(HIT, ""), math.nan)
+    kind = category(example.about.get(TYPE, ""), answer)
+    return example.id, question, answer, kind, stands_in(answer, question), overlap(question, context), hit
+
+
+def stands_in(answer: str, question: str) -> bool:
+    """Return whether an answer stands in a question as whole words, apart from case, punctuation and articles."""
+    said = normalised(answer)
+    return bool(said) and f" {said} " in f" {normalised(question)} "
+
+
+def overlap(question: str, context: str) -> float:
+    """Return the share of the question's different content words that stand in the context; NaN if either has no
+    words."""
+    asked, there = (set(re.findall(r"\w+", text.lower())) for text in (question, context))
+    content = {word for word in asked if not FUNCTION_WORDS.fullmatch(word)}
+    return len(content & there) / len(content) if content and there else math.nan
+
+
+def _examples(task: Task, data: Examples, label: str) -> Iterator[Example]:
+    """Yield the examples that a task asks at a label: a subset of that period, or that subset of all periods."""
+    periods = {label: data.periods[label]} if task.axis == "period" else data.periods
+    subset = task.split if task.axis == "period" else label
+    for period, held in periods.items():
+        if subset in held.subsets:
+            yield from data.read(period, subset)

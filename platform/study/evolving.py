@@ -1,0 +1,141 @@
+"""Which tasks of a study ask the question sets of EvolvingQA (Kim et al., 2024), for the tables about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import field_validator, model_validator
+
+from ticlm.platform.core.settings import Settings
+from ticlm.platform.study.fuar import FORM
+from ticlm.platform.tasks.base import Task, whole_task
+
+EXACT, PREFERRED, NORM = "exact-match", "updated", "gradient-norm"
+"""Metrics by which tasks are compared: those that answer, choose between two answers, and measure gradients."""
+
+
+class QuestionTasks(Settings):
+    """The tasks that ask one model, in one way, the question sets UNCHANGED, NEW and EDITED.
+
+    A task is named as in `evaluations`, with or without its version, or `TASK/SET` for one set of a task with `sets`.
+    A task on periods is asked at each month; one with a single label is asked the same questions at every month.
+    """
+
+    unchanged: str | None = None
+    """The task on what no snapshot changed; none: UNCHANGED has no row."""
+    new: str | None = None
+    """The task on what a month added; none: NEW has no row."""
+    edited: str | None = None
+    """The task on what a month replaced: its answers count as UPDATED, its outdated ones as OUTDATED."""
+
+    @field_validator("unchanged", "new", "edited")
+    @classmethod
+    def _named(cls, name: str | None) -> str | None:
+        if name is not None and (not FORM.fullmatch(name) or name.count("/") > 1):
+            raise ValueError(f"a task is named TASK or TASK/SET, got {name!r}")
+        return name
+
+    @model_validator(mode="after")
+    def _some(self) -> QuestionTasks:
+        if not self.tasks:
+            raise ValueError("name a task, as unchanged, new or edited")
+        return self
+
+    @property
+    def tasks(self) -> dict[str, str]:
+        """The tasks that it names, by field."""
+        names = {field: getattr(self, field) for field in ("unchanged", "new", "edited")}
+        return {field: name for field, name in names.items() if name is not None}
+
+
+class Reader(QuestionTasks):
+    """A further row of the tables: the same sets, asked in another form, such as with retrieved contexts."""
+
+    name: str
+    """Name of the row, such as `DPR`."""
+
+
+class GradientTasks(Settings):
+    """The tasks that measure gradient norms on the texts of NEW and EDITED (Figures 5 and 10)."""
+
+    new: str
+    """The task on texts that a month added."""
+    edited: str
+    """The task on texts that a month replaced."""
+
+
+class Evolving(QuestionTasks):
+    """Tables of EvolvingQA: scores by method, set and month, with differences, categories, and what else was asked.
+
+    A method's row shows at each month the checkpoint that was trained on it. INITIAL is the first checkpoint, asked at
+    every month. Nothing here reaches a round or a cell: it names what is in `evaluations`.
+    """
+
+    name: str = "evolving"
+    """Name of these tables in reports."""
+    preferred: str | None = None
+    """A task that prefers one of the two answers of each edited question (Table 5)."""
+    time_prompt: QuestionTasks | None = None
+    """The same sets, asked with the date before each question (Figure 9)."""
+    gradients: GradientTasks | None = None
+    """The gradients of single texts (Figures 5 and 10)."""
+    readers: tuple[Reader, ...] = ()
+    """Further rows, such as questions with retrieved contexts: `[{name: DPR, unchanged: …, new: …, edited: …}]`."""
+    sets: tuple[str, ...] = ()
+    """Sets of examples whose construction is reported beside that of the sets asked, such as one of `wiki-revisions`:
+    names, paths or URIs."""
+
+    def named(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (setting, task, metric by which that task must be compared) of every task that it names."""
+        for field, task in self.tasks.items():
+            yield field, task, EXACT
+        if self.preferred is not None:
+            yield "preferred", self.preferred, PREFERRED
+        if self.time_prompt is not None:
+            yield from ((f"time_prompt.{field}", task, EXACT) for field, task in self.time_prompt.tasks.items())
+        if self.gradients is not None:
+            yield from (("gradients.new", self.gradients.new, NORM), ("gradients.edited", self.gradients.edited, NORM))
+        for reader in self.readers:
+            yield from ((f"readers.{reader.name}.{field}", task, EXACT) for field, task in reader.tasks.items())
+
+
+def with_task(asked: Evolving, task: str, new: str) -> Evolving:
+    """Return these tables with a task (`name@version`) under its new name."""
+
+    def renamed(value: object) -> object:
+        if isinstance(value, (list, tuple)):
+            return [renamed(one) for one in value]
+        if isinstance(value, dict):
+            return {key: renamed(one) if key not in ("name", "sets") else one for key, one in value.items()}
+        if not isinstance(value, str):
+            return value
+        name, slash, rest = value.partition("/")
+        return f"{new}{slash}{rest}" if name in (task, task.rpartition("@")[0]) else value
+
+    return Evolving.model_validate(renamed(asked.model_dump()))
+
+
+def check_evolving(wanted: Sequence[Evolving], tasks: Sequence[Task]) -> None:
+    """Raise ValueError if two have one name, or if one names a task that is not there, is ambiguous, or has not the
+    metric of its table."""
+    names = [one.name for one in wanted]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"evolving: {twice} is named twice; give each its own name")
+    for one in wanted:
+        rows = [reader.name for reader in one.readers]
+        if twice := next((name for name in rows if rows.count(name) > 1), None):
+            raise ValueError(f"evolving.{one.name}.readers: {twice} is named twice; give each its own name")
+        for field, named, metric in one.named():
+            where, task = f"evolving.{one.name}.{field}", named.partition("/")[0]
+            meant = {
+                whole_task(held.id): held
+                for held in tasks
+                if task in (held.id, held.name, whole_task(held.id), whole_task(held.name))
+            }
+            if not meant:
+                raise ValueError(f"{where}: no evaluation {task}; there are {', '.join(held.id for held in tasks)}")
+            if len(meant) > 1:
+                raise ValueError(f"{where}: {task} may be {' or '.join(held.id for held in meant.values())}")
+            found = next(iter(meant.values()))
+            if found.metric != metric:
+                raise ValueError(f"{where}: {found.id} is compared by {found.metric}, this table needs {metric}")
