@@ -16,7 +16,7 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.study.evolving import Evolving, Reader
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.generated import GeneratedAnswers
-from ticlm.platform.tasks.probes import ProbeSet
+from ticlm.platform.tasks.subsets import ProbeSet
 
 STATION = "What is the name of the railway station in Niimi where three JR West lines meet?"
 
