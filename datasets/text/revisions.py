@@ -8,9 +8,9 @@ what each one replaced. All offsets count characters of the paragraphs joined by
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
@@ -139,21 +139,24 @@ class _Hunk:
     new: list[_Sentence]
     settled: dict[int, Part]
     """Parts that need no counterpart from this hunk, by the number of the newer sentence."""
+    taken: set[int] = field(default_factory=set)
+    """Numbers of the older sentences that have moved elsewhere."""
 
     def parts(self) -> tuple[list[Part], list[_Sentence]]:
         """Return the parts of the newer sentences, and the older ones that are gone."""
         open_ = [n for n in range(len(self.new)) if n not in self.settled]
-        pairs = {open_[n]: o for o, n in _pairs(self.old, [self.new[n] for n in open_])}
+        left = [sentence for o, sentence in enumerate(self.old) if o not in self.taken]
+        pairs = {open_[n]: o for o, n in _pairs(left, [self.new[n] for n in open_])}
         found = []
         for n, sentence in enumerate(self.new):
             if n in self.settled:
                 found.append(self.settled[n])
             elif n in pairs:
-                found.append(Part("revised", sentence.paragraph, sentence.at, self.old[pairs[n]].at))
+                found.append(Part("revised", sentence.paragraph, sentence.at, left[pairs[n]].at))
             else:
                 found.append(Part("added", sentence.paragraph, sentence.at))
-        taken = set(pairs.values())
-        return found, [sentence for o, sentence in enumerate(self.old) if o not in taken]
+        paired = set(pairs.values())
+        return found, [sentence for o, sentence in enumerate(left) if o not in paired]
 
 
 def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk | Part]:
@@ -169,16 +172,17 @@ def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk
 def _moves(hunks: Sequence[_Hunk], same: bool) -> list[_Sentence]:
     """Settle the sentences that stand at another place of the older text, each of which is taken once. Return the older
     ones that are gone because their newer ones count as added."""
-    places: dict[str, list[tuple[_Hunk, _Sentence]]] = {}
+    places: dict[str, deque[tuple[_Hunk, int]]] = {}
     for hunk in hunks:
-        for sentence in hunk.old:
-            places.setdefault(sentence.key, []).append((hunk, sentence))
+        for o, sentence in enumerate(hunk.old):
+            places.setdefault(sentence.key, deque()).append((hunk, o))
     lost: list[_Sentence] = []
     for hunk in hunks:
         for n, sentence in enumerate(hunk.new):
             if n not in hunk.settled and (found := places.get(sentence.key)):
-                home, older = found.pop(0)
-                home.old.remove(older)
+                home, o = found.popleft()
+                home.taken.add(o)
+                older = home.old[o]
                 kind: Kind = "same" if same else "added"
                 hunk.settled[n] = Part(kind, sentence.paragraph, sentence.at, older.at if same else None, moved=True)
                 lost += [] if same else [older]

@@ -104,9 +104,9 @@ class WikiDumps(Settings):
     snapshots: tuple[Label, ...] = ()
     """Days of the snapshots that are taken from `history` or `world`."""
     namespaces: tuple[int, ...] = (0,)
-    """Numbers of the namespaces whose pages are read; 0 holds the articles."""
+    """Numbers of the namespaces whose pages are read from dumps and histories; 0 holds the articles."""
     lists: bool = True
-    """Whether list items count as paragraphs; headings, tables and infoboxes never do."""
+    """Whether list items of dumps and histories count as paragraphs; headings, tables and infoboxes never do."""
     moved: Literal["changed", "unchanged"] = "changed"
     """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
 
