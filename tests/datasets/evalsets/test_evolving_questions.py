@@ -59,7 +59,11 @@ def of_march(behind: str = "") -> dict[str, list[Example]]:
     }
 
 
-UNCHANGED = [passage(f"{n}", town, MAYOR.format(town, "Ada Stone")) for n, town in enumerate(TOWNS, 30)]
+BRIDGE = "The bridge of {} was opened by Bram Orack."
+UNCHANGED = [
+    passage(f"{n}", town, f"{MAYOR.format(town, 'Ada Stone')} {BRIDGE.format(town)}")
+    for n, town in enumerate(TOWNS, 30)
+]
 PERIODS: dict[str, dict[str, list[Example]]] = {"202302": {"unchanged": UNCHANGED}, "202303": of_march()}
 
 
@@ -103,7 +107,8 @@ def test_rules_ask_for_what_changed_what_is_new_and_what_is_as_it_was(tmp_path: 
     assert dropped(made, "202303", "new") == {filters.NO_ENTITY: 1, filters.SENTINEL: 1}
     assert dropped(made, "202303", "edited") == {filters.NO_ENTITY: 1, rules.NO_UPDATE: 1}
     evaluated, trained = (list(made.read("202302", name)) for name in ("unchanged", "unchanged-train"))
-    assert evaluated and trained and {one.text for one in evaluated + trained} == {asks(town) for town in TOWNS}
+    assert evaluated and trained and {one.text for one in evaluated + trained} > {asks(town) for town in TOWNS}
+    assert len(evaluated) + len(trained) == 2 * len(TOWNS)
     assert not {one.about["article"] for one in evaluated} & {one.about["article"] for one in trained}
     again = list(made.read("202303", "unchanged"))
     assert [(one.id, one.text, one.answer) for one in again] == [(one.id, one.text, one.answer) for one in evaluated]
@@ -133,7 +138,7 @@ def test_numbers_of_questions_and_of_passages_are_limits(tmp_path: Path) -> None
     short = build(tmp_path, root="short", filters={"longest": 37})
     assert dropped(short, "202303", "edited") == {filters.TOO_LONG: 2} and asked(short, "202303", "edited")
     one = build(tmp_path, root="one", passages=1)
-    assert len(asked(one, "202302", "unchanged")) == 1
+    assert len(asked(one, "202302", "unchanged")) == 2, "two of one passage"
     assert dropped(one, "202303", "edited")["beyond the number of passages"] == 2
 
 
