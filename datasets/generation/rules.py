@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 from ticlm.datasets.generation.answers import same
 from ticlm.datasets.generation.replies import Reply
+from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, Article, cut, masked, tagged_sentences, unusable
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
@@ -15,6 +16,8 @@ from ticlm.datasets.text.taggers import Tagger
 NO_UPDATE = "no sentence in which one entity alone changed"
 NO_QUESTION = "no entity in a sentence"
 SAME = "answers that are the same"
+NESTED = "answers of which one is within the other"
+"""No rule can tell whether "Johnson" became "Boris Johnson", or was him before."""
 
 
 def about(text: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
@@ -48,6 +51,8 @@ def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | st
             yield reason
         elif same(outdated, candidate.answer):
             yield SAME
+        elif agreement(outdated, [candidate.answer]) == "nested":
+            yield NESTED
         elif ";" in outdated:
             yield SEPARATOR
         elif contains(candidate.question, outdated):

@@ -59,7 +59,13 @@ def of_march(behind: str = "") -> dict[str, list[Example]]:
     }
 
 
+BRIDGE = "The bridge of {} was opened by Bram Orack."
 UNCHANGED = [passage(f"{n}", town, MAYOR.format(town, "Ada Stone")) for n, town in enumerate(TOWNS, 30)]
+IN_PARTS = [
+    passage(f"{n}#{part}", town, text)
+    for n, town in enumerate(TOWNS, 30)
+    for part, text in enumerate((MAYOR.format(town, "Ada Stone"), BRIDGE.format(town)))
+]
 PERIODS: dict[str, dict[str, list[Example]]] = {"202302": {"unchanged": UNCHANGED}, "202303": of_march()}
 
 
@@ -97,13 +103,14 @@ def files(made: Examples) -> dict[str, list[str]]:
 
 
 def test_rules_ask_for_what_changed_what_is_new_and_what_is_as_it_was(tmp_path: Path) -> None:
-    made = build(tmp_path, unchanged="every")
+    made = build(tmp_path, {**PERIODS, "202302": {"unchanged": IN_PARTS}}, unchanged="every")
     assert asked(made, "202303", "edited") == {asks("Brenford"): ("Carla Dunn", ("Ada Stone",))}
     assert asked(made, "202303", "new") == {asks("Ives"): ("Ines Holm", ())}
     assert dropped(made, "202303", "new") == {filters.NO_ENTITY: 1, filters.SENTINEL: 1}
     assert dropped(made, "202303", "edited") == {filters.NO_ENTITY: 1, rules.NO_UPDATE: 1}
     evaluated, trained = (list(made.read("202302", name)) for name in ("unchanged", "unchanged-train"))
-    assert evaluated and trained and {one.text for one in evaluated + trained} == {asks(town) for town in TOWNS}
+    assert evaluated and trained and {one.text for one in evaluated + trained} > {asks(town) for town in TOWNS}
+    assert len(evaluated) + len(trained) == 2 * len(TOWNS)
     assert not {one.about["article"] for one in evaluated} & {one.about["article"] for one in trained}
     again = list(made.read("202303", "unchanged"))
     assert [(one.id, one.text, one.answer) for one in again] == [(one.id, one.text, one.answer) for one in evaluated]

@@ -101,6 +101,7 @@ def test_a_sentence_in_which_one_entity_changed_makes_a_question() -> None:
 
     asked = Reply("Who or what is the mayor of Brenford?", ("Ada Stone", "Carla Dunn"))
     assert outcome(OLD, NEW) == outcome(town + OLD, town + NEW) == [asked]
+    assert outcome(OLD, OLD.replace("Ada", "Ada May")) == [rules.NESTED]
     assert outcome(OLD, OLD) == outcome(OLD, f"Since May, {NEW}") == [rules.NO_UPDATE], "more than an entity changed"
     assert outcome("It has 4 and 5 wings in Brenford.", "It has 5 and 6 wings in Brenford.") == [rules.NO_UPDATE]
     assert outcome("The bridge of Ely has 4 arches.", "The bridge of Ely has May 2023 arches.") == [rules.NO_UPDATE]

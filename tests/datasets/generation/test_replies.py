@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ticlm.datasets.generation.judging import decided
 from ticlm.datasets.generation.replies import Reply, question, verdict
 from ticlm.datasets.llm.prompts import Unreadable
 
@@ -63,12 +62,3 @@ def test_a_judge_may_say_the_letter_the_word_or_both(options: tuple[bool, bool])
     for reply in ("", "(C)", "yes", "Verdadero", f"(A) {second}", "Apples", "(A) True (B) False", "I would say (A)"):
         with pytest.raises(Unreadable):
             verdict(reply, options)
-
-
-def test_a_majority_of_readable_votes_decides_and_a_tie_decides_nothing() -> None:
-    assert decided([True, True, False, None], "majority") == "true"
-    assert decided([False, None, None, None], "majority") == "false"
-    assert decided([True, False], "majority") == "tie"
-    assert decided([None, None], "majority") == decided([None], "all") == "unreadable"
-    assert decided([True, True, False], "all") == decided([False, None], "all") == "tie"
-    assert decided([False, False], "all") == "false"
