@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ticlm.datasets.examples.context import BuildContext
@@ -121,33 +121,43 @@ class _EncodeShard:
 
 @dataclass(frozen=True)
 class DenseSearch:
-    """A search by dot product. Encoded questions are kept in `folder` until the build is done."""
+    """A search by dot product. Encoded questions are kept in `folder` until the build is done.
+
+    What was found in the first period, and in all shards of a search, is remembered: where the same questions are asked
+    in the next month, only what is new there is searched.
+    """
 
     shards: EncodedShards
     encoder: Encodes
     probes: int
     folder: str
+    _known: dict[str, dict[tuple[str, ...], list[Best]]] = field(default_factory=dict)
 
     def search(self, questions: Sequence[str], shards: Sequence[Shard], top: int) -> list[list[tuple[int, float]]]:
         """Return numbers and scores of the `top` passages of these shards for each question, best first; of equally
         good ones, the first."""
         if not questions:
             return []
-        queries = self._encoded(questions)
+        name = fingerprint((top, tuple(questions)))[:32]
+        queries = self._encoded(name, questions)
         blocks = [queries[begin : begin + QUESTIONS] for begin in range(0, len(queries), QUESTIONS)]
-        found = [Best.none(len(block), top) for block in blocks]
-        for shard in shards:  # each is read once, whatever the number of questions
+        paths, known = tuple(shard.file.path for shard in shards), self._known.setdefault(name, {})
+        done = max((prefix for prefix in known if paths[: len(prefix)] == prefix), key=len, default=())
+        found = known.get(done) or [Best.none(len(block), top) for block in blocks]
+        for number, shard in enumerate(shards[len(done) :], len(done) + 1):  # each is read once, for all questions
             vectors, inverted = self.shards.vectors(shard), self.shards.inverted(shard)
             found = [
                 best.with_shard(block, vectors, shard.start, inverted, self.probes)
                 for best, block in zip(found, blocks, strict=True)
             ]
+            if number == len(shards) or shard.part.first > shards[number].part.first:
+                known[paths[:number]] = found
         return [several for best in found for several in best.listed()]
 
-    def _encoded(self, questions: Sequence[str]) -> Vectors:
+    def _encoded(self, name: str, questions: Sequence[str]) -> Vectors:
         import numpy as np
 
-        store, path = self.shards.store, f"{self.folder}/questions/{fingerprint(tuple(questions))[:32]}.npy"
+        store, path = self.shards.store, f"{self.folder}/questions/{name}.npy"
         if not store.exists(path):
             vectors, _ = self.encoder.encoded("question", None, questions)
             with store.writing(path) as sink:

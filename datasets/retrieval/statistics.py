@@ -15,7 +15,7 @@ NOTHING = "nothing found"
 _RATES = {
     HIT: "answer in the context",
     OUTDATED_HIT: "outdated answer in the context",
-    GIVEN: "answer in the question",
+    GIVEN: "answer given away by the question",
 }
 _SHARES = {OVERLAP: "the context", GOLD_OVERLAP: "the question's own passage"}
 
@@ -51,7 +51,7 @@ def of(subsets: Mapping[Subset, Sequence[Example]], top: int) -> dict[str, dict[
             f"{name}: {share}": count
             for name, several in shares.items()
             for share, count in histogram(several).items()
-            if several
+            if count
         }
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,14 +12,17 @@ import numpy as np
 import pytest
 from dprs import article, make_encoders, question
 from pydantic import ValidationError
+from rich.console import Console
 from sets import kept_subsets
 
 from ticlm.datasets.evalsets import recipe as sets
+from ticlm.datasets.evalsets import show
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.retrieved_contexts import NO_ANSWER, NO_CONTEXT, NO_PASSAGES, RetrievedContexts
 from ticlm.datasets.retrieval import passages
 from ticlm.datasets.retrieval.encoders import DprEncoders
-from ticlm.datasets.retrieval.passages import Passages, PassageSource, cut, parts_of
+from ticlm.datasets.retrieval.index import EncodedShards
+from ticlm.datasets.retrieval.passages import Passages, PassageSource, Shard, cut, parts_of
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.store import Store
@@ -84,6 +88,7 @@ def test_questions_keep_their_answers_and_get_the_best_passage_of_their_month(tm
     assert json.loads(found["e1"].about["retrieved"]) == ["202302/changed/1:1"], "the name ends in the passage before"
     assert found["e1"].about["hit"] == "no"
     assert (found["e1"].outdated, found["e1"].about["outdated-hit"]) == (("Ada Stone",), "no")
+    Console(width=100, file=io.StringIO()).print(show.overview(built))  # no name means something else there
     counts = built.periods["202302"].statistics
     assert counts["answer in the context"] == {"edited": 0} and counts["nothing found"] == {"edited": 1}
     assert counts["rank of a passage of the right article"] == {"edited: 1": 1, "edited: not in the first 1": 1}
@@ -150,6 +155,27 @@ def test_a_killed_build_encodes_nothing_twice_and_an_appended_month_only_itself(
     assert first == {name: example for name, example in second.items() if name in first}
     whole = of(made(tmp_path / "at-once", **settings))
     assert whole == second
+
+
+@pytest.mark.parametrize(("window", "seen"), [("month", [3, 5, 4]), ("until", [3, 5, 6])])
+def test_questions_that_are_asked_again_are_held_against_new_passages_alone(
+    tmp_path: Path, encoders: dict[str, Any], monkeypatch: pytest.MonkeyPatch, window: str, seen: list[int]
+) -> None:
+    read, vectors = list[str](), EncodedShards.vectors
+
+    def noted(self: EncodedShards, shard: Shard) -> Any:
+        read.append(shard.part.period)
+        return vectors(self, shard)
+
+    monkeypatch.setattr(EncodedShards, "vectors", noted)
+    same = [{"unchanged": QUESTIONS[0]["unchanged"]}] * 3
+    built = made(tmp_path, asked=same, retriever=DprEncoders(**encoders), window=window, top=99)
+    assert read == ["202301", "202302", "202303"]
+    (last,) = built.read("202303", "unchanged")
+    found = [one.about["retrieved"] for label in built.periods for one in built.read(label, "unchanged")]
+    assert [len(json.loads(several)) for several in found] == seen
+    alone = made(tmp_path / "alone", asked=[{}, {}, same[0]], retriever=DprEncoders(**encoders), window=window, top=99)
+    assert list(alone.read("202303", "unchanged")) == [last]
 
 
 def test_damaged_vectors_are_named_with_what_to_remove(tmp_path: Path, encoders: dict[str, Any]) -> None:
