@@ -5,7 +5,7 @@
 The search is held against two others on the same random vectors: numpy, which takes the matrix product and sorts out
 the best, and faiss's IndexFlatIP, which is filled once and not timed for that. Ours reads vectors in shards from disk,
 and takes the exact scores of the candidates again in float64. Encoding is held against batches in the order of the
-passages, in which a short text waits for a long one; both sides use one encoder of random weights. The sides take turns.
+passages, in which a short text waits for a long one; both use one encoder of random weights. The sides take turns.
 How far they agree is printed before anything is timed.
 """
 
@@ -70,7 +70,11 @@ def search(folder: Path, passages: int, questions: int, dims: int, top: int, run
         order = np.argsort(-np.take_along_axis(scores, found, 1), axis=1)
         return np.take_along_axis(found, order, 1).tolist()  # type: ignore[no-any-return]
 
-    sides = {OURS: ours, "numpy": plain, "faiss IndexFlatIP": lambda: flat.search(queries, top)[1].tolist()}
+    sides: dict[str, Callable[[], list[list[int]]]] = {
+        OURS: ours,
+        "numpy": plain,
+        "faiss IndexFlatIP": lambda: flat.search(queries, top)[1].tolist(),
+    }
     first = ours()
     for name, side in sides.items():
         same = sum(one == other for one, other in zip(first, side(), strict=True))

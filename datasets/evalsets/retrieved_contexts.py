@@ -201,8 +201,8 @@ class RetrievedContexts(Settings):
 
     def _with_own(self, example: Example) -> Example | str:
         """Return a question with its own passage, or a window of it, or why that cannot be."""
-        own = example.about.get(CONTEXT, "")
-        if not own.strip():
+        own = " ".join(example.about.get(CONTEXT, "").split())  # as passages are written
+        if not own:
             return NO_CONTEXT
         if self.context == "gold":
             return self._with_context(example, own, {})

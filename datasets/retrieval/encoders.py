@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Side = Literal["question", "context"]
-FILES = ("config.json", "*.safetensors", "pytorch_model.bin", "vocab.txt", "tokenizer*.json", "special_tokens_map.json")
+FILES = (
+    "config.json",
+    "*.safetensors",
+    "pytorch_model*.bin",
+    "vocab.txt",
+    "tokenizer*.json",
+    "special_tokens_map.json",
+)
 """What is fetched of a model on the hub: no weights of other frameworks."""
 
 

@@ -34,7 +34,7 @@ CHANGES: list[dict[str, Sequence[Example]]] = [
     {"changed": [article(1, "The mayor of Brenford 1 is Hal Ives after a vote."), article(9, "")]},
 ]
 QUESTIONS: list[dict[str, Sequence[Example]]] = [
-    {"unchanged": [question("u2", "Who is the mayor of Brenford 2?", "Bram Orack", "So Bram Orack rules.", of="2")]},
+    {"unchanged": [question("u2", "Who is the mayor of Brenford 2?", "Bram Orack", "So Bram\nOrack rules.", of="2")]},
     {
         "edited": [
             question("e1", "Who is now elected mayor?", "Flo Gray", "Flo Gray now is.", "Ada Stone", of="1"),
