@@ -13,8 +13,7 @@ from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cell_store import labelled, read_by_key
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key, data_hashes, scoring
-from ticlm.platform.eval.cells import asked as asked_at
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, asked_labels, cell_key, data_hashes, scoring
 from ticlm.platform.eval.folder import table_of_cells
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
@@ -54,7 +53,7 @@ def works(
         if key not in plan.records:
             raise InputError(f"--again {checkpoint}: it is not trained yet: ticlm run")
         hashes = data_hashes(plan, one)
-        mine = asked_at(run, trained, one, hashes)
+        mine = asked_labels(run, trained, one, hashes)
         labels = mine if label is None else [label]
         if label is not None and label not in mine:
             raise InputError(f"--on {label}: {one.id} is scored on {', '.join(mine) or 'nothing'}")

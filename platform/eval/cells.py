@@ -103,13 +103,13 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
         if record is None:
             continue
         weights = weights_of(record)
-        for label in asked(run, trained, task, hashes[task.id]):
+        for label in asked_labels(run, trained, task, hashes[task.id]):
             data = hashes[task.id][label]
             found[key, task.id, label] = weights, cell_key(weights, task, label, data, plan.study.objective)
     return found
 
 
-def asked(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
+def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
     """Return the labels at which a checkpoint is scored, of those that have something to score (`data_hashes`)."""
     return [label for label in hashes if task.asks(trained, label, tuple(run.rounds))]
 
@@ -145,7 +145,7 @@ def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
         if record is not None:
             weights = weights_of(record)
             hashes = wanted.setdefault(task.id, data_hashes(plan, task))
-            for label in asked(run, trained, task, hashes):
+            for label in asked_labels(run, trained, task, hashes):
                 key = cell_key(weights, task, label, hashes[label], plan.study.objective)
                 found[run.rounds[trained], step, task.id, label] = weights, key
     return found

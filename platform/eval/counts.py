@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from ticlm.platform.eval.cell_store import read_by_key
-from ticlm.platform.eval.cells import asked, data_hashes, keys, keys_inside, scored, scored_inside
+from ticlm.platform.eval.cells import asked_labels, data_hashes, keys, keys_inside, scored, scored_inside
 from ticlm.platform.study.plan import Plan
 
 
@@ -21,9 +21,9 @@ def count(plan: Plan) -> tuple[int, int]:
     missing: dict[tuple[str, int, str], int] = {}
     for run, t, task in scored(plan):
         if not plan.done(plan.tree.scored(run.rounds[t], task.id)):
-            missing[run.rounds[t], -1, task.id] = len(asked(run, t, task, hashes[task.id]))
+            missing[run.rounds[t], -1, task.id] = len(asked_labels(run, t, task, hashes[task.id]))
     for run, t, task, step in scored_inside(plan):
         if (run.rounds[t], step) not in plan.inside_records and not plan.done(run.rounds[t]):
-            missing[run.rounds[t], step, task.id] = len(asked(run, t, task, hashes[task.id]))
+            missing[run.rounds[t], step, task.id] = len(asked_labels(run, t, task, hashes[task.id]))
     waiting = sum(missing.values())
     return len(there) + waiting, waiting + sum(key not in kept(weights) for weights, key in there)

@@ -26,13 +26,26 @@ Scores = tuple[Continuation, Continuation]
 """Of the answer and of the outdated one."""
 
 
+class _Asked(NamedTuple):
+    """An example with the text to ask, which may have been cut, and its two answers."""
+
+    example: Example
+    text: str
+    cut: bool
+    answers: tuple[str, str]
+
+
 class _Pair(NamedTuple):
     """An example with the scores of its two answers behind its question and, as `priors`, behind nothing."""
 
-    example: Example
+    asked: _Asked
     scores: Scores
     priors: Scores
-    cut: bool
+
+    @property
+    def cut(self) -> bool:
+        """Whether not all of the question was read."""
+        return self.asked.cut or any(one.cut for one in self.scores)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -72,37 +85,39 @@ class PreferredAnswers(TimedProbeTask):
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         reasons: Counter[str] = Counter()
         pairs: list[_Pair] = []
-        for asked in self.probes(answerer, data, label, rows, reasons):
-            pairs += _scored(answerer, asked, reasons)
+        for probes in self.probes(answerer, data, label, rows, reasons):
+            pairs += _scored(answerer, list(_with_both(probes, reasons)), reasons)
         if are_finite([sum(pair.numbers.values()) for pair in pairs], reasons):
             yield from _shares(pairs)
         yield from left_out(+reasons)
         yield from shortened(sum(pair.cut for pair in pairs))
 
 
-def _scored(answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_Pair]:
-    """Yield the examples that have both answers, scored; the others are counted in `reasons`."""
-    usable: list[tuple[Example, str, bool, str, str]] = []
-    for example, text, was_cut in asked:
-        old = next((one for one in example.outdated if one.strip()), None)
-        if example.answer is None or not example.answer.strip():
+def _scored(answerer: Answerer, asked: Sequence[_Asked], reasons: Counter[str]) -> Iterator[_Pair]:
+    """Yield each example with its scores. Those of which an answer cannot be scored are counted in `reasons`."""
+    texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
+    results = iter(answerer.score(texts, end=True))
+    for one in asked:
+        four = [next(results) for _ in range(4)]
+        scores = [score for score in four if not isinstance(score, str)]
+        if len(scores) == 4:
+            new, old, prior, old_prior = scores
+            yield _Pair(one, (new, old), (prior, old_prior))
+        else:
+            reason = next(score for score in four if isinstance(score, str))
+            reasons[f"an answer {reason}"] += 1
+
+
+def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_Asked]:
+    """Yield the examples that have an answer and an outdated one; the others are counted in `reasons`."""
+    for example, text, cut in probes:
+        new, old = example.answer, next((one for one in example.outdated if one.strip()), None)
+        if new is None or not new.strip():
             reasons["no answer"] += 1
         elif old is None:
             reasons["no outdated answer"] += 1
         else:
-            usable.append((example, text, was_cut, example.answer, old))
-    results = iter(
-        answerer.score([(q, a) for _, text, _, new, old in usable for q in (text, "") for a in (new, old)], end=True)
-    )
-    for example, _, was_cut, _, _ in usable:
-        four = [next(results) for _ in range(4)]
-        scores = [one for one in four if not isinstance(one, str)]
-        if len(scores) < 4:
-            reason = next(one for one in four if isinstance(one, str))
-            reasons[f"an answer {reason}"] += 1
-        else:
-            new, old_one, prior, old_prior = scores
-            yield _Pair(example, (new, old_one), (prior, old_prior), was_cut or new.cut or old_one.cut)
+            yield _Asked(example, text, cut, (new, old))
 
 
 def _shares(pairs: Sequence[_Pair]) -> Iterator[Measurement]:
@@ -123,7 +138,6 @@ def _shares(pairs: Sequence[_Pair]) -> Iterator[Measurement]:
 
 
 def _prediction(pair: _Pair, lead: float) -> Prediction:
-    example = pair.example
-    answer, old = example.answer or "", next(one for one in example.outdated if one.strip())
+    (answer, old), name = pair.asked.answers, pair.asked.example.id
     text = answer if lead > 0 else old if lead < 0 else ""
-    return Prediction(example.id, text, float(lead > 0), f1(text, (answer,)), numbers=pair.numbers)
+    return Prediction(name, text, float(lead > 0), f1(text, (answer,)), numbers=pair.numbers)

@@ -36,7 +36,8 @@ def gradient_norm(module: nn.Module, sample: Sample) -> GradientNorm:
     of 0. Dropout is off.
     """
     with _differentiable(module) as parameters:
-        logits = module(**sample.arguments, use_cache=False).logits[0, -len(sample.labels) :]
+        cache = {"use_cache": False} if hasattr(getattr(module, "config", None), "use_cache") else {}
+        logits = module(**sample.arguments, **cache).logits[0, -len(sample.labels) :]
         loss = nn.functional.cross_entropy(logits.float(), sample.labels)
         gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
     known = {name: gradient for name, gradient in zip(parameters, gradients, strict=True) if gradient is not None}
