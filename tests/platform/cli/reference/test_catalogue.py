@@ -33,6 +33,7 @@ NEEDED = {
     "tic-cc-windowed": ["documents.lists=[x]"],
     **{f"tic-{site}": ["examples.paths=[x]"] for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": ["examples.dumps={20160501: x}"],
+    "evolvingqa-changes": ["examples.wiki.dumps=[x]"],
     "wiki-questions": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20170301: x}"],
     "core": ["evaluations.0.files=x"],
 }

@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "tic-cc-windowed": {"documents": {"lists": ["x"]}},
     **{f"tic-{site}": {"examples": {"paths": ["x"]}} for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": {"examples": {"dumps": {"20160501": "x"}}},
+    "evolvingqa-changes": {"examples": {"wiki": {"extracted": {"20230201": "x"}}}},
     "wiki-questions": {
         "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170301": "x", "20170401": ["y"]}}}
     },
