@@ -136,7 +136,7 @@ def test_edits_of_real_pages_are_found_and_nothing_else(tmp_path: Path) -> None:
     assert june["passages"]["moved"] >= counts["moved"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not MEDIAWIKI.exists(), reason="needs the shared data")
 def test_a_real_history_is_cut_at_three_dates(tmp_path: Path) -> None:
     """Most of this small wiki is users who say who they are."""

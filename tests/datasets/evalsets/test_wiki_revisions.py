@@ -148,18 +148,17 @@ def test_every_page_and_passage_is_used_or_counted(snapshots: Path, tmp_path: Pa
     assert len(first.lineage.inputs) == 6 and len(march.lineage.inputs) == 4
 
 
-@pytest.mark.parametrize(("characters", "kept"), [(499, False), (500, False), (501, True)])
-def test_an_article_needs_more_than_500_characters_of_new_text(
-    characters: int, kept: bool, tmp_path: Path, loop: None
-) -> None:
-    more = "Words " * 82 + "a" * (characters - 492)
-    for day, text in ((20230201, "It stays."), (20230301, f"It stays.\n{more}")):
-        extract(tmp_path, f"{day}/wiki_00", [(1, "Aba", text)])
+def test_an_article_needs_more_than_500_characters_of_new_text(tmp_path: Path, loop: None) -> None:
+    sizes = (499, 500, 501)
+    more = {size: "Words " * 82 + "a" * (size - 492) for size in sizes}
+    extract(tmp_path, "20230201/wiki_00", [(size, f"{size}", "It stays.") for size in sizes])
+    extract(tmp_path, "20230301/wiki_00", [(size, f"{size}", f"It stays.\n{more[size]}") for size in sizes])
     found = build(recipe(f"{tmp_path}/2023*/*", longer_than=500), str(tmp_path / "root"))
+    assert texts(found, "202303", "changed") == {"501": more[501]}
+    assert texts(found, "202303", "added") == {"501#0": more[501]}
     assert found.periods["202303"].statistics["articles"] == {
-        **{"in the snapshot": 1, "changed before the filter": 1, "changed": int(kept)}
+        **{"in the snapshot": 3, "changed before the filter": 3, "changed": 1}
     }
-    assert [len(example.text) for example in found.read("202303", "changed")] == [501] * kept
 
 
 def test_of_an_article_that_never_changed_whole_paragraphs_are_kept(
@@ -218,7 +217,10 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("calls", [1, 7, 9, 12, None])
+MORE = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("calls", [pytest.param(1, marks=MORE), 7, pytest.param(9, marks=MORE), 12, None])
 def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     calls: int | None, found: Examples, snapshots: Path, tmp_path: Path, loop: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

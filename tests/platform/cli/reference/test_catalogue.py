@@ -34,6 +34,7 @@ NEEDED = {
     **{f"tic-{site}": ["examples.paths=[x]"] for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": ["examples.dumps={20160501: x}"],
     "evolvingqa-initial": ["documents.dumps={20230201: x}"],
+    "evolvingqa-changes": ["examples.wiki.dumps=[x]"],
     "wiki-questions": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20170301: x}"],
     "core": ["evaluations.0.files=x"],
 }

@@ -36,6 +36,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     **{f"tic-{site}": {"examples": {"paths": ["x"]}} for site in ("stackexchange", "stackoverflow", "math", "english")},
     "tic-wiki": {"examples": {"dumps": {"20160501": "x"}}},
     "evolvingqa-initial": {"documents": {"dumps": {"20230201": "x"}}},
+    "evolvingqa-changes": {"examples": {"wiki": {"extracted": {"20230201": "x"}}}},
     "wiki-questions": {
         "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170301": "x", "20170401": ["y"]}}}
     },
