@@ -17,7 +17,7 @@ def test_initial_takes_the_steps_after_which_its_checkpoint_was_released() -> No
     assert sum(one.steps for one in made.tree.rounds.values()) == 204_240
 
 
-@pytest.mark.parametrize(("name", "months", "copies"), [("evolvingqa", 6, 2_500), ("evolvingqa-synthetic", 3, 156)])
+@pytest.mark.parametrize(("name", "months", "copies"), [("evolvingqa", 6, 2_500), ("evolvingqa-synthetic", 3, 93)])
 def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(
     name: str, months: int, copies: int
 ) -> None:
