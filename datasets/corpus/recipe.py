@@ -273,8 +273,8 @@ class CorpusRecipe(Settings):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return one line for each thing from outside the timeline that selects or marks text."""
-        lines = (getattr(step, "external_inputs", None) for step in (*self.filters, self.rows))
+        """Return one line for each thing from outside the timeline that writes, selects or marks text."""
+        lines = (getattr(step, "external_inputs", None) for step in (*self.filters, self.rows, self.documents))
         return tuple(line for line in lines if line is not None)
 
     def position(self, label: str) -> int:

@@ -4,4 +4,5 @@
 per period. Start there. The others are steps that builders use: `placing` finds the period of a record, `blanks` turns
 sentences into fill-in-the-blank questions, `frames` joins months until they hold enough examples, `lengths` limits
 queries and answers, and `proper_nouns` marks names with spaCy. Concrete builders live in `ticlm.datasets.evalsets`.
+`documents` goes the other way: it reads a set that was built as the documents, or the pairs, of a corpus.
 """

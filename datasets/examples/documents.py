@@ -40,6 +40,12 @@ class ExampleDocuments(Settings):
         """Return the settings that determine the bytes of a corpus: all but where the set is."""
         return self.model_copy(update={"set": ""})
 
+    @property
+    def external_inputs(self) -> str | None:
+        """Return a line on what chose or wrote the examples from outside the timeline; None if nothing did."""
+        info = Examples.open(self.set).info
+        return f"examples {info.id}: {'; '.join(info.external_inputs)}" if info.external_inputs else None
+
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return the finished periods that have the subset and lie in the calendar, oldest first.
 

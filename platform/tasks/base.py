@@ -221,9 +221,14 @@ class Task(Settings):
         return tuple(periods) if self.is_on_study_periods or data is None else tuple(data.periods)
 
     def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
-        """Return the SHA-256 of what is read at each of these labels. A label that has nothing to score is left out."""
+        """Return the SHA-256 of what is read at each of these labels. A label that has nothing to score is left out;
+        a subset of a set of examples need not be in all of its periods."""
         assert data is not None
-        splits = {label: data.split(label, self.split) for label in labels if label in data.periods}
+        there = [label for label in labels if label in data.periods]
+        if self.reads == "examples":
+            having = {name for name, one in data.periods.items() if self.split in one.subsets}  # type: ignore[union-attr]
+            there = [label for label in there if label in having or not having]
+        splits = {label: data.split(label, self.split) for label in there}
         return {label: split.sha256 for label, split in splits.items() if split.rows}
 
     def identity_at(self, label: str) -> Task:

@@ -35,7 +35,8 @@ def month(folder: Path, label: str, subsets: Mapping[str, Sequence[Example]]) ->
     """Add a period to the set at `folder`."""
     store = Store(folder)
     if not store.exists(INFO):
-        store.create(INFO, ExamplesInfo(name="toy", version="1", recipe="toy").model_dump_json().encode())
+        info = ExamplesInfo(name="toy", version="1", recipe="toy", external_inputs=("a chat model, as of 202109",))
+        store.create(INFO, info.model_dump_json().encode())
     start, end = span(label)
     publish(store, PeriodExamples(period=Period(label=label, start=start, end=end), subsets={}), subsets)
 
@@ -118,6 +119,7 @@ def test_pairs_become_rows_of_pairs(tmp_path: Path) -> None:
     (rows,) = corpus.rows("202302", "train").all(10)
     shown = [tokenizer.decode(rows[name][0].tolist(), skip_special_tokens=True) for name in ("inputs", "targets")]
     assert shown == ["What does Ann Lee rule?", "Oslo"]
+    assert corpus.info.external_inputs == ("examples toy@1: a chat model, as of 202109",)
     with pytest.raises(InputError, match="rows of kind pairs or sentences and documents of kind"):
         recipe(folder, documents=pairs)
 

@@ -107,7 +107,7 @@ def test_names_of_studies_recipes_and_models_are_completed(monkeypatch: pytest.M
     (tmp_path / "demonstration.yaml").touch()
     assert completion.studies("demo") == ["demo", "demonstration.yaml"]
     assert completion.studies("dee") == ["deep/"] and completion.studies("deep/") == ["deep/own.yaml"]
-    assert completion.recipes("syn") == ["synthetic", "synthetic-probes"]
+    assert completion.recipes("synthetic-p") == ["synthetic-probes"]
     assert completion.models("demo/r") == ["demo/replay-half"] and "demo/" in completion.models("de")
     for study in settings.packaged("platform/studies"):
         assert completion.models(f"{study}/"), study

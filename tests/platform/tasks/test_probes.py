@@ -177,6 +177,15 @@ def test_subsets_are_labels_over_all_periods(tmp_path: Path) -> None:
     assert PERIOD in data.periods
 
 
+def test_a_period_without_the_subset_has_nothing_to_ask(tmp_path: Path) -> None:
+    """As new facts are of all months but the first; a subset of no period is a mistake."""
+    data = kept_subsets(tmp_path, {"invariant": [KING]}, {"new": [TOWN]}, {"new": []})
+    labels = [*data.periods]
+    assert [*GeneratedAnswers(name="x", examples="x", split="new").hashes(data, labels)] == labels[1:2]
+    with pytest.raises(InputError, match=f"period {labels[0]} of examples toy@1 has no subset updated"):
+        GeneratedAnswers(name="x", examples="x", split="updated").hashes(data, labels)
+
+
 def test_a_subset_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     data = kept_subsets(tmp_path, {"invariant": [KING]})
     with pytest.raises(InputError, match=r"^probes: toy@1 has no subset updated; it has invariant$"):
