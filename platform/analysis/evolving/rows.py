@@ -43,7 +43,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class RowReader:
+class BlockReader:
     """The rows, months and scores of one block `evolving` of a study."""
 
     study: StudyResult
@@ -214,10 +214,10 @@ class RowReader:
         return self._known.get(self._task(named), [])
 
 
-def rows_of(study: StudyResult) -> Iterator[RowReader]:
+def rows_of(study: StudyResult) -> Iterator[BlockReader]:
     """Yield the rows of each block `evolving` of a study."""
     for asked in study.evolving:
-        yield RowReader(study, asked)
+        yield BlockReader(study, asked)
 
 
 def _texts(key: object) -> tuple[str, str, str, str]:
