@@ -54,7 +54,7 @@ def leakage(reader: BlockReader) -> tuple[list[dict[str, Any]], list[dict[str, A
                 values |= {"right_in_question": leaked, "share": leaked / correct if correct else math.nan}
                 values |= {"exact_without": float(rest.mean()) if len(rest) else math.nan}
                 counts.append(where | {"row": row.name, "trained": row.checkpoints[month]} | place | values)
-                listed = both[right].assign(easy=easy).sort_values("easy", ascending=False, kind="stable")
+                listed = both.assign(easy=easy)[right].sort_values("easy", ascending=False, kind="stable")
                 for one, seen in listed.head(SHOWN).iterrows():
                     text = {"question": seen["question"], "answer": seen["answer"], "prediction": seen["text"]}
                     shown.append(where | place | {"id": one} | text | {"in_question": bool(seen["easy"])})
