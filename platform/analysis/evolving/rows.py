@@ -174,8 +174,9 @@ class BlockReader:
         if frame is None or not len(frame):
             return {}
         tasks = {self._task(name) for _, name, _ in self.asked.named()}
-        frame = frame.assign(task=frame["task"].map(whole_task))
-        frame = frame[frame["step"].isna() & frame["task"].isin(tasks)]
+        whole = {task: whole_task(str(task)) for task in frame["task"].unique()}  # a million rows name few tasks
+        frame = frame[frame["step"].isna() & frame["task"].isin([task for task in whole if whole[task] in tasks])]
+        frame = frame.assign(task=frame["task"].map(whole))
         groups = frame.groupby(["task", "label", "method", "trained"], sort=False)
         return {_texts(key): held for key, held in groups}
 
