@@ -51,6 +51,8 @@ def test_the_context_of_an_open_book_is_what_stands_before_the_question() -> Non
     text = "context: Oslo is a land.question: Which land has Paris?"
     opened = Example("1", text, "France", about=about | {"hit": "no"}, question="Which land has Paris?")
     assert known(opened)[3:] == ("Locational", False, 0.5, 0.0)
+    behind = Example("1", "Which land has Paris? Oslo is a land.", "France", question="Which land has Paris?")
+    assert known(behind)[5] == 0.5
 
 
 @pytest.fixture(scope="module")
