@@ -54,6 +54,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
     parameters = plan.parameters
     assert parameters is not None
     cells, static, missing = _cells(plan)
+    sets, no_sets = built_sets(plan)
     study = plan.study
     tasks = [task for task in study.evaluations if task.axis == "period"]
     first = next(iter(plan.tree.runs))
@@ -70,7 +71,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         reference=_reference(plan),
         target_tokens=_target(plan, first),
         external_inputs=tuple(external_inputs(plan)),
-        missing=(*missing, *not_published),
+        missing=(*missing, *not_published, *no_sets),
         inside=inside,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
@@ -83,7 +84,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         fuar=study.fuar,
         evolving=study.evolving,
         questions=question_frame(plan),
-        built_sets=built_sets(plan),
+        built_sets=sets,
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
     )

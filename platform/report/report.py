@@ -53,9 +53,11 @@ class Report:
     def answers(self) -> list[Answer]:
         """A sentence for each study that says who won, by how much, at what cost."""
         from ticlm.platform.report.answer import answers
+        from ticlm.platform.report.evolving.sentence import with_evolving
         from ticlm.platform.report.fuar import with_fuar
 
-        return with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
+        own = with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
+        return with_evolving(own, self.evolving)
 
     @cached_property
     def fuar(self) -> FuarTables:

@@ -12,7 +12,7 @@ from probesets import result
 
 from ticlm.platform.analysis.evolving.construction import BuiltSet
 from ticlm.platform.analysis.evolving.questions import COLUMNS as QUESTION_COLUMNS
-from ticlm.platform.analysis.evolving.rows import RowReader
+from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.probes.predictions import prediction_frame
 from ticlm.platform.analysis.results import COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
@@ -113,8 +113,8 @@ def questions(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
 
 
-def reader(of: StudyResult) -> RowReader:
-    return RowReader(of, of.evolving[0])
+def reader(of: StudyResult) -> BlockReader:
+    return BlockReader(of, of.evolving[0])
 
 
 def _outdated(gone: Sequence[int]) -> dict[str, Sequence[int]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.evolving.answer_categories import CATEGORIES, ETC
 from ticlm.platform.analysis.evolving.numbers import numbers
-from ticlm.platform.analysis.evolving.rows import RowReader
+from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.evolving.scores import NEW
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ COLUMNS = (
 )
 
 
-def by_category(reader: RowReader) -> list[dict[str, Any]]:
+def by_category(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of COLUMNS: the exact match of each row on NEW and EDITED, by month and category.
 
     Of several seeds, each question counts with its mean. `stderr`

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.study import data as inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.base import whole_task
@@ -44,19 +45,24 @@ def built(examples: Examples) -> BuiltSet:
     )
 
 
-def built_sets(plan: Plan) -> tuple[BuiltSet, ...]:
-    """Return the sets that the tasks of blocks `evolving` ask, and those that the blocks name, each once."""
+def built_sets(plan: Plan) -> tuple[tuple[BuiltSet, ...], list[str]]:
+    """Return the sets that blocks `evolving` name and those that their tasks ask, each once, and a line for each named
+    set that is not there."""
     from ticlm.platform.core.examples import Examples
 
+    found: list[Examples] = []
+    missing: list[str] = []
+    for name in dict.fromkeys(name for one in plan.study.evolving for name in one.sets):
+        try:
+            found.append(inputs.examples(name, plan.store, plan.study.last_visible_period))
+        except InputError as error:
+            missing.append(f"how a set was built: {error}")
     names = {task.partition("/")[0] for one in plan.study.evolving for _, task, _ in one.named()}
-    asked = [
-        plan.data_of(task)
-        for task in plan.study.evaluations
-        if task.reads == "examples" and names & {task.id, task.name, whole_task(task.id), whole_task(task.name)}
-    ]
-    more = dict.fromkeys(name for one in plan.study.evolving for name in one.sets)
-    named = [inputs.examples(name, plan.store, plan.study.last_visible_period) for name in more]
-    return tuple({one.info.id: built(one) for one in (*named, *asked) if isinstance(one, Examples)}.values())
+    for task in plan.study.evaluations:
+        if names & {task.id, task.name, whole_task(task.id), whole_task(task.name)}:
+            data = plan.data_of(task)
+            found += [data] if isinstance(data, Examples) else []
+    return tuple({one.info.id: built(one) for one in found}.values()), missing
 
 
 def sizes(study: str, sets: Sequence[BuiltSet]) -> Iterator[dict[str, Any]]:

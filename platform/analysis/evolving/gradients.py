@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.evolving.numbers import numbers
-from ticlm.platform.analysis.evolving.rows import RowReader, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader, TableRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ POINT_COLUMNS = ("study", "evolving", "row", "trained", "month", "set", "id", "e
 Array = NDArray[np.float64]
 
 
-def gradients(reader: RowReader) -> tuple[list[dict[str, Any]], list[pd.DataFrame]]:
+def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFrame]]:
     """Return rows of COLUMNS, and frames of POINT_COLUMNS with a row for each text.
 
     Each month's texts are measured on the checkpoint before that month: INITIAL for the first one. `difference` is
@@ -101,7 +101,7 @@ def van_elteren(strata: list[tuple[Array, Array]]) -> float:
     return float(2 * norm.sf(abs(total) / math.sqrt(variance))) if variance > 0 else math.nan
 
 
-def _places(reader: RowReader) -> list[tuple[TableRow, str, str]]:
+def _places(reader: BlockReader) -> list[tuple[TableRow, str, str]]:
     """Return (row, month, trained) of each month and the checkpoint before it. Where that is the first checkpoint, it
     is INITIAL's; later ones are those of the methods."""
     found = []

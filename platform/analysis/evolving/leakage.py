@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis.evolving.rows import RowReader
+from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.evolving.scores import NEW, UNCHANGED, UPDATED, reader_rows
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EXAMPLE_COLUMNS = ("study", "evolving", "month", "set", "id", "question", "answe
 OVERLAP_COLUMNS = ("study", "evolving", "asked", "month", "set", "n", "overlap", "hits", "exact_hit", "exact_miss")
 
 
-def leakage(reader: RowReader) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def leakage(reader: BlockReader) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return rows of COLUMNS and of EXAMPLE_COLUMNS for INITIAL on NEW and UPDATED.
 
     `in_question` of the `n` questions have their answer in them. `right` were answered, `right_in_question` of these
@@ -54,14 +54,14 @@ def leakage(reader: RowReader) -> tuple[list[dict[str, Any]], list[dict[str, Any
                 values |= {"right_in_question": leaked, "share": leaked / correct if correct else math.nan}
                 values |= {"exact_without": float(rest.mean()) if len(rest) else math.nan}
                 counts.append(where | {"row": row.name, "trained": row.checkpoints[month]} | place | values)
-                listed = both[right].assign(easy=easy).sort_values("easy", ascending=False, kind="stable")
+                listed = both.assign(easy=easy)[right].sort_values("easy", ascending=False, kind="stable")
                 for one, seen in listed.head(SHOWN).iterrows():
                     text = {"question": seen["question"], "answer": seen["answer"], "prediction": seen["text"]}
                     shown.append(where | place | {"id": one} | text | {"in_question": bool(seen["easy"])})
     return counts, shown
 
 
-def overlaps(reader: RowReader) -> list[dict[str, Any]]:
+def overlaps(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of OVERLAP_COLUMNS: how much of a question's content words its context has, by month and set.
 
     `asked` is empty for the questions themselves, whose context is the passage that they were made from; for a reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ticlm.platform.analysis.evolving.rows import RowReader
+from ticlm.platform.analysis.evolving.rows import BlockReader
 
 MEASURES = {"sum": "", "per-token": "-per-token", "pmi": "-pmi"}
 """What is compared -> the end of the task's names for it: the log-likelihood of an answer, its mean per token, and its
@@ -16,7 +16,7 @@ COLUMNS = (
 )
 
 
-def preferred(reader: RowReader) -> list[dict[str, Any]]:
+def preferred(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of COLUMNS, one for each row, month and measure.
 
     `outdated` and `updated` are shares of the pairs that are not tied, and sum to 1; `stderr` is the standard error of

@@ -63,8 +63,9 @@ def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
     """Return the id of a question and what COLUMNS say of it."""
     question, answer = example.question or example.text, example.answer or ""
     asked, context = example.text, example.about.get(CONTEXT, "")
-    if example.question is not None and question != asked:  # an open book: the retrieved text stands before it
-        context = asked.removesuffix(question)
+    if example.question is not None and question != asked:  # an open book: the retrieved text stands around it
+        before, _, behind = asked.rpartition(question)
+        context = f"{before} {behind}"
     hit = {"yes": 1.0, "no": 0.0}.get(example.about.get(HIT, ""), math.nan)
     kind = category(example.about.get(TYPE, ""), answer)
     return example.id, question, answer, kind, stands_in(answer, question), overlap(question, context), hit

@@ -43,7 +43,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class RowReader:
+class BlockReader:
     """The rows, months and scores of one block `evolving` of a study."""
 
     study: StudyResult
@@ -174,8 +174,9 @@ class RowReader:
         if frame is None or not len(frame):
             return {}
         tasks = {self._task(name) for _, name, _ in self.asked.named()}
-        frame = frame.assign(task=frame["task"].map(whole_task))
-        frame = frame[frame["step"].isna() & frame["task"].isin(tasks)]
+        whole = {task: whole_task(str(task)) for task in frame["task"].unique()}  # a million rows name few tasks
+        frame = frame[frame["step"].isna() & frame["task"].isin([task for task in whole if whole[task] in tasks])]
+        frame = frame.assign(task=frame["task"].map(whole))
         groups = frame.groupby(["task", "label", "method", "trained"], sort=False)
         return {_texts(key): held for key, held in groups}
 
@@ -214,10 +215,10 @@ class RowReader:
         return self._known.get(self._task(named), [])
 
 
-def rows_of(study: StudyResult) -> Iterator[RowReader]:
+def rows_of(study: StudyResult) -> Iterator[BlockReader]:
     """Yield the rows of each block `evolving` of a study."""
     for asked in study.evolving:
-        yield RowReader(study, asked)
+        yield BlockReader(study, asked)
 
 
 def _texts(key: object) -> tuple[str, str, str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.evolving.numbers import numbers
-from ticlm.platform.analysis.evolving.rows import RowReader, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader, TableRow
 from ticlm.platform.analysis.paired_bootstrap import mean_interval
 from ticlm.platform.study.evolving import QuestionTasks
 
@@ -30,7 +30,7 @@ DIFFERENCE_COLUMNS = (
 )
 
 
-def scores(reader: RowReader) -> tuple[list[dict[str, Any]], list[str]]:
+def scores(reader: BlockReader) -> tuple[list[dict[str, Any]], list[str]]:
     """Return rows of COLUMNS (Table 3), and a line for each score that is missing.
 
     Values are shares: means over the seeds, with the standard error over questions of one seed and the deviation
@@ -53,7 +53,7 @@ def scores(reader: RowReader) -> tuple[list[dict[str, Any]], list[str]]:
     return found, [f"{reader.asked.name}, {row}: no {what} at {', '.join(at)}" for (row, what), at in lost.items()]
 
 
-def differences(reader: RowReader) -> list[dict[str, Any]]:
+def differences(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of DIFFERENCE_COLUMNS: OUTDATED − UPDATED of each row, month and metric, over the same predictions.
 
     `low` to `high` is the 95 % interval of a paired bootstrap over questions; of several seeds, each question counts
@@ -87,7 +87,7 @@ def frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFram
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def reader_rows(reader: RowReader) -> Iterator[tuple[TableRow, QuestionTasks]]:
+def reader_rows(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks]]:
     """Yield the rows of the block's `readers` that were asked anything, with their tasks.
 
     One that was asked of a single row has its own name, others have that row's name behind it.
@@ -99,13 +99,13 @@ def reader_rows(reader: RowReader) -> Iterator[tuple[TableRow, QuestionTasks]]:
             yield TableRow(shown, row.method, row.seeds, row.checkpoints, row.is_initial), tasks
 
 
-def _scored(reader: RowReader, tasks: QuestionTasks, row: TableRow) -> Iterator[bool]:
+def _scored(reader: BlockReader, tasks: QuestionTasks, row: TableRow) -> Iterator[bool]:
     for task in tasks.tasks.values():
         for month in reader.months:
             yield reader.score(task, EXACT, row, month) is not None
 
 
-def _asked(reader: RowReader) -> Iterator[tuple[TableRow, QuestionTasks, str, bool]]:
+def _asked(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks, str, bool]]:
     """Yield (row, its tasks, month, whether its scores are missed if there are none)."""
     for row in reader.rows:
         for month in reader.months:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ticlm.platform.analysis.evolving.rows import RowReader, Score, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader, Score, TableRow
 from ticlm.platform.analysis.evolving.scores import EXACT, NEW, OUTDATED, UNCHANGED, UPDATED
 
 ECHOED, TEMPORAL = "echoed-date", "echoed-date-temporal"
@@ -22,7 +22,7 @@ COLUMNS = (
 )
 
 
-def time_prompt(reader: RowReader) -> list[dict[str, Any]]:
+def time_prompt(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of COLUMNS: the exact match of each row and set without and with the date, averaged over the months
     that have both.
 
@@ -64,7 +64,7 @@ def _average(scores: list[Score]) -> tuple[float, float]:
     return sum(one.value for one in scores) / k, math.sqrt(sum(one.stderr**2 for one in scores)) / k
 
 
-def _echoed(reader: RowReader, task: str, metric: str, row: TableRow, months: list[str]) -> float:
+def _echoed(reader: BlockReader, task: str, metric: str, row: TableRow, months: list[str]) -> float:
     """Return the mean share over the months that have one; NaN if none has."""
     scores = [one for month in months if (one := reader.score(task, metric, row, month)) is not None]
     return _average(scores)[0] if scores else math.nan

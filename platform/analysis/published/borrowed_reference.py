@@ -155,9 +155,16 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         metrics={**study.metrics, new: study.metric(task)},
         evaluated_by_task=_copied(study.evaluated_by_task, task, new),
         fuar=study.fuar if source else tuple(with_task(one, task, new) for one in study.fuar),
+        predictions=study.predictions if source else _with_task(study.predictions, task, new),
+        questions=study.questions if source else _with_task(study.questions, task, new),
         evolving=study.evolving if source else tuple(evolving.with_task(one, task, new) for one in study.evolving),
         splits=study.splits if source else _copied(study.splits, task, new),  # a split is of all sources
     )
+
+
+def _with_task(frame: pd.DataFrame | None, task: str, new: str) -> pd.DataFrame | None:
+    """Return a frame with a task under its new name."""
+    return None if frame is None else frame.assign(task=frame["task"].where(frame["task"] != task, new))
 
 
 def _copied(held: Mapping[str, T], task: str, new: str) -> dict[str, T]:

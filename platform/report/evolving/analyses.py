@@ -36,7 +36,7 @@ OVERLAP = (
 GRADIENTS = (
     "The norm of the gradient of single texts at the checkpoint before the month, and the sum of the norms of its "
     "tensors. A text with more masked entities has another norm, so EDITED is also compared with texts of NEW that "
-    "have as many (matched). p: two-sided, Mann–Whitney, and van Elteren's test within equal numbers of entities."
+    "have as many (matched). p: two-sided, Mann–Whitney, and van Elteren's test within strata of equal numbers."
 )
 
 
@@ -80,7 +80,7 @@ def _leaked(rows: Sequence[Row]) -> TextTable:
                 TextCell(f"{row['n']:,}"),
                 TextCell(f"{row['in_question']:,}", f"{percent(row['in_question'] / row['n'])} %"),
                 TextCell(f"{row['right']:,}", f"{percent(row['exact'])} %"),
-                TextCell(f"{row['right_in_question']:,}", f"{percent(row['share'])} %"),
+                TextCell(f"{row['right_in_question']:,}", f"{percent(row['share'])} %" if row["right"] else ""),
                 TextCell(percent(row["exact_without"])),
             ),
         )
@@ -129,7 +129,7 @@ def _gradients(rows: Sequence[Row]) -> TextTable:
                 TextCell(signed(row["edited"]), f"{row['n_edited']:,} texts"),
                 TextCell(signed(row["difference"], plus=True), f"p {_p(row['p'])}"),
                 TextCell(signed(row["matched_difference"], plus=True), f"p {_p(row['matched_p'])}"),
-                TextCell(f"{row['matched']:,}", f"{row['strata']:,} numbers of entities"),
+                TextCell(f"{row['matched']:,}", f"strata: {row['strata']:,}"),
             ),
         )
         for row in rows

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.evolving.tables import evolving_tables
 from ticlm.platform.analysis.probes.study_fuar import fuar_tables
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.summary import summarize
@@ -17,6 +18,7 @@ from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
+from ticlm.platform.study.evolving import Evolving
 from ticlm.platform.study.fuar import Fuar
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
@@ -89,6 +91,21 @@ def test_a_study_hands_on_the_fuars_that_it_asks_for(made: Plan) -> None:
     (row,) = fuar_tables([scored(made, pages={"nll": 2.0, "exact-match": 0.5})]).rows.to_dict("records")
     assert (row["fuar"], row["base"], row["trained"], row["numerator"]) == ("fuar", *MONTHS, 0.0)
     assert row["reason"] == "no gain"
+
+
+def test_a_study_hands_on_the_questions_and_the_sets_that_its_tables_of_evolvingqa_are_about(made: Plan) -> None:
+    asked = Evolving(new="tic-math", edited="tic-math", sets=("toy@1",))
+    made.study = made.study.model_copy(update={"evolving": (asked,)})
+    found = scored(made, tic_math={"exact-match": 0.5}, tic_math_202302_202302={"exact-match": 1.0})
+    assert found.questions is not None and [one.id for one in found.built_sets] == ["toy@1"]
+    columns = ("task", "label", "question", "answer", "category")
+    assert list(zip(*(found.questions[name] for name in columns))) == [
+        ("tic-math@1", label, f"w1 {label}", "w3", "Numerical") for label in MONTHS
+    ]
+    rows = evolving_tables([found]).scores.query("set == 'NEW'")
+    assert [f"{row} {month}: {value}" for row, month, value in zip(rows["row"], rows["month"], rows["value"])] == [
+        *("INITIAL 202301: 0.5", "INITIAL 202302: 0.5", "cyclic-cosine 202301: 0.5", "cyclic-cosine 202302: 1.0")
+    ]
 
 
 def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: Plan) -> None:

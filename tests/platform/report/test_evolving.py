@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evolvingsets import ASKED, study, whole
+from evolvingsets import ASKED, RIGHT, study, whole
 from quickjs import Context
 from reports import page, tic_lm
 
@@ -128,6 +128,19 @@ def test_bars_beside_each_other_are_as_high_as_their_values(report: Report) -> N
     assert len({x for x, _ in bars}) == 5
     charts = js("gradientCharts(report.studies[0]).map((spec) => lineChart(spec, 500).body)", payload(report))
     assert len(charts) == 1 and charts[0].count("<circle") == 5 and 'class="line"' not in charts[0]
+
+
+def test_the_answer_says_who_gives_outdated_answers_at_the_last_month(report: Report) -> None:
+    (answer,) = report.answers
+    assert f"{answer.sentence} {answer.more}".strip().endswith(
+        "On the edited questions of 2023-04, full (−70.00 points, 95 %: −100.00 to −30.00) gives outdated answers "
+        "less often than updated ones; INITIAL (+70.00 points, 95 %: +30.00 to +100.00) gives outdated answers more "
+        "often than updated ones."
+    )
+    even = study(stale={key: RIGHT[key] for key in RIGHT if key[0] == "edited"}, metrics=report.results[0].metrics)
+    (same,) = Report([even]).answers
+    assert "INITIAL (0.00 points, 95 %: 0.00 to 0.00), full (0.00 points" in f"{same.sentence} {same.more}"
+    assert "give outdated answers about as often as updated ones." in f"{same.sentence} {same.more}"
 
 
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:

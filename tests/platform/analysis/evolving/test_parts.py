@@ -108,6 +108,14 @@ def test_right_answers_of_initial_that_stand_in_their_questions_are_counted_and_
     assert [(r["question"], r["answer"], r["in_question"]) for r in listed] == [("q0", "a0", True), ("q1", "a1", False)]
 
 
+def test_where_initial_is_always_wrong_nothing_is_listed() -> None:
+    about = [("new@1", "202303", str(i), f"q{i}", "a", "Etc", True, 0.5, math.nan) for i in range(10)]
+    wrong = {**RIGHT, ("new", INITIAL, "202303"): [0] * 10}
+    (one,), listed = leakage(reader(study(wrong, questions=questions(about))))
+    assert (one["right"], one["in_question"], listed) == (0, 10, [])
+    assert math.isnan(one["share"]) and math.isnan(one["exact_without"])
+
+
 def test_overlap_and_hits_are_those_of_the_retrieved_text_for_a_reader() -> None:
     asked = ASKED.model_copy(update={"readers": (Reader(name="DPR", new="open"),)})
     about = [("new@1", "202303", str(i), "q", "a", "Etc", False, 0.75, math.nan) for i in range(10)]

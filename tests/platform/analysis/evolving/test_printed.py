@@ -1,6 +1,9 @@
 """The numbers that EvolvingQA prints: whole, and as consistent as the notes on them say."""
 
+import re
+
 import pytest
+from paths import ROOT
 
 from ticlm.platform.analysis.published.evolvingqa import QuestionSet, evolving_qa, may_be_of
 
@@ -34,6 +37,22 @@ def test_errors_follow_from_the_numbers_of_questions() -> None:
     assert [round(error, 2) for error in at] == [0.17, 0.38]
     apart = [abs(PAPER.exact(m, "OUTDATED", t) - PAPER.exact(m, "UPDATED", t)) for m in CLOSED for t in PAPER.months]
     assert max(apart) == pytest.approx(0.55)
+
+
+def test_no_difference_of_outdated_and_updated_is_beyond_its_error_without_retrieval(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.experiments import evolvingqa
+
+    evolvingqa.main()
+    found: dict[str, list[float]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        if " difference " in line:
+            found[line.split()[0]] = [float(number) for number in re.findall(r"([+-][\d.]+) errors", line)]
+    assert list(found) == list(PAPER.scores) and all(len(held) == 6 for held in found.values())
+    assert max(abs(number) for method in CLOSED for number in found[method]) == 1.3
+    assert max(found["dpr"]) < -12
 
 
 def test_most_cells_of_dpr_are_shares_of_three_hundred() -> None:

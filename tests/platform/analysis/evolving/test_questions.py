@@ -51,6 +51,8 @@ def test_the_context_of_an_open_book_is_what_stands_before_the_question() -> Non
     text = "context: Oslo is a land.question: Which land has Paris?"
     opened = Example("1", text, "France", about=about | {"hit": "no"}, question="Which land has Paris?")
     assert known(opened)[3:] == ("Locational", False, 0.5, 0.0)
+    behind = Example("1", "Which land has Paris? Oslo is a land.", "France", question="Which land has Paris?")
+    assert known(behind)[5] == 0.5
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     root = tmp_path_factory.mktemp("sets")
     examples = {name: make(root / name) for name in ("questions", "changes")}
     asked = Evolving(
-        new="new", edited="edited", sets=(str(root / "changes"),), readers=(Reader(name="DPR", new="sets"),)
+        new="new", edited="edited", sets=(str(root / "changes"), "/nowhere"), readers=(Reader(name="DPR", new="sets"),)
     )
     common = {"examples": "questions", "form": "question"}
     tasks = [
@@ -108,8 +110,10 @@ def test_each_question_of_a_named_task_is_read_once_for_each_label(plan: Plan) -
 
 
 def test_construction_tells_sizes_what_was_left_out_and_what_was_counted(plan: Plan) -> None:
-    sets = built_sets(plan)
+    sets, missing = built_sets(plan)
     assert [one.id for one in sets] == ["changes@1", "questions@1"]
+    (line,) = missing
+    assert line.startswith("how a set was built: ") and "/nowhere: no examples there" in line and "\n" not in line
     assert [(r["period"], r["subset"], r["examples"]) for r in sizes("wiki", sets[1:])] == [
         ("202303", "new", 1),
         ("202304", "edited", 1),

@@ -10,6 +10,7 @@ from evolvingsets import ASKED, INITIAL, MONTHS, RIGHT, cell, place, reader, stu
 
 from ticlm.platform.analysis.evolving.scores import differences, scores
 from ticlm.platform.analysis.paired_bootstrap import mean_interval, paired
+from ticlm.platform.analysis.published.borrowed_reference import renamed
 from ticlm.platform.analysis.results import MethodResult, StudyResult
 from ticlm.platform.study.evolving import Evolving, Reader
 from ticlm.platform.tasks.base import Prediction
@@ -110,3 +111,9 @@ def test_predictions_inside_rounds_are_no_rows() -> None:
     inside = (place("edited", "202303", "202303") | {"step": 3}, [Prediction("x", "", 1.0, 1.0)])
     plain, more = (differences(reader(of)) for of in (study(), study(answers=[inside])))
     assert plain == more
+
+
+def test_a_task_that_is_shown_under_another_name_gives_the_same_tables() -> None:
+    (named,) = renamed([study()], ["edited@1=theirs"])
+    assert named.evolving[0].edited == "theirs" and "edited@1" not in set(named.cells["task"])
+    assert scores(reader(named)) == scores(reader(study())) and len(differences(reader(named))) == 2 * 2 * 2

@@ -1,0 +1,46 @@
+"""The sentence of the answer about EvolvingQA: which methods still give outdated answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ticlm.platform.analysis.evolving.scores import EXACT
+from ticlm.platform.report.answer import Answer
+from ticlm.platform.report.evolving.tables import points, records
+from ticlm.platform.report.words import period
+
+if TYPE_CHECKING:
+    from ticlm.platform.analysis.evolving.tables import EvolvingTables
+
+MORE, LESS, EVEN = "more often than", "less often than", "about as often as"
+
+
+def with_evolving(answers: Sequence[Answer], found: EvolvingTables) -> list[Answer]:
+    """Return the answers with a sentence for each block, about the exact match at its last month, after the answer
+    about its study if there is one."""
+    made = {answer.study: answer for answer in answers}
+    rows = found.differences[found.differences["metric"] == EXACT]
+    for (study, _), held in rows.groupby(["study", "evolving"], sort=False):
+        sentence = _sentence(records(held[(held["month"] == max(held["month"])) & held["low"].notna()]))
+        if sentence:
+            old = made.get(str(study), Answer("", "", str(study)))
+            more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
+            made[str(study)] = replace(old, **more)
+    return list(made.values())
+
+
+def _sentence(rows: Sequence[dict[str, Any]]) -> str:
+    """Say how often each row gives outdated answers, against updated ones; empty without rows."""
+    told: dict[str, list[str]] = {}
+    for row in rows:
+        verdict = MORE if row["low"] > 0 else LESS if row["high"] < 0 else EVEN
+        around = f"{points(row['low'])} to {points(row['high'])}"
+        told.setdefault(verdict, []).append(f"{row['row']} ({points(row['difference'])} points, 95 %: {around})")
+    parts = [
+        f"{', '.join(names)} {'give' if len(names) > 1 else 'gives'} outdated answers {verdict} updated ones"
+        for verdict in (LESS, EVEN, MORE)
+        if (names := told.get(verdict))
+    ]
+    return f"On the edited questions of {period(rows[0]['month'])}, {'; '.join(parts)}." if parts else ""
