@@ -40,6 +40,8 @@ class GradientNorms(SubsetsTask):
     """The largest number of tokens of an input, the tokenizer's special ones among them. What is cut is counted."""
     targets: int = Field(400, gt=0)
     """The largest number of tokens of a target, the end of text among them."""
+    limit: int | None = Field(None, gt=0)
+    """Measure only the first N examples of each label, as each costs a backward pass; by default all."""
     metric: ClassVar[str] = NORM
     unit: ClassVar[str] = "examples"
 
@@ -54,8 +56,13 @@ class GradientNorms(SubsetsTask):
         found: list[_Measured] = []
         own = self.lengths(label)
         inputs, targets = own.longest_input or self.inputs, own.tokens or self.targets
+        left = self.limit
         for block in self.blocks_at(data, label, rows):
-            usable = list(_usable(block, reasons))
+            measured = block if left is None else block[:left]
+            if not measured:
+                break
+            left = None if left is None else left - len(measured)
+            usable = list(_usable(measured, reasons))
             results = answerer.gradient_norms([pair for _, pair in usable], inputs, targets)
             for (example, _), result in zip(usable, results, strict=True):
                 if isinstance(result, str):
