@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builds import Backwards
-from wikisite import extract, write
+from wikisite import extract, page, write
 
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
@@ -171,22 +171,14 @@ def test_of_an_article_that_never_changed_whole_paragraphs_are_kept(
 
 def test_a_passage_that_only_moved_is_added_as_with_difflib_or_not(tmp_path: Path, loop: None) -> None:
     lines = ["Alpha is one.", "Beta is two.", "Gamma is three."]
-    write(tmp_path, "w-20230201.xml", [f"<page><title>A</title><ns>0</ns><id>1</id>{_revision(lines)}</page>"])
     moved = [*lines[1:], lines[0], "Delta is new."]
-    write(tmp_path, "w-20230301.xml", [f"<page><title>A</title><ns>0</ns><id>1</id>{_revision(moved)}</page>"])
+    for day, text in ((20230201, lines), (20230301, moved)):
+        write(tmp_path, f"w-{day}.xml", [page(1, "A", "\n\n".join(text))])
     for setting, added in (("changed", {"Alpha is one.", "Delta is new."}), ("unchanged", {"Delta is new."})):
         wiki = {"extracted": (), "dumps": f"{tmp_path}/*.xml", "moved": setting}
         found = build(recipe("", wiki=wiki), str(tmp_path / setting))
         assert set(texts(found, "202303", "added").values()) == added
         assert found.periods["202303"].statistics["passages"]["moved"] == 1
-
-
-def _revision(lines: list[str]) -> str:
-    text = "\n\n".join(lines)
-    return (
-        "<revision><id>1</id><timestamp>2016-04-01T00:00:00Z</timestamp><contributor><ip>::1</ip></contributor>"
-        f"<model>wikitext</model><format>text/x-wiki</format><text>{text}</text><sha1>x</sha1></revision>"
-    )
 
 
 def test_a_sample_is_the_same_whatever_the_buckets_and_its_passages_are_of_its_articles(
