@@ -119,7 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         search(Path(folder), *((20_000, 64, 64) if quick else (50_000, 1000, 768)), top=1, runs=1 if quick else 5)
         search(Path(folder), *((20_000, 64, 64) if quick else (50_000, 1000, 768)), top=20, runs=1 if quick else 5)
-        encode(Path(folder, "encoder"), *((128, 64, 1) if quick else (1000, 256, 4)), runs=1 if quick else 5)
+        encode(Path(folder, "encoder"), *((128, 64, 1) if quick else (400, 256, 4)), runs=1 if quick else 5)
 
 
 if __name__ == "__main__":

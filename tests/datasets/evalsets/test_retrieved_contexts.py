@@ -23,6 +23,7 @@ from ticlm.datasets.retrieval import passages
 from ticlm.datasets.retrieval.encoders import DprEncoders
 from ticlm.datasets.retrieval.index import EncodedShards
 from ticlm.datasets.retrieval.passages import Passages, PassageSource, Shard, cut, parts_of
+from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.store import Store
@@ -49,15 +50,15 @@ def made(
     root: Path,
     changes: Sequence[Mapping[str, Sequence[Example]]] = CHANGES,
     asked: Sequence[Mapping[str, Sequence[Example]]] = QUESTIONS,
-    **settings: Any,
+    **changed: Any,
 ) -> Examples:
     """Build a set below a root, from a set of changes and a set of questions there."""
     kept_subsets(root / "changes", *changes)
     kept_subsets(root / "questions", *asked)
-    if settings.get("context", "retrieved") == "retrieved":
+    if changed.get("context", "retrieved") == "retrieved":
         source = PassageSource(set=str(root / "changes"), subsets=("unchanged", "changed"))
-        settings = {"passages": (source,)} | settings
-    contexts = RetrievedContexts(questions=str(root / "questions"), **settings)
+        changed = {"passages": (source,)} | changed
+    contexts = RetrievedContexts(questions=str(root / "questions"), **changed)
     recipe = ExampleSetRecipe(name="mine", version="1", examples=contexts, executor="process")
     return sets.build(recipe, str(root))
 
@@ -143,17 +144,17 @@ def test_a_killed_build_encodes_nothing_twice_and_an_appended_month_only_itself(
 
     stopped: list[bool] = []
     monkeypatch.setattr(DprEncoders, "encoded", counted)
-    settings: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
+    dense: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
     with pytest.raises(KeyboardInterrupt):
-        made(tmp_path, CHANGES[:2], QUESTIONS[:2], **settings)
-    first = of(made(tmp_path, CHANGES[:2], QUESTIONS[:2], **settings))
+        made(tmp_path, CHANGES[:2], QUESTIONS[:2], **dense)
+    first = of(made(tmp_path, CHANGES[:2], QUESTIONS[:2], **dense))
     texts = [one.text for months in CHANGES[:2] for several in months.values() for one in several]
     assert sorted(encoded) == sorted(texts)
     before = len(encoded)
-    second = of(made(tmp_path, **settings))
+    second = of(made(tmp_path, **dense))
     assert encoded[before:] == ["The mayor of Brenford 1 is Hal Ives after a vote."]
     assert first == {name: example for name, example in second.items() if name in first}
-    whole = of(made(tmp_path / "at-once", **settings))
+    whole = of(made(tmp_path / "at-once", **dense))
     assert whole == second
 
 
@@ -179,12 +180,12 @@ def test_questions_that_are_asked_again_are_held_against_new_passages_alone(
 
 
 def test_damaged_vectors_are_named_with_what_to_remove(tmp_path: Path, encoders: dict[str, Any]) -> None:
-    settings: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
-    made(tmp_path, asked=QUESTIONS[:1], **settings)
+    dense: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
+    made(tmp_path, asked=QUESTIONS[:1], **dense)
     (vectors,) = tmp_path.glob("examples/mine@1/index/*/202301-unchanged-*/00000.npy")
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"\0")
     with pytest.raises(InputError, match=rf"{vectors}: its hash differs.*; remove {vectors.parent} to make them again"):
-        made(tmp_path, **settings)
+        made(tmp_path, **dense)
 
 
 def test_questions_before_all_passages_are_counted_out(tmp_path: Path) -> None:
@@ -245,16 +246,16 @@ def test_passages_are_found_by_their_numbers_on_every_store(
 
 
 @pytest.mark.parametrize(
-    ("settings", "error"),
+    ("given", "error"),
     [
         ({}, "retrieved needs passages"),
         ({"context": "gold", "passages": [{"set": "x", "subsets": ["y"]}]}, "gold reads no passages"),
         ({"context": "gold", "form": "{context}"}, "form: give each"),
     ],
 )
-def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any], error: str) -> None:
+def test_settings_that_contradict_each_other_are_refused(given: dict[str, Any], error: str) -> None:
     with pytest.raises(ValidationError, match=error):
-        RetrievedContexts(questions="q", **settings)
+        RetrievedContexts(questions="q", **given)
 
 
 def test_a_subset_that_no_period_has_is_refused(tmp_path: Path) -> None:
@@ -276,3 +277,25 @@ def test_what_is_no_encoder_is_refused_in_one_line(tmp_path: Path, encoders: dic
         swapped.encoded("context", ["a"], ["x"])
     with pytest.raises(InputError, match="question_tokens must be at most 256 for this encoder, got 300"):
         DprEncoders(**encoders, question_tokens=300).encoded("question", None, ["x"])
+
+
+def test_encoders_are_declared_where_they_choose_contexts(tmp_path: Path, encoders: dict[str, Any]) -> None:
+    built = made(tmp_path, retriever=DprEncoders(**encoders))
+    assert built.info.external_inputs == ("passages found by question and context, as of 202001",)
+    gold = made(tmp_path / "gold", retriever=DprEncoders(**encoders), context="gold")
+    assert gold.info.external_inputs == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "context"),
+    [
+        ("evolvingqa-contexts", "dpr", "retrieved"),
+        ("evolvingqa-reader", "bm25", "gold-window"),
+        ("synthetic-contexts", "bm25", "retrieved"),
+    ],
+)
+def test_the_packaged_recipes_are_the_papers_baseline(name: str, kind: str, context: str) -> None:
+    contexts = settings.load(ExampleSetRecipe, name, settings.RECIPES).examples
+    assert isinstance(contexts, RetrievedContexts)
+    assert (contexts.retriever.kind, contexts.context, contexts.top, contexts.words) == (kind, context, 1, 100)
+    assert contexts.form == "context: {context}question: {question}" and contexts.window_chars == 200
