@@ -62,7 +62,11 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     asked = Evolving(
         new="new", edited="edited", sets=(str(root / "changes"), "/nowhere"), readers=(Reader(name="DPR", new="sets"),)
     )
-    named = {"new": {"split": "new"}, "edited": {"split": "edited"}, "sets": {"sets": [{"subset": "new"}]}}
+    named: dict[str, Any] = {
+        "new": {"split": "new"},
+        "edited": {"split": "edited"},
+        "sets": {"sets": [{"subset": "new"}]},
+    }
     common = {"examples": "questions", "form": "question"}
     tasks = [
         GeneratedAnswers.model_validate({"name": name, **common, **more})
