@@ -16,7 +16,6 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.study.evolving import Evolving, Reader
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.generated import GeneratedAnswers
-from ticlm.platform.tasks.subsets import ProbeSet
 
 STATION = "What is the name of the railway station in Niimi where three JR West lines meet?"
 
@@ -63,12 +62,15 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     asked = Evolving(
         new="new", edited="edited", sets=(str(root / "changes"), "/nowhere"), readers=(Reader(name="DPR", new="sets"),)
     )
+    named: dict[str, Any] = {
+        "new": {"split": "new"},
+        "edited": {"split": "edited"},
+        "sets": {"sets": [{"subset": "new"}]},
+    }
     common = {"examples": "questions", "form": "question"}
     tasks = [
-        GeneratedAnswers(name="new", split="new", **common),
-        GeneratedAnswers(name="edited", split="edited", **common),
-        GeneratedAnswers(name="sets", sets=(ProbeSet(subset="new"),), **common),
-        GeneratedAnswers(name="other", split="edited", **common),
+        GeneratedAnswers.model_validate({"name": name, **common, **more})
+        for name, more in {**named, "other": {"split": "edited"}}.items()
     ]
     study = SimpleNamespace(evolving=(asked,), evaluations=tasks, last_visible_period=None)
     labels = {task.name: ("new",) if task.sets else tuple(examples["questions"].periods) for task in tasks}
