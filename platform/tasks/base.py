@@ -218,17 +218,24 @@ class Task(Settings):
         `data` is what the task reads; `periods` are those that the study evaluates, which count where the task reads
         the study's own corpus.
         """
-        return tuple(periods) if self.is_on_study_periods or data is None else tuple(data.periods)
+        if self.is_on_study_periods or data is None:
+            return tuple(periods)
+        return tuple(self._having(data, tuple(data.periods)))
+
+    def _having(self, data: Data, labels: Sequence[str]) -> list[str]:
+        """Return the labels that `data` has; of a set of examples, those with the subset, if any period has it."""
+        assert data is not None
+        there = [label for label in labels if label in data.periods]
+        if self.reads != "examples":
+            return there
+        having = {name for name, one in data.periods.items() if self.split in one.subsets}  # type: ignore[union-attr]
+        return [label for label in there if label in having or not having]
 
     def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
         """Return the SHA-256 of what is read at each of these labels. A label that has nothing to score is left out;
         a subset of a set of examples need not be in all of its periods."""
         assert data is not None
-        there = [label for label in labels if label in data.periods]
-        if self.reads == "examples":
-            having = {name for name, one in data.periods.items() if self.split in one.subsets}  # type: ignore[union-attr]
-            there = [label for label in there if label in having or not having]
-        splits = {label: data.split(label, self.split) for label in there}
+        splits = {label: data.split(label, self.split) for label in self._having(data, labels)}
         return {label: split.sha256 for label, split in splits.items() if split.rows}
 
     def identity_at(self, label: str) -> Task:

@@ -180,8 +180,8 @@ def test_subsets_are_labels_over_all_periods(tmp_path: Path) -> None:
 def test_a_period_without_the_subset_has_nothing_to_ask(tmp_path: Path) -> None:
     """As new facts are of all months but the first; a subset of no period is a mistake."""
     data = kept_subsets(tmp_path, {"invariant": [KING]}, {"new": [TOWN]}, {"new": []})
-    labels = [*data.periods]
-    assert [*GeneratedAnswers(name="x", examples="x", split="new").hashes(data, labels)] == labels[1:2]
+    labels, task = [*data.periods], GeneratedAnswers(name="x", examples="x", split="new")
+    assert [*task.hashes(data, labels)] == labels[1:2] and task.labels(data, ()) == tuple(labels[1:])
     with pytest.raises(InputError, match=f"period {labels[0]} of examples toy@1 has no subset updated"):
         GeneratedAnswers(name="x", examples="x", split="updated").hashes(data, labels)
 
