@@ -94,7 +94,9 @@ class View:
     @property
     def asked(self) -> NDArray[np.bool_]:
         """Which cells [checkpoint, evaluated] the task asks for."""
-        first, checkpoints = self.study.timeline.labels[0], self.study.checkpoints
+        checkpoints, dated = self.study.checkpoints, self.study.timeline.labels
+        # a model from outside stands before the timeline
+        first = next((trained for trained in checkpoints if trained not in dated), dated[0])
         every = self.task not in self.study.own_period
         rows = [[every or trained in (label, first) for label in self.evaluated] for trained in checkpoints]
         return np.array(rows, bool).reshape(len(checkpoints), len(self.evaluated))
