@@ -25,6 +25,7 @@ PAGES = {
     "docs/extending.md": "extending.md",
     "docs/data.md": "data.md",
     "docs/ckl.md": "ckl.md",
+    "docs/evolvingqa.md": "evolvingqa.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
