@@ -32,6 +32,37 @@ def built(root: Path, wiki: dict[str, Any], **changes: Any) -> Examples:
     return build(settings.parse(ExampleSetRecipe, recipe, "test"), str(root))
 
 
+SIDES = (("unchanged", "unchanged-train"), ("new", "edited"))
+
+
+def questions(root: Path) -> Examples:
+    """Questions by rules about the set at this root."""
+    given = {"kind": "evolving-questions", "changes": str(root / "examples/r@1"), "unchanged": "every"}
+    recipe = {"name": "q", "version": 1, "examples": given, "executor": "process"}
+    return build(settings.parse(ExampleSetRecipe, recipe, "test"), str(root))
+
+
+def accounted(asked: Examples, changes: Examples) -> None:
+    """Every passage was read, and every step reads what the one before it kept."""
+    first = next(iter(changes.periods))
+    rows = {label: {name: one.rows for name, one in held.subsets.items()} for label, held in changes.periods.items()}
+    for label, held in asked.periods.items():
+        steps = {step.name: step for step in held.steps}
+        kept = {name: one.rows for name, one in held.subsets.items()}
+        made = [name for name in SIDES[label != first] if f"{name}: passages" in steps]
+        for name in made:
+            chain = [
+                steps[f"{name}: {part}"] for part in ("questions", "answers", "chosen") if f"{name}: {part}" in steps
+            ]
+            ends = [step.read - sum(step.dropped.values()) for step in chain]
+            assert ends[:-1] == [step.read for step in chain[1:]] and ends[-1:] in ([], [kept[name]])
+        read = {name: steps[f"{name}: passages"].read for name in made}
+        if label == first:
+            assert sum(read.values()) == rows[label]["unchanged"]
+        else:
+            assert read == {"new": rows[label]["added"], "edited": rows[label]["revised"]}
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Examples:
     days = [f"{day:%Y%m%d}" for day in DAYS]
@@ -134,6 +165,12 @@ def test_edits_of_real_pages_are_found_and_nothing_else(tmp_path: Path) -> None:
         "deleted": counts["removed"] + counts["redirect"],
     }
     assert june["passages"]["moved"] >= counts["moved"]
+    asked = questions(tmp_path / "root")
+    accounted(asked, found)
+    edited = list(asked.read("201606", "edited"))
+    assert {(one.answer, one.outdated[0] != "1799") for one in edited} == {("1799", True)}
+    years = {(one.about["old"], one.about["context"]) for one in edited}
+    assert years <= {(one.about["old"], one.text) for one in revised} and len(years) > counts["year"] / 3
 
 
 @pytest.mark.nightly
@@ -147,5 +184,6 @@ def test_a_real_history_is_cut_at_three_dates(tmp_path: Path) -> None:
         "200901": {"new": 66, "changed": 8, "edited without new text": 1, "deleted": 0},
     }
     assert found.periods["200701"].subsets["unchanged"].rows == 41
+    accounted(questions(tmp_path), found)
     pairs = {(one.about["old"], one.text) for one in found.read("200801", "revised")}
     assert ("Please note: I speak English.", "Please note: I do not speak or read Afar.") in pairs
