@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticlm.datasets.generation import rules
-from ticlm.datasets.generation.answers import overlap, same, span_of
+from ticlm.datasets.generation.answers import same, span_of
 from ticlm.datasets.generation.filters import GIVEN_AWAY, IN_QUESTION, NOT_LISTED, QuestionFilters, compared
 from ticlm.datasets.generation.passages import Draft, Passage, TaggedText, as_example
 from ticlm.datasets.generation.replies import Reply
@@ -42,12 +42,6 @@ def test_an_answer_names_an_entity_of_its_passage_whatever_its_case_and_article(
     spans = [Span(0, 9, "PERSON"), Span(10, 13, "x"), Span(14, 24, "ORG")]
     assert span_of("the tigers", text, spans) == spans[2] == span_of("Tigers", text, spans)
     assert span_of("Stone", text, spans) is None is span_of("—", text, spans)
-
-
-def test_overlap_counts_the_words_that_say_something() -> None:
-    assert overlap("Who is the mayor of Brenford?", NEW) == 1
-    assert overlap("Who governs the town of Brenford?", NEW) == pytest.approx(1 / 3)
-    assert overlap("Who is it?", NEW) == 0
 
 
 def draft(question: str, *answers: str) -> Draft:

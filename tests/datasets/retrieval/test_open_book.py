@@ -1,25 +1,11 @@
-"""Overlap of questions with contexts, and the prompts of a reader."""
+"""The prompts of a reader, and the bins of overlaps."""
 
 from __future__ import annotations
 
 import pytest
 
 from ticlm.datasets.retrieval.open_book import FORM, check_form, filled, window
-from ticlm.datasets.retrieval.overlap import UNDEFINED, answer_in_question, content_words, histogram, overlap
-
-
-def test_overlap_is_the_share_of_content_words_that_the_context_has() -> None:
-    question = "Who is the mayor of Brenford in 2023?"
-    assert content_words(question) == ["mayor", "brenford", "2023"]
-    assert overlap(question, "The MAYOR of Brenford-on-Sea spoke.") == pytest.approx(2 / 3)
-    assert overlap(question, "Mayoral elections") == 0
-    assert overlap("Who was it?", "Who was it?") is None
-
-
-def test_an_answer_in_the_question_is_one_in_whole_words() -> None:
-    assert answer_in_question("Where does Niimi  Station stand?", ["Niimi Station"])
-    assert not answer_in_question("Where is Niimistation?", ["Niimi"])
-    assert not answer_in_question("Where?", ["", " "])
+from ticlm.datasets.retrieval.statistics import UNDEFINED, histogram
 
 
 def test_shares_are_counted_in_ten_bins() -> None:
