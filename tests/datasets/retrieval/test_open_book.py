@@ -36,3 +36,4 @@ def test_a_window_is_cut_around_the_first_place_of_the_answer() -> None:
     assert window(passage, ["Ada stone"], 3) == "89 ada stone an"
     assert window(passage, ["Eve", "0123"], 2) == "012345"
     assert window(passage, ["Eve", ""], 2) is None
+    assert window("In 1928 all 28 came.", ["28"], 3) == "ll 28 ca", "28 is no part of 1928"
