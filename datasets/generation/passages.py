@@ -60,13 +60,20 @@ class Draft:
 
 
 def open_changes(uri: str) -> Examples:
-    """Open a set of changes. Raises InputError if it has neither added nor revised passages in any period."""
+    """Open a set of changes. Raises InputError if no period has added or revised passages, or if the first period is
+    not there, which is built last."""
     found = Examples.open(uri)
     names = sorted({name for manifest in found.periods.values() for name in manifest.subsets})
     if not {"added", "revised"} & {*names}:
         raise InputError(
             f"examples.changes: {uri} has no subset added or revised, as sets of the kind wiki-revisions have; it has "
             f"{', '.join(names) or 'none'}"
+        )
+    first = next(iter(found.periods.values()))
+    if "unchanged" not in first.subsets:
+        raise InputError(
+            f"examples.changes: {uri} lacks its first month, which is built last: its period {first.period.label} has "
+            f"no subset unchanged; run the build of the changes to its end"
         )
     return found
 

@@ -306,10 +306,10 @@ def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only
     with serving() as server:
         hale = 'Document of "Hale"'
         server.reply = lambda said, seed: spanish if hale in said[-1]["content"] else deterministic(said, seed)
-        server.retry_after, server.delays, server.statuses = "0", [0.9], [200, 429, 500]  # the first one is late
+        server.retry_after, server.delays, server.statuses = "0", [1.3], [200, 429, 500]  # the first one is late
         server.contents = ["late", "429", "500", None]
         url = f"http://127.0.0.1:{server.server_port}/v1"
-        chat = {"kind": "openai", "model": "m", "as_of": "202301", "base_url": url, "timeout_s": 0.6}
+        chat = {"kind": "openai", "model": "m", "as_of": "202301", "base_url": url, "timeout_s": 1.0}
         made = build(
             tmp_path,
             {"202302": {"unchanged": []}, "202303": {"added": added}},
@@ -335,12 +335,22 @@ def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only
         ({"judge": CHAT["chat"]}, "judge needs chat"),
         ({"months": "%Y"}, "must write February and March differently"),
         ({"changes": "nowhere"}, r"nowhere: no examples there"),
-        ({"changes": "other"}, r"other has no subset added or revised, .* it has unchanged$"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_a_line(tmp_path: Path, given: dict[str, Any], said: str) -> None:
-    if given.get("changes") == "other":
-        given = {"changes": str(tmp_path / "other")}
-        write_changes(given["changes"], {"202302": {"unchanged": UNCHANGED}})
     with pytest.raises(InputError, match=said):
         build(tmp_path, **given)
+
+
+@pytest.mark.parametrize(
+    "periods, said",
+    [
+        ({"202302": {"unchanged": UNCHANGED}}, "has no subset added or revised, .* it has unchanged$"),
+        ({"202303": of_march()}, "lacks its first month, .* 202303 has no subset unchanged; run the build"),
+    ],
+)
+def test_a_set_of_another_kind_or_one_that_is_not_finished_is_refused_in_a_line(
+    tmp_path: Path, periods: dict[str, dict[str, list[Example]]], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        build(tmp_path, periods)
