@@ -194,6 +194,10 @@ def test_a_model_without_a_key_or_a_function_is_refused_in_a_line(monkeypatch: p
         OpenAIChat(model="m", as_of="202301").open()
     with pytest.raises(InputError, match=r"chat\.function: chats:nobody: .* has no nobody"):
         DeterministicChat(function="chats:nobody").open()
+    wrong = {"os:getcwd": "failed: TypeError: .*arguments", "operator:mul": r"returned \[\]; it has to return a text"}
+    for function, said in wrong.items():
+        with pytest.raises(InputError, match=rf"chat\.function: {function} {said}"):
+            DeterministicChat(function=function).open().complete([Message("user", "hello")], 0.0, 0, 1)
 
 
 def test_prompts_fill_their_slots_and_replies_are_read_strictly() -> None:
