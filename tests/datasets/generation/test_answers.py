@@ -53,6 +53,11 @@ def draft(question: str, *answers: str) -> Draft:
 
 
 MAYOR = "Who is the mayor?"
+ARCHES = Passage(
+    *("7#2", "Brenford", "7"),
+    TaggedText("It has 28 arches.", (Span(7, 9),)),
+    TaggedText("It has Twenty-Eight arches.", (Span(7, 19),)),
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +67,7 @@ MAYOR = "Who is the mayor?"
         (draft(MAYOR, "Carla Dunn", "Carla Dunn"), {}, NOT_LISTED),  # the first answer is the older passage's
         (draft(MAYOR, "ada stone", "Ada Stone"), {}, rules.SAME),
         (draft("Is Ada Stone mayor?", "Ada Stone", "Carla Dunn"), {"answer_in_question": "drop"}, IN_QUESTION),
+        (Draft(ARCHES, "How many arches has it?", ("Twenty-Eight", "28")), {}, rules.SAME),
         (draft(MAYOR, "Ada Stone", "Carla Dunn"), {"max_overlap": 0.9}, GIVEN_AWAY),
         (draft(MAYOR, "ada stone", "carla dunn."), {"max_overlap": 1.0}, ("Ada Stone", "Carla Dunn")),
         (draft("Is Ada Stone mayor?", "Ada Stone", "Carla Dunn"), {}, ("Ada Stone", "Carla Dunn")),
