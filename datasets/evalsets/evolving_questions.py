@@ -18,7 +18,7 @@ from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker
 from ticlm.datasets.generation.judging import JudgeVotes
-from ticlm.datasets.generation.passages import ANSWER_IN, Draft, QuestionKind, as_example
+from ticlm.datasets.generation.passages import ANSWER_IN, Draft, QuestionKind, as_example, open_changes
 from ticlm.datasets.generation.prompts import month, read_prompts
 from ticlm.datasets.generation.writing import ModelWriter, Months, QuestionWriter, RulesWriter
 from ticlm.datasets.io.documents import Input
@@ -73,6 +73,8 @@ class EvolvingQuestions(Settings):
     """YAML file with prompts of one's own, in the place of `datasets/generation/prompts.yaml`."""
     temperature: float = Field(0.0, ge=0)
     """Temperature at which questions are written."""
+    again: int = Field(1, ge=0)
+    """So often the model is asked for a question again, with another seed, if its reply cannot be read."""
     difficulty: str = ""
     """A word for the questions to ask for, such as `difficult`, which fills a slot of the prompts; by default none."""
     votes: JudgeVotes = JudgeVotes()
@@ -113,7 +115,7 @@ class EvolvingQuestions(Settings):
         """Return what decides the questions: no paths, but the recipe of the changes and the hash of the prompts."""
         return self.model_copy(
             update={
-                "changes": Examples.open(self.changes).info.recipe,
+                "changes": open_changes(self.changes).info.recipe,
                 "tagger": self.tagger.identity,
                 "chat": None if self.chat is None else self.chat.identity,
                 "judge": None if self.judge is None else self.judge.identity,
@@ -127,11 +129,11 @@ class EvolvingQuestions(Settings):
         """Return a line for each model from outside the timeline, and those of the changes."""
         lines = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
         told = [line for line in lines if line is not None]
-        return tuple(dict.fromkeys([*Examples.open(self.changes).info.external_inputs, *told]))
+        return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *told]))
 
     def inputs(self) -> list[Input]:
         """Return the files of the changes that questions are made from."""
-        changes = Examples.open(self.changes)
+        changes = open_changes(self.changes)
         return [
             Input(
                 path=f"{changes.store.uri(paths.period(label))}/{subset.path}", size=subset.bytes, stamp=subset.sha256
@@ -144,7 +146,7 @@ class EvolvingQuestions(Settings):
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         """Yield the questions of each period that is not built yet. Raises BudgetUsedUp once the models have cost what
         they may; what they said is kept, and the next build goes on from there."""
-        changes = Examples.open(self.changes)
+        changes = open_changes(self.changes)
         labels = list(changes.periods)
         with ExitStack() as stack:
             asker = None
@@ -180,7 +182,7 @@ class EvolvingQuestions(Settings):
         writer: QuestionWriter = RulesWriter(self.tagger)
         judges = None
         if calls is not None and self.chat is not None:
-            writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty)
+            writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)
             judges = Judges(calls, self.judge or self.chat, self.votes)
         return QuestionMaker(tag, writer, judges, self.filters, self.per_article, context.seed)
 

@@ -15,10 +15,10 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.retrieval import statistics
 from ticlm.datasets.retrieval.open_book import FORM, check_form, filled, window
-from ticlm.datasets.retrieval.overlap import answer_in_question, has_answer, overlap
 from ticlm.datasets.retrieval.passages import FORMAT, Part, Passage, Passages, PassageSource, Shard, parts_of
 from ticlm.datasets.retrieval.retrievers import AnyRetriever, Search
 from ticlm.datasets.retrieval.word_index import Bm25Retriever
+from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples, PeriodExamples
@@ -214,7 +214,7 @@ class RetrievedContexts(Settings):
         marks = {
             statistics.HIT: _yes(has_answer(context, _answers(example))),
             statistics.OVERLAP: _written(overlap(question, context)),
-            statistics.GIVEN: _yes(answer_in_question(question, _answers(example))),
+            statistics.GIVEN: _yes(has_answer(question, _answers(example))),
         }
         if example.outdated:
             marks[statistics.OUTDATED_HIT] = _yes(has_answer(context, example.outdated))

@@ -78,12 +78,12 @@ def _periods(manifests: Manifests) -> Table:
 
 
 def _statistics(manifests: Manifests) -> list[Group]:
-    """Return a table for each of the statistics, summed over the periods; one for those of probes, if there are any."""
+    """Return a table for each of the statistics, summed over the periods; one for those of probes, if all are there."""
     sums: dict[str, Counter[str]] = {}
     for manifest in manifests.values():
         for name, counts in manifest.statistics.items():
             sums.setdefault(name, Counter()).update(counts)
-    probes = {name: sums.pop(name) for name in PER_SUBSET if name in sums}
+    probes = {name: sums.pop(name) for name in PER_SUBSET} if sums.keys() >= set(PER_SUBSET) else {}
     first = [titled("probes", _probes(manifests, probes))] if probes else []
     return [*first, *(titled(name, _counts(counts)) for name, counts in sums.items())]
 

@@ -1,11 +1,10 @@
-"""Answers by rules: whether two are the same, which entity one is, and how much of a question stands in its passage."""
+"""Answers by rules: whether two are the same, and which entity of a passage one is."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from ticlm.datasets.probes.candidates import STOP, WH, words_of
 from ticlm.datasets.text.matching import normalised
 from ticlm.datasets.text.spans import Span
 
@@ -13,7 +12,6 @@ _ALL = 0.0  # text2num leaves numbers up to a threshold in words
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SCALE = re.compile(r"(\d+(?:\.\d+)?) (1000(?:000)*)\b")
 _BETWEEN = re.compile(r"(?<!\d)[^\w\s]|[^\w\s](?!\d)|[^\w\s.]")  # all marks but the point within a number
-_ASKING = frozenset(word for asked in WH.values() for word in asked.split()) | {"many", "much"}
 
 
 def with_digits(text: str) -> str:
@@ -39,12 +37,6 @@ def span_of(answer: str, text: str, spans: Iterable[Span]) -> Span | None:
     names none."""
     wanted = normalised(answer)
     return next((span for span in spans if wanted and normalised(text[span.begin : span.end]) == wanted), None)
-
-
-def overlap(question: str, passage: str) -> float:
-    """Return the share of a question's words that its passage has too; words that ask or say nothing do not count."""
-    words = {*words_of(question)} - STOP - _ASKING
-    return len(words & {*words_of(passage)}) / len(words) if words else 0.0
 
 
 def _scaled(match: re.Match[str]) -> str:

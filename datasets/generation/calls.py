@@ -21,6 +21,8 @@ class PromptCalls:
     tokens: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)
     """Votes and decisions of the judges, by prompt."""
+    unreadable: Counter[str] = field(default_factory=Counter)
+    """Replies to prompts for questions that cannot be read, by prompt and reason."""
 
     def ask(
         self, model: ChatModel, name: str, slots: Sequence[Mapping[str, str]], temperature: float, seed: int
@@ -35,6 +37,9 @@ class PromptCalls:
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the counts by name, for a period's statistics, and begin anew."""
-        found = {"calls by prompt": self.calls, "tokens by prompt": self.tokens, "judges": self.judged}
-        self.calls, self.tokens, self.judged = Counter(), Counter(), Counter()
+        found = {
+            **{"calls by prompt": self.calls, "tokens by prompt": self.tokens, "judges": self.judged},
+            "replies that cannot be read": self.unreadable,
+        }
+        self.calls, self.tokens, self.judged, self.unreadable = (Counter[str]() for _ in range(4))
         return {name: dict(sorted(counts.items())) for name, counts in found.items() if counts}

@@ -17,7 +17,7 @@ from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.generation.rules import SAME
 from ticlm.datasets.generation.writing import Months, QuestionWriter
 from ticlm.datasets.llm.chat import ChatModel
-from ticlm.datasets.text.matching import contains
+from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.datasets.text.taggers import Tagged
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
@@ -234,10 +234,11 @@ def compared(draft: Draft, filters: QuestionFilters) -> Draft | str:
     written = tuple(one_line(v.text[span.begin : span.end]) for v, span in zip(passage.versions, known, strict=True))
     if len(written) == 2 and answers.same(*written):
         return SAME
-    within = any(contains(draft.question, answer) for answer in written)
+    within = has_answer(draft.question, written)
     if within and filters.answer_in_question == "drop":
         return IN_QUESTION
-    if filters.max_overlap is not None and answers.overlap(draft.question, passage.now.text) > filters.max_overlap:
+    given = overlap(draft.question, passage.now.text)
+    if filters.max_overlap is not None and given is not None and given > filters.max_overlap:
         return GIVEN_AWAY
     return replace(draft, answers=written, types=tuple(span.label for span in known), in_question=within)
 

@@ -9,7 +9,8 @@ from typing import Literal
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.text.spans import MOST, Span, mask
-from ticlm.platform.core.examples import Example
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example, Examples
 
 QuestionKind = Literal["edited", "new", "unchanged"]
 ANSWER_IN = "answer-in"
@@ -56,6 +57,25 @@ class Draft:
     types: tuple[str, ...] = ()
     in_question: bool = False
     """Whether one of the answers stands in the question."""
+
+
+def open_changes(uri: str) -> Examples:
+    """Open a set of changes. Raises InputError if no period has added or revised passages, or if the first period is
+    not there, which is built last."""
+    found = Examples.open(uri)
+    names = sorted({name for manifest in found.periods.values() for name in manifest.subsets})
+    if not {"added", "revised"} & {*names}:
+        raise InputError(
+            f"examples.changes: {uri} has no subset added or revised, as sets of the kind wiki-revisions have; it has "
+            f"{', '.join(names) or 'none'}"
+        )
+    first = next(iter(found.periods.values()))
+    if "unchanged" not in first.subsets:
+        raise InputError(
+            f"examples.changes: {uri} lacks its first month, which is built last: its period {first.period.label} has "
+            f"no subset unchanged; run the build of the changes to its end"
+        )
+    return found
 
 
 def as_example(draft: Draft, number: int, label: str) -> Example:

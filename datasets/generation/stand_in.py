@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ticlm.datasets.generation import answers, rules
 from ticlm.datasets.generation.replies import Reply
 from ticlm.datasets.text.matching import contains
+from ticlm.datasets.text.overlap import overlap
 from ticlm.datasets.text.taggers import RulesTagger
 
 SUPPORT = 0.6
@@ -31,7 +32,7 @@ def deterministic(messages: Sequence[Mapping[str, str]], seed: int) -> str:
         return _verdict(text, answers.same(found[1], found[2]))
     if found := _CONTEXT.match(text):
         title, passage, question, answer = found.groups()
-        known = answers.overlap(question, f"{title} {passage}") >= SUPPORT
+        known = (overlap(question, f"{title} {passage}") or 0) >= SUPPORT
         return _verdict(text, known and contains(passage, answer))
     passages, listed = _DOCUMENT.findall(text), _ENTITIES.findall(text)
     if len(passages) != len(listed) or len(passages) not in (1, 2):

@@ -36,19 +36,35 @@ class QuestionWriter(Protocol):
 
 @dataclass(frozen=True)
 class ModelWriter:
-    """Lets a chat model write one question about each passage."""
+    """Lets a chat model write one question about each passage.
+
+    A model whose reply cannot be read is asked again, up to `again` times, each time with the next seed.
+    """
 
     calls: PromptCalls
     chat: ChatModel
     temperature: float
     seed: int
     difficulty: str = ""
+    again: int = 0
 
     def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
         """Return for each passage its question, or the reason why there is none."""
-        slots = [self.slots(passage, months) for passage in passages]
-        said = self.calls.ask(self.chat, kind, slots, self.temperature, self.seed)
-        return [[_draft(kind, passage, reply)] for passage, reply in zip(passages, said, strict=True)]
+        found: list[Draft | str] = [""] * len(passages)
+        left = list(range(len(passages)))
+        for seed in range(self.seed, self.seed + self.again + 1):
+            slots = [self.slots(passages[at], months) for at in left]
+            said = self.calls.ask(self.chat, kind, slots, self.temperature, seed) if left else []
+            unread = []
+            for at, reply in zip(left, said, strict=True):
+                try:
+                    found[at] = _draft(kind, passages[at], reply)
+                except Unreadable as error:
+                    found[at] = f"a reply that cannot be read: {error}"
+                    self.calls.unreadable[f"{kind}: {error}"] += 1
+                    unread.append(at)
+            left = unread
+        return [[one] for one in found]
 
     def slots(self, passage: Passage, months: Months) -> dict[str, str]:
         """Return what fills the slots of the prompt for a passage."""
@@ -91,10 +107,7 @@ class RulesWriter:
 
 
 def _draft(kind: QuestionKind, passage: Passage, reply: str) -> Draft | str:
-    try:
-        found = replies.question(reply, len(passage.versions))
-    except Unreadable as error:
-        return f"a reply that cannot be read: {error}"
+    found = replies.question(reply, len(passage.versions))
     if found is None:
         return NO_UPDATE if kind == "edited" else NO_QUESTION
     return Draft(passage, found.question, found.answers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from ticlm.datasets.llm.chat import Message, Replies
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, TiclmError
 from ticlm.platform.core.extensions import IMPORT_PATH, object_at
 from ticlm.platform.core.settings import Settings
 
@@ -53,20 +54,27 @@ class DeterministicChat(Settings):
             raise InputError(f"chat.function: {error}") from None
         if not callable(function):
             raise InputError(f"chat.function: {self.function} is no function but {function!r:.100}")
-        return FunctionClient(function)
+        return FunctionClient(function, self.function)
 
 
 class FunctionClient:
     """Asks the function; reply number i of several is that with the seed plus i. A word counts as a token."""
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def __init__(self, function: Function, name: str) -> None:
+        self._function, self._name = function, name
 
     def complete(self, messages: Sequence[Message], temperature: float, seed: int, n: int) -> Replies:
-        """Return the function's replies."""
+        """Return the function's replies. Raises InputError if it fails, or returns anything other than texts."""
         shown = [{"role": message.role, "content": message.content} for message in messages]
-        texts = tuple(self._function(shown, seed + number) for number in range(n))
+        try:
+            texts = tuple(self._function(shown, seed + number) for number in range(n))
+        except TiclmError:
+            raise
+        except Exception as error:  # of a function that is not ours
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"chat.function: {self._name} failed: {said:.200} ({at.filename}:{at.lineno})") from error
         if wrong := [text for text in texts if not isinstance(text, str)]:
-            raise InputError(f"chat.function returned {wrong[0]!r:.100}; it has to return a text")
+            raise InputError(f"chat.function: {self._name} returned {wrong[0]!r:.100}; it has to return a text")
         read = sum(len(message.content.split()) for message in messages)
         return Replies(texts, read, sum(len(text.split()) for text in texts))

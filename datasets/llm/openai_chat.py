@@ -75,7 +75,8 @@ class OpenAIClient:
         self._connection, self._model, self._max_tokens = connection, model, max_tokens
 
     def complete(self, messages: Sequence[Message], temperature: float, seed: int, n: int) -> Replies:
-        """Return `n` replies. Raises Passing for a busy or unreachable server, and RunError for a refusal."""
+        """Return `n` replies. Raises Passing for a server that is busy, cannot be reached or gives another number, and
+        RunError for a refusal."""
         import openai
 
         try:
@@ -100,7 +101,7 @@ class OpenAIClient:
         # a filtered reply has no text; it is kept as an empty one, which whoever asked counts as unusable
         texts = [(choice.get("message") or {}).get("content") or "" for choice in raw.get("choices") or ()]
         if len(texts) != n:
-            raise RunError(f"{self._model}: the server gave {len(texts)} replies to a request for {n}")
+            raise Passing(f"{self._model}: the server gave {len(texts)} replies to a request for {n}")
         usage = raw.get("usage") or {}
         cost = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
         return Replies(tuple(map(str, texts)), *cost, raw=raw)

@@ -84,10 +84,10 @@ def check_slots(prompt: Prompt, where: str, needed: Collection[str], optional: C
         for slot in template.get_identifiers():
             if slot not in {*needed, *optional}:
                 raise InputError(f"prompts: {where}: the {turn.role} message has the slot ${slot}; there are {allowed}")
-    asked = Template(prompt.user).get_identifiers()
+    asked, wanted = Template(prompt.user).get_identifiers(), ", ".join(f"${slot}" for slot in needed)
     for slot in needed:
         if slot not in asked:
-            raise InputError(f"prompts: {where}: the user message lacks the slot ${slot}; it needs {allowed}")
+            raise InputError(f"prompts: {where}: the user message lacks the slot ${slot}; it needs {wanted}")
 
 
 class Unreadable(ValueError):

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -125,7 +126,7 @@ class Encoder:
             )
             self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except Exception as error:  # transformers raises many kinds
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            reason = shorten(str(error), 200, placeholder=" …") or type(error).__name__
             raise InputError(f"{setting}: {folder} holds no encoder of DPR: {reason}") from None
         if not self.tokenizer.is_fast:
             raise InputError(f"{setting}: the tokenizer of {folder} has no fast version (tokenizer.json)")
@@ -184,7 +185,7 @@ def _folder(name: str, side: Side) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(FILES)))
     except Exception as error:  # of names, networks and caches of all kinds
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        reason = shorten(str(error), 160, placeholder=" …") or type(error).__name__
         raise InputError(
             f"examples.retriever.{side}: {name} is no folder, and the hub does not give it: {reason}"
         ) from None

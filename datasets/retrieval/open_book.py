@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 def check_form(form: str) -> str:
     """Return a form that has each of `{context}` and `{question}` once and no other placeholder. Raises ValueError."""
     if sorted(_PLACEHOLDER.findall(form)) != ["context", "question"]:
-        raise ValueError(f"form: give each of {{context}} and {{question}} once and no other placeholder, got {form!r}")
+        raise ValueError(f"give each of {{context}} and {{question}} once and no other placeholder, got {form!r}")
     return form
 
 
@@ -28,13 +28,10 @@ def filled(form: str, context: str, question: str) -> str:
 def window(passage: str, answers: Iterable[str], chars: int) -> str | None:
     """Return an answer's first place in a passage with `chars` characters on each side; None if no answer is there.
 
-    Answers are tried in their order: each as it is written, then as whole words in any case.
+    Answers are tried in their order: each as whole words, as it is written and in any case, then within words.
     """
-    for answer in answers:
-        start = passage.find(answer)
-        end = start + len(answer)
-        if start < 0 and (match := whole_words(answer).search(passage)) is not None:
-            start, end = match.span()
-        if start >= 0 and answer:
-            return passage[max(0, start - chars) : end + chars]
+    for answer in filter(None, answers):
+        for pattern in (whole_words(answer, ignore_case=False), whole_words(answer), re.compile(re.escape(answer))):
+            if found := pattern.search(passage):
+                return passage[max(0, found.start() - chars) : found.end() + chars]
     return None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ticlm.datasets.retrieval.overlap import histogram
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.mixture import Subset
 
 HIT, OUTDATED_HIT, GIVEN = "hit", "outdated-hit", "answer-in-question"
 OVERLAP, GOLD_OVERLAP, RANK = "overlap", "gold-overlap", "gold-rank"
 NOTHING = "nothing found"
+BINS = 10
+UNDEFINED = "no content words"
 _RATES = {
     HIT: "answer in the context",
     OUTDATED_HIT: "outdated answer in the context",
@@ -54,6 +55,14 @@ def of(subsets: Mapping[Subset, Sequence[Example]], top: int) -> dict[str, dict[
             if count
         }
     return found
+
+
+def histogram(shares: Iterable[float | None]) -> dict[str, int]:
+    """Count shares in BINS bins of equal width, written `0.0-0.1`, with those that are None under UNDEFINED; the last
+    bin has 1 in it."""
+    counts = Counter(None if share is None else min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
+    named = {f"{number / BINS:.1f}-{(number + 1) / BINS:.1f}": counts[number] for number in range(BINS)}
+    return named | ({UNDEFINED: counts[None]} if counts[None] else {})
 
 
 def _share(example: Example, key: str) -> float | None:

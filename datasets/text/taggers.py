@@ -25,7 +25,7 @@ from ticlm.platform.core.settings import Settings
 Tagged = tuple[str, list[Span]]
 BATCH = 1
 """Texts that spaCy gets at once."""
-_SETTING = "rows.tagger.pipeline"
+_SETTING = "tagger.pipeline"
 
 
 class Tagger(Protocol):
@@ -97,7 +97,7 @@ class SpacyTagger(Settings):
         known = {label for name in finding for label in getattr(pipeline.get_pipe(name), "labels", ())}
         if unknown := sorted(set(self.labels) - known):
             has = ", ".join(sorted(known))
-            raise InputError(f"rows.tagger.labels: {self.pipeline} never gives {', '.join(unknown)}; it knows {has}")
+            raise InputError(f"tagger.labels: {self.pipeline} never gives {', '.join(unknown)}; it knows {has}")
 
 
 @lru_cache(maxsize=1)  # a worker tags many parts of one corpus

@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(delay)  # what this request gets is settled by now
         choices = [
             {"index": n, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-            for n in range(body["n"])
+            for n in range(0 if text == "<nothing>" else body["n"])
         ]
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
         good = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ticlm.datasets.text.matching import normalised
+from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.platform.analysis.evolving.answer_categories import category
 from ticlm.platform.analysis.probes.answer_types import TYPE
 from ticlm.platform.study.evolving import EXACT
@@ -25,15 +24,6 @@ words that its context has, NaN without a context. `hit`: 1 if the retrieved tex
 nothing was retrieved."""
 CONTEXT, HIT = "context", "hit"
 """Fields of `Example.about`: the passage that a question was made from, and whether retrieval found an answer."""
-FUNCTION_WORDS = re.compile(
-    r"a|an|the|about|after|all|also|am|and|any|are|as|at|be|been|before|being|but|by|can|could|did|do|does|doing"
-    r"|down|during|each|few|for|from|had|has|have|having|he|her|here|hers|him|his|how|if|in|into|is|it|its"
-    r"|just|many|me|more|most|much|my|name|named|no|nor|not|now|of|off|on|once|only|or|other|our|out|over"
-    r"|own|same|she|should|so|some|such|than|that|their|them|then|there|these|they|this|those|through|to"
-    r"|too|under|until|up|very|was|we|were|what|when|where|which|while|who|whom|whose|why|will|with|would"
-    r"|you|your"
-)
-"""Words that a question has whatever it is about."""
 
 
 def question_frame(plan: Plan) -> pd.DataFrame | None:
@@ -68,21 +58,16 @@ def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
         context = f"{before} {behind}"
     hit = {"yes": 1.0, "no": 0.0}.get(example.about.get(HIT, ""), math.nan)
     kind = category(example.about.get(TYPE, ""), answer)
-    return example.id, question, answer, kind, stands_in(answer, question), overlap(question, context), hit
-
-
-def stands_in(answer: str, question: str) -> bool:
-    """Return whether an answer stands in a question as whole words, apart from case, punctuation and articles."""
-    said = normalised(answer)
-    return bool(said) and f" {said} " in f" {normalised(question)} "
-
-
-def overlap(question: str, context: str) -> float:
-    """Return the share of the question's different content words that stand in the context; NaN if either has no
-    words."""
-    asked, there = (set(re.findall(r"\w+", text.lower())) for text in (question, context))
-    content = {word for word in asked if not FUNCTION_WORDS.fullmatch(word)}
-    return len(content & there) / len(content) if content and there else math.nan
+    shared = overlap(question, context) if context.strip() else None
+    return (
+        example.id,
+        question,
+        answer,
+        kind,
+        has_answer(question, [answer]),
+        math.nan if shared is None else shared,
+        hit,
+    )
 
 
 def _examples(task: Task, data: Examples, label: str) -> Iterator[Example]:

@@ -302,12 +302,14 @@ def test_the_papers_examples_are_asked_word_for_word(tmp_path: Path) -> None:
 
 def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only_what_it_says(tmp_path: Path) -> None:
     added = [passage(f"{n}#0", town, MAYOR.format(town, "Ines Holm")) for n, town in enumerate(TOWNS)]
+    spanish = "Pregunta: ¿Quién es el alcalde?\nRespuesta: Ines Holm"
     with serving() as server:
-        server.reply, server.retry_after = deterministic, "0"
-        server.delays, server.statuses = [0.9], [200, 429, 500]  # the first one is late
-        server.contents = ["late", "429", "500", None, "Pregunta: ¿Quién es el alcalde?\nRespuesta: Ines Holm"]
+        hale = 'Document of "Hale"'
+        server.reply = lambda said, seed: spanish if hale in said[-1]["content"] else deterministic(said, seed)
+        server.retry_after, server.delays, server.statuses = "0", [1.3], [200, 429, 500]  # the first one is late
+        server.contents = ["late", "429", "500", None]
         url = f"http://127.0.0.1:{server.server_port}/v1"
-        chat = {"kind": "openai", "model": "m", "as_of": "202301", "base_url": url, "timeout_s": 0.6}
+        chat = {"kind": "openai", "model": "m", "as_of": "202301", "base_url": url, "timeout_s": 1.0}
         made = build(
             tmp_path,
             {"202302": {"unchanged": []}, "202303": {"added": added}},
@@ -315,12 +317,15 @@ def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only
             votes={"seeds": [0], "temperature": 0},
             limits={"at_once": 1, "first_wait_s": 0.01},
         )
-        assert len(server.bodies) == 3 + len(TOWNS) + 2 * (len(TOWNS) - 2)
-    assert len(asked(made, "202303", "new")) == len(TOWNS) - 2
-    assert dropped(made, "202303", "new") == {
-        "a reply that cannot be read: an empty reply": 1,
-        "a reply that cannot be read: a reply without the lines that were asked for": 1,
-    }
+        again = 2  # one passage was answered with nothing, and one in Spanish twice
+        assert len(server.bodies) == 3 + len(TOWNS) + again + 2 * (len(TOWNS) - 1)
+    assert len(asked(made, "202303", "new")) == len(TOWNS) - 1
+    lines = "a reply without the lines that were asked for"
+    assert dropped(made, "202303", "new") == {f"a reply that cannot be read: {lines}": 1}
+    unread = made.periods["202303"].statistics["replies that cannot be read"]
+    assert unread == {"new: an empty reply": 1, f"new: {lines}": 2}
+    kept = (tmp_path / "root/examples/mine@1/replies.jsonl").read_text().splitlines()
+    assert [json.loads(line)["replies"] for line in kept].count([spanish]) == 2, "raw replies are kept"
 
 
 @pytest.mark.parametrize(
@@ -335,3 +340,17 @@ def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only
 def test_settings_that_cannot_be_are_refused_in_a_line(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         build(tmp_path, **given)
+
+
+@pytest.mark.parametrize(
+    "periods, said",
+    [
+        ({"202302": {"unchanged": UNCHANGED}}, "has no subset added or revised, .* it has unchanged$"),
+        ({"202303": of_march()}, "lacks its first month, .* 202303 has no subset unchanged; run the build"),
+    ],
+)
+def test_a_set_of_another_kind_or_one_that_is_not_finished_is_refused_in_a_line(
+    tmp_path: Path, periods: dict[str, dict[str, list[Example]]], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        build(tmp_path, periods)

@@ -165,10 +165,12 @@ def test_the_answer_leads_the_choices_or_the_record_is_none(
 
 def test_a_set_can_be_looked_at_before_its_first_build_is_done(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    publish(store, PeriodExamples(period=period("202301"), subsets={}), {"all": [Example("a", "text")]})
+    counts = {"with a question": {"all": 7}}  # one name that sets of probes have too
+    manifest = PeriodExamples(period=period("202301"), subsets={}, statistics=counts)
+    publish(store, manifest, {"all": [Example("a", "text")]})
     with console().capture() as shown:
         console().print(overview(Examples(store, ExamplesInfo(name="x", version="1", recipe=""))))
-    assert "202301" in shown.get()
+    assert "202301" in shown.get() and "with a question" in shown.get() and "probes" not in shown.get()
 
 
 def test_what_is_new_is_added_and_what_stands_stays(records: Path, loop: None, tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_passages_are_found_by_their_numbers_on_every_store(
     [
         ({}, "retrieved needs passages"),
         ({"context": "gold", "passages": [{"set": "x", "subsets": ["y"]}]}, "gold reads no passages"),
-        ({"context": "gold", "form": "{context}"}, "form: give each"),
+        ({"context": "gold", "form": "{context}"}, "give each"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(given: dict[str, Any], error: str) -> None:

@@ -169,6 +169,21 @@ def test_of_an_article_that_never_changed_whole_paragraphs_are_kept(
     assert found.periods["202302"].steps[-1].dropped == {"first paragraph too long": 1}
 
 
+def test_what_a_page_gets_from_another_is_added_to_it_and_a_page_that_was_split_off_is_new(
+    tmp_path: Path, loop: None
+) -> None:
+    river, bridge = "The river is long.\nIt never freezes.", "The bridge is old.\nIt has nine arches."
+    extract(tmp_path, "20230201/wiki_00", [(1, "River", river), (2, "Bridge", bridge), (3, "Town", "A town.\nA mill.")])
+    merged = [(1, "River", f"{river}\n{bridge}"), (3, "Town", "A town."), (4, "Mill", "A mill.")]
+    extract(tmp_path, "20230301/wiki_00", merged)
+    found = build(recipe(f"{tmp_path}/2023*/*"), str(tmp_path / "root"))
+    assert texts(found, "202303", "changed") == {"1": bridge, "4": "A mill."}
+    assert {id: one.about.get("new") for id, one in rows(found, "202303", "changed").items()} == {"1": None, "4": "yes"}
+    statistics = found.periods["202303"].statistics
+    assert statistics["articles that differ"] == {"new": 1, "changed": 1, "edited without new text": 1, "deleted": 1}
+    assert statistics["passages"]["deleted"] == 1 and not texts(found, "202302", "unchanged")
+
+
 def test_a_passage_that_only_moved_is_added_as_with_difflib_or_not(tmp_path: Path, loop: None) -> None:
     lines = ["Alpha is one.", "Beta is two.", "Gamma is three."]
     moved = [*lines[1:], lines[0], "Delta is new."]

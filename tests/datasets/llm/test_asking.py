@@ -150,15 +150,18 @@ def test_many_requests_at_once_are_each_asked_and_kept_once(tmp_path: Path) -> N
     assert len(kept) == len(set(kept)) == len(chats.CALLS) == 50
 
 
-def test_a_filtered_reply_is_empty_and_no_answer_of_html_is_taken(tmp_path: Path, server: Server) -> None:
+def test_a_filtered_reply_is_empty_and_no_reply_or_html_is_tried_again(tmp_path: Path, server: Server) -> None:
     server.contents = [None]
     with Journal(str(tmp_path / "r.jsonl")) as journal:
         asker = Asker(journal, ChatLimits(tries=2), lambda seconds: None)
         assert asker.ask(remote(server), *requests("a")).texts == ("",)
-        server.contents = ["<html>", "<html>"]
-        with pytest.raises(RunError, match=r"no reply in 2 tries|gave 0 replies"):
-            asker.ask(remote(server), *requests("b"))
+        for content, said in (("<html>", "what the server answered cannot be read"), ("<nothing>", "gave 0 replies")):
+            server.contents = [content, content]
+            with pytest.raises(RunError, match=f"{said}.*no reply in 2 tries"):
+                asker.ask(remote(server), *requests("b"))
         assert len(journal) == 1
+        server.contents = ["<nothing>"]
+        assert asker.ask(remote(server), *requests("b")).texts == ("B",) and asker.costs.tries_again == 3
 
 
 def test_a_rate_spaces_the_requests(tmp_path: Path) -> None:
@@ -191,6 +194,10 @@ def test_a_model_without_a_key_or_a_function_is_refused_in_a_line(monkeypatch: p
         OpenAIChat(model="m", as_of="202301").open()
     with pytest.raises(InputError, match=r"chat\.function: chats:nobody: .* has no nobody"):
         DeterministicChat(function="chats:nobody").open()
+    wrong = {"os:getcwd": "failed: TypeError: .*arguments", "operator:mul": r"returned \[\]; it has to return a text"}
+    for function, said in wrong.items():
+        with pytest.raises(InputError, match=rf"chat\.function: {function} {said}"):
+            DeterministicChat(function=function).open().complete([Message("user", "hello")], 0.0, 0, 1)
 
 
 def test_prompts_fill_their_slots_and_replies_are_read_strictly() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from ticlm.platform.analysis.evolving.construction import built_sets, counts, sizes, steps
-from ticlm.platform.analysis.evolving.questions import known, overlap, question_frame, stands_in
+from ticlm.platform.analysis.evolving.questions import known, question_frame
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Calendar
@@ -16,31 +16,6 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.study.evolving import Evolving, Reader
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.generated import GeneratedAnswers
-
-STATION = "What is the name of the railway station in Niimi where three JR West lines meet?"
-
-
-@pytest.mark.parametrize(
-    ("answer", "question", "there"),
-    [
-        ("JR West", STATION, True),
-        ("the jr west", STATION, True),
-        ("Niimi station", STATION, False),
-        ("mi", STATION, False),
-        ("", STATION, False),
-        ("Niimi Station", "Where is “Niimi station”, of Niimi-station?".replace("“", '"').replace("”", '"'), True),
-    ],
-)
-def test_an_answer_stands_in_a_question_as_whole_words(answer: str, question: str, there: bool) -> None:
-    assert stands_in(answer, question) == there
-
-
-def test_overlap_counts_content_words() -> None:
-    question = "How many states have accepted the Affordable Care Act Medicaid extension?"
-    context = "39 states have accepted the Affordable Care Act Medicaid extension."
-    assert overlap(question, context) == 1.0
-    assert overlap(question, "Care of states.") == pytest.approx(2 / 7)
-    assert math.isnan(overlap(question, "")) and math.isnan(overlap("Who was it?", context))
 
 
 def test_the_context_of_an_open_book_is_what_stands_before_the_question() -> None:
@@ -52,6 +27,9 @@ def test_the_context_of_an_open_book_is_what_stands_before_the_question() -> Non
     assert known(opened)[3:] == ("Locational", False, 0.5, 0.0)
     behind = Example("1", "Which land has Paris? Oslo is a land.", "France", question="Which land has Paris?")
     assert known(behind)[5] == 0.5
+    assert math.isnan(known(Example("1", "Which land has Paris?", "Paris"))[5]) and known(closed)[4] is False
+    assert known(Example("1", "Which land has Paris?", "the Paris"))[4]
+    assert math.isnan(known(Example("1", "Who was it?", "Ada", about=about))[5])
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,11 @@
-"""Overlap of questions with contexts, and the prompts of a reader."""
+"""The prompts of a reader, and the bins of overlaps."""
 
 from __future__ import annotations
 
 import pytest
 
 from ticlm.datasets.retrieval.open_book import FORM, check_form, filled, window
-from ticlm.datasets.retrieval.overlap import UNDEFINED, answer_in_question, content_words, histogram, overlap
-
-
-def test_overlap_is_the_share_of_content_words_that_the_context_has() -> None:
-    question = "Who is the mayor of Brenford in 2023?"
-    assert content_words(question) == ["mayor", "brenford", "2023"]
-    assert overlap(question, "The MAYOR of Brenford-on-Sea spoke.") == pytest.approx(2 / 3)
-    assert overlap(question, "Mayoral elections") == 0
-    assert overlap("Who was it?", "Who was it?") is None
-
-
-def test_an_answer_in_the_question_is_one_in_whole_words() -> None:
-    assert answer_in_question("Where does Niimi  Station stand?", ["Niimi Station"])
-    assert not answer_in_question("Where is Niimistation?", ["Niimi"])
-    assert not answer_in_question("Where?", ["", " "])
+from ticlm.datasets.retrieval.statistics import UNDEFINED, histogram
 
 
 def test_shares_are_counted_in_ten_bins() -> None:
@@ -50,3 +36,4 @@ def test_a_window_is_cut_around_the_first_place_of_the_answer() -> None:
     assert window(passage, ["Ada stone"], 3) == "89 ada stone an"
     assert window(passage, ["Eve", "0123"], 2) == "012345"
     assert window(passage, ["Eve", ""], 2) is None
+    assert window("In 1928 all 28 came.", ["28"], 3) == "ll 28 ca", "28 is no part of 1928"
