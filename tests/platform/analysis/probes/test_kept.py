@@ -83,7 +83,8 @@ def test_every_answer_is_kept_and_agrees_with_its_cells(
     twice = kept_predictions(made)
     assert twice is not None and twice.iloc[: len(frame)].equals(frame)
     assert twice.iloc[len(frame) :].reset_index(drop=True).assign(method=frame["method"]).equals(frame)
-    assert set(twice["method"]) == {"cyclic-cosine", "b"} and reads.total() == len(places), "what is shared is read once"
+    assert set(twice["method"]) == {"cyclic-cosine", "b"}
+    assert reads.total() == len(places), "what is shared is read once"
 
 
 def test_the_answers_are_printed_by_checkpoint(
