@@ -36,7 +36,8 @@ SCORES = (
 SEEDS = "Values are means over seeds, and errors those of one seed; the files beside the page have deviations."
 APART = (
     "OUTDATED − UPDATED in points, over the same answers; below it the 95 % interval of a paired bootstrap over "
-    "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero."
+    "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero. Without an interval: all "
+    "questions have the same difference, as where no answer is right."
 )
 PREFERRED = (
     "Which of an edited question's two answers has the higher likelihood: OUTDATED / UPDATED in percent of the pairs "
@@ -96,11 +97,11 @@ def _arrow(name: str) -> str:
 
 
 def _best(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the best value of each set, with its arrow, and month, if several rows have one."""
+    """Return the best value of each set, with its arrow, and month, if its rows differ."""
     held: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         held.setdefault((_arrow(row["set"]), row["month"]), []).append(row["value"])
-    return {key: (min if "↓" in key[0] else max)(values) for key, values in held.items() if len(values) > 1}
+    return {key: (min if "↓" in key[0] else max)(values) for key, values in held.items() if len(set(values)) > 1}
 
 
 def _other_counts(rows: Sequence[Row]) -> list[str]:

@@ -152,10 +152,26 @@ def test_the_answer_says_who_gives_outdated_answers_at_the_last_month(report: Re
         "less often than updated ones; INITIAL (+70.00 points, 95 %: +30.00 to +100.00) gives outdated answers more "
         "often than updated ones."
     )
-    even = study(stale={key: RIGHT[key] for key in RIGHT if key[0] == "edited"}, metrics=report.results[0].metrics)
+    metrics = report.results[0].metrics
+    even = study(stale={key: held[::-1] for key, held in RIGHT.items() if key[0] == "edited"}, metrics=metrics)
     (same,) = Report([even]).answers
-    assert "INITIAL (0.00 points, 95 %: 0.00 to 0.00), full (0.00 points" in f"{same.sentence} {same.more}"
+    told = "INITIAL (0.00 points, 95 %: −30.00 to +30.00), full (0.00 points"
+    assert told in f"{same.sentence} {same.more}"
     assert "give outdated answers about as often as updated ones." in f"{same.sentence} {same.more}"
+    early = study({key: held for key, held in RIGHT.items() if key[1] != "202304"}, metrics=metrics)
+    (before,) = Report([early]).answers
+    assert "On the edited questions of 2023-03, INITIAL (+70.00" in f"{before.sentence} {before.more}"
+
+
+def test_without_any_right_answer_no_row_is_called_best_nor_as_outdated_as_updated() -> None:
+    wrong = {key: [0] * 10 for key in RIGHT}
+    metrics = {"new@1": TaskMetric("exact-match", True)}
+    none = Report([study(wrong, {key: [0] * 10 for key in RIGHT if key[0] == "edited"}, metrics=metrics)])
+    assert "edited questions" not in " ".join(f"{one.sentence} {one.more}" for one in none.answers)
+    (block,) = sections(none.evolving)
+    assert not any(cell.stands_out for table in block.tables for line in table.lines for cell in line.cells)
+    (apart,) = (one for one in block.tables if one.title == "OUTDATED − UPDATED, exact match")
+    assert {cell for line in apart.lines for cell in line.cells} == {TextCell("0.00")}
 
 
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:
