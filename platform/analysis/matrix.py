@@ -48,9 +48,9 @@ class MethodView:
         return nanmean(self.by_seed, axis=0)
 
     @cached_property
-    def overall(self) -> tuple[Array, NDArray[np.int64]]:
-        """The mean over all evaluated periods and seeds, and the number of missing cells among them; both [label]."""
-        return nanmean(self.values, axis=(0, 2)), np.isnan(self.values).sum(axis=(0, 2))
+    def overall(self) -> Array:
+        """float64[label], the mean over all evaluated periods and seeds that have a cell."""
+        return nanmean(self.values, axis=(0, 2))
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,22 @@ class View:
         convention. A cell that the convention leaves out, or that the task does not ask for, is none of the three."""
         return preset.of(self.task).cells(*self.axes()).within(self.asked)
 
-    @property
+    @cached_property
     def asked(self) -> NDArray[np.bool_]:
-        """Which cells [checkpoint, evaluated] the task asks for."""
-        checkpoints, dated = self.study.checkpoints, self.study.timeline.labels
-        # a model from outside stands before the timeline
-        first = next((trained for trained in checkpoints if trained not in dated), dated[0])
-        every = self.task not in self.study.own_period
-        rows = [[every or trained in (label, first) for label in self.evaluated] for trained in checkpoints]
-        return np.array(rows, bool).reshape(len(checkpoints), len(self.evaluated))
+        """Which cells [checkpoint, evaluated] the task asks for, of one method at least."""
+        every = [self.asked_of(one.method, self.study.checkpoints) for one in self.methods if not one.method.is_oracle]
+        return np.any(every, axis=0) if every else np.ones((len(self.study.checkpoints), len(self.evaluated)), bool)
+
+    def asked_of(self, method: MethodResult, labels: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which cells [trained, evaluated] the task asks of a method's models of these trained periods.
+
+        The first model of a run is asked everything; one from outside is of no period of the timeline.
+        """
+        study = self.study
+        first = next(iter(study.trained(method.name, method.seeds[0])), study.timeline.labels[0])
+        every = self.task not in study.own_period
+        rows = [[every or trained in (label, first) for label in self.evaluated] for trained in labels]
+        return np.array(rows, bool).reshape(len(labels), len(self.evaluated))
 
 
 def views(study: StudyResult) -> tuple[View, ...]:

@@ -66,13 +66,16 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
 
 
 def mean_interval(values: Array, seed: int = 0) -> tuple[float, float, float]:
-    """Return the mean of one number per unit, and the ends of its percentile interval; NaN for fewer than two units.
+    """Return the mean of one number per unit, and the ends of its percentile interval; NaN for fewer than two units,
+    and if all numbers are equal, since resampling says nothing then.
 
     Equal numbers are drawn together, as only their counts reach the mean, so that memory does not grow with the units.
     """
     if len(values) < 2:
         return float(values[0]) if len(values) else np.nan, np.nan, np.nan
     kinds, counts = np.unique(values, return_counts=True)
+    if len(kinds) < 2:
+        return float(kinds[0]), np.nan, np.nan
     random, at_once = np.random.default_rng(seed), max(1, DRAWN_AT_ONCE // len(kinds))
     shares = counts / len(values)
     drawn = [

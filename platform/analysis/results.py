@@ -169,6 +169,16 @@ class StudyResult:
         """Return the metric by which a task's cells are compared."""
         return self.metrics.get(task, TaskMetric())
 
+    def trained(self, method: str, seed: int) -> list[str]:
+        """Return the trained periods of a run, oldest first, by its costs; empty if these are not known.
+
+        The first may lie before the timeline: that of an imported start.
+        """
+        if not len(self.costs):
+            return []
+        mine = self.costs[(self.costs["method"] == method) & (self.costs["seed"] == seed)]
+        return list(dict.fromkeys(map(str, mine["trained"])))
+
 
 def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
     """Return every number about the checkpoints of studies, one per row: COLUMNS, `step` after `trained`, and `round`.

@@ -197,7 +197,7 @@ def _row(view: View, method: MethodView, preset: Preset) -> Row:
     values = view.relative(method.by_seed)
     found = [means(matrix, cells) for matrix in values]
     counted = cells.counted
-    overall, _ = method.overall
+    overall = method.overall
     lost = forgetting(method.by_seed, view.metric.higher_is_better)[:, cells.backward]
     return _about(view.study, method.method) | {
         "metric": view.metric.name,

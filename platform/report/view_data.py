@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = 65535
-KINDS = {"forward": 0, "backward": 1, "in_distribution": 2, "uncounted": 3}
+KINDS = {"forward": 0, "backward": 1, "in_distribution": 2, "uncounted": 3, "unasked": 4}
 
 
 def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences: pd.DataFrame) -> dict[str, Any]:
@@ -92,6 +92,7 @@ def _kinds(view: View, preset: Preset) -> NDArray[np.uint8]:
     kinds = np.full(cells.forward.shape, KINDS["uncounted"], np.uint8)
     for name in ("forward", "backward", "in_distribution"):  # what is both backward and ID shows as ID
         kinds[getattr(cells, name)] = KINDS[name]
+    kinds[~view.asked] = KINDS["unasked"]
     return kinds
 
 
@@ -150,12 +151,12 @@ def _carried(method: MethodView) -> list[str | None] | None:
 
 def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
     """Return what each model had cost in all, and its mean over all evaluated periods (TiC-LM, Figure 1)."""
-    overall, missing = method.overall
+    missing = (np.isnan(method.values) & view.asked_of(method.method, method.labels)).sum(axis=(0, 2))
     costs = {
         name: [rounded(v) for v in cost_of(view.study, method.method, method.labels, name)]
         for name in ("tokens", "flops")
     }
-    mean = [rounded(what.scale * value) for value in overall]
+    mean = [rounded(what.scale * value) for value in method.overall]
     return {"labels": method.labels, **costs, "mean": mean, "missing": missing.tolist()}
 
 

@@ -68,4 +68,4 @@ class AnswerRanks(ProbeTask):
                 values = [float(one.rank is not None and one.rank <= k) for one in predictions]
                 yield from averaged(f"p@{k}", values, source, predictions if k == 1 else ())
         yield from left_out(+reasons)
-        yield from shortened(cut)
+        yield from shortened(cut, self.longest(label))

@@ -95,7 +95,7 @@ class GeneratedAnswers(TimedProbeTask):
         else:
             yield from self._means(found, label)
         yield from left_out(+reasons)
-        yield from shortened(cut)
+        yield from shortened(cut, self.longest(label))
 
     def _means(self, found: Sequence[_Answered], label: str) -> Iterator[Measurement]:
         source, kept = [one.example.source for one in found], tuple(one.prediction for one in found)

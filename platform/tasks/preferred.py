@@ -44,8 +44,8 @@ class _Pair(NamedTuple):
 
     @property
     def cut(self) -> bool:
-        """Whether not all of the question was read."""
-        return self.asked.cut or any(one.cut for one in self.scores)
+        """Whether the question did not fit the model's window."""
+        return any(one.cut for one in self.scores)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -90,6 +90,7 @@ class PreferredAnswers(TimedProbeTask):
         if are_finite([sum(pair.numbers.values()) for pair in pairs], reasons):
             yield from _shares(pairs)
         yield from left_out(+reasons)
+        yield from shortened(sum(pair.asked.cut for pair in pairs), self.longest(label))
         yield from shortened(sum(pair.cut for pair in pairs))
 
 

@@ -41,6 +41,10 @@ class ProbeTask(SubsetsTask):
         """Whether a cloze without its mask cannot be asked."""
         return True
 
+    def longest(self, label: str) -> int | None:
+        """Return how many tokens of a question are read at a label; None: all."""
+        return self.lengths(label).longest_input or self.longest_input
+
     def asked(self, text: str, label: str) -> str:
         """Return the text that is asked at a label in place of an example's own."""
         return text
@@ -54,7 +58,7 @@ class ProbeTask(SubsetsTask):
             MASK,
         )  # here, as it loads what reads examples: a plan loads nothing heavy
 
-        longest = self.lengths(label).longest_input or self.longest_input
+        longest = self.longest(label)
         for block in self.blocks_at(data, label, rows):
             usable: list[tuple[Example, str]] = []
             for example in block:

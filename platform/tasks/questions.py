@@ -206,7 +206,9 @@ def each_source(
         yield Measurement(metric, result.value, int(chosen.sum()), result.stderr, name)
 
 
-def shortened(count: int) -> Iterator[Measurement]:
-    """Yield a measurement of kind `cut`: how many questions lost their beginning; nothing if none did."""
+def shortened(count: int, longest: int | None = None) -> Iterator[Measurement]:
+    """Yield a measurement of kind `cut`: how many questions lost their beginning, or their end where a task reads so
+    many tokens of a question (`longest`); nothing if none did."""
     if count:
-        yield Measurement("a question longer than the model's window", float(count), count, kind="cut")
+        than = "the model's window" if longest is None else f"{longest} tokens"
+        yield Measurement(f"a question longer than {than}", float(count), count, kind="cut")

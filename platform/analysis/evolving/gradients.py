@@ -29,8 +29,9 @@ POINT_COLUMNS = ("study", "evolving", "row", "trained", "month", "set", "id", "e
 Array = NDArray[np.float64]
 
 
-def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFrame]]:
-    """Return rows of COLUMNS, and frames of POINT_COLUMNS with a row for each text.
+def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFrame], list[str]]:
+    """Return rows of COLUMNS, frames of POINT_COLUMNS with a row for each text, and a line for each row that lacks
+    months.
 
     Each month's texts are measured on the checkpoint before that month: INITIAL for the first one. `difference` is
     EDITED − NEW in the mean, with the two-sided `p` of the Mann–Whitney U test. `matched_difference` compares the
@@ -39,15 +40,17 @@ def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFr
     """
     asked = reader.asked.gradients
     if asked is None:
-        return [], []
+        return [], [], []
     rows: list[dict[str, Any]] = []
     points: list[pd.DataFrame] = []
+    lost: dict[str, list[str]] = {}
     for row, month, trained in _places(reader):
         held = {
             name: reader.predictions(task, row, month, trained)
             for name, task in (("NEW", asked.new), ("EDITED", asked.edited))
         }
         if any(one is None for one in held.values()):
+            lost.setdefault(row.name, []).append(month)
             continue
         where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name}
         where |= {"trained": trained, "month": month}
@@ -58,7 +61,8 @@ def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFr
             new, edited = (frame[["entities", column]].dropna().to_numpy(np.float64) for frame in both)
             if len(new) and len(edited):
                 rows.append(where | {"measure": measure} | compared(new, edited))
-    return rows, points
+    lines = [f"{reader.asked.name}, {row}: no gradients before {', '.join(months)}" for row, months in lost.items()]
+    return rows, points, lines
 
 
 def compared(new: Array, edited: Array) -> dict[str, Any]:

@@ -51,9 +51,12 @@ class BlockReader:
 
     @cached_property
     def months(self) -> tuple[str, ...]:
-        """The periods at which NEW or EDITED were asked; if the block names neither, all checkpoints but the first."""
+        """The periods at which NEW or EDITED were asked; if the block names neither, those that were trained on
+        after the first checkpoint."""
         if not (self.asked.new or self.asked.edited):
-            return self.study.checkpoints[1:]
+            runs = [self._reader.labels(one.name, one.seeds[0]) for one in self.study.methods if not one.is_oracle]
+            later = {label for labels in runs for label in labels[1:]}
+            return tuple(label for label in self.study.checkpoints if label in later)
         dated = self.study.cells
         tasks = {self._task(name) for name in (self.asked.new, self.asked.edited) if name}
         found = set(map(str, dated.loc[dated["task"].map(whole_task).isin(tasks), "evaluated"]))

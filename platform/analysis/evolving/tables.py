@@ -62,9 +62,10 @@ def evolving_tables(results: Sequence[StudyResult]) -> EvolvingTables:
             found["leakage"] += counts
             found["answered"] += shown
             found["overlaps"] += leakage.overlaps(reader)
-            table, held = gradients.gradients(reader)
+            table, held, lost = gradients.gradients(reader)
             found["gradients"] += table
             points += held
+            missing += lost if table else []
             missing += _without(reader.asked.name, reader.asked, found, study.name)
         found["sizes"] += construction.sizes(study.name, study.built_sets)
         found["steps"] += construction.steps(study.name, study.built_sets)

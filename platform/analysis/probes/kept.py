@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,20 @@ def _answered(plan: Plan) -> Iterator[tuple[dict[str, Any], list[Prediction]]]:
     store = plan.store
     assert store is not None
     files = cache(lambda weights: frozenset(store.files(paths.predictions(weights))))
-    for place, weights, key in _scored(plan):
-        if paths.predictions_file(weights, key).rsplit("/", 1)[-1] in files(weights):
-            yield place, read_predictions(store, weights, key)
+    wanted = [
+        (place, weights, key)
+        for place, weights, key in _scored(plan)
+        if paths.predictions_file(weights, key).rsplit("/", 1)[-1] in files(weights)
+    ]
+    left = Counter((weights, key) for _, weights, key in wanted)
+    held: dict[tuple[str, str], list[Prediction]] = {}
+    for place, weights, key in wanted:  # methods that share a checkpoint share its answers, which are read once
+        one = weights, key
+        answers = held.pop(one, None) or read_predictions(store, weights, key)
+        left[one] -= 1
+        if left[one]:
+            held[one] = answers
+        yield place, answers
 
 
 def _scored(plan: Plan) -> Iterator[tuple[dict[str, Any], str, str]]:

@@ -33,9 +33,14 @@ def prediction_frame(found: Iterable[tuple[Mapping[str, object], Iterable[Predic
     """
     import pandas as pd
 
-    rows = [{"step": None, **place, **one._asdict()} for place, answers in found for one in answers]
-    frame = pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
-    return frame.astype({"step": "Int64", "exact": "float64", "f1": "float64", "rank": "Int64"})
+    columns: dict[str, list[Any]] = {name: [] for name in PREDICTION_COLUMNS}
+    for place, answers in found:  # by column, as a mapping for each of millions of answers would take gigabytes
+        kept = list(answers)
+        for name, values in zip(Prediction._fields, zip(*kept)):
+            columns[name] += values
+        for name in columns.keys() - Prediction._fields:
+            columns[name] += [place.get(name)] * len(kept)
+    return pd.DataFrame(columns).astype({"step": "Int64", "exact": "float64", "f1": "float64", "rank": "Int64"})
 
 
 def changes(

@@ -129,10 +129,8 @@ class ScoreReader:
 
     def labels(self, method: str, seed: int) -> list[str]:
         """Return the trained periods of a run, oldest first: those of its costs, else those that were scored."""
-        costs = self.study.costs
-        mine = costs[(costs["method"] == method) & (costs["seed"] == seed)] if len(costs) else costs
-        if len(mine):
-            return list(dict.fromkeys(map(str, mine["trained"])))
+        if known := self.study.trained(method, seed):
+            return known
         order = {label: place for place, label in enumerate(self.study.timeline.labels)}
         scored = dict.fromkeys(map(str, self.rows.loc[self.rows["method"] == method, "trained"]))
         return sorted(scored, key=lambda label: order.get(label, -1))

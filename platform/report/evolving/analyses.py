@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.evolving.answer_categories import CATEGORIES, NOTE
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.report.evolving.tables import (
+    BOUND,
     Row,
     TextCell,
     TextLine,
     TextTable,
     percent,
     pivoted,
-    plus_minus,
     records,
+    uncertain,
 )
 from ticlm.platform.report.words import period
 
@@ -65,11 +66,12 @@ def _categories(rows: Sequence[Row]) -> TextTable:
     ordered = sorted(rows, key=lambda row: (first.index((row["row"], row["set"])), order.index(row["category"])))
 
     def cell(row: Row) -> TextCell:
-        return TextCell(percent(row["value"]), ", ".join(filter(None, (plus_minus(row["stderr"]), f"n {row['n']:,}"))))
+        parts = uncertain(row["value"], row["stderr"], row["n"]), f"n {row['n']:,}"
+        return TextCell(percent(row["value"]), ", ".join(filter(None, parts)))
 
     months, lines = pivoted(ordered, ("row", "set", "category"), "month", cell)
     names, columns = ("Method", "Set", "Category"), tuple(map(period, months))
-    return TextTable("Exact match by category of the answer, %", names, columns, lines, (NOTE,))
+    return TextTable("Exact match by category of the answer, %", names, columns, lines, (NOTE, BOUND))
 
 
 def _leaked(rows: Sequence[Row]) -> TextTable:
@@ -104,7 +106,7 @@ def _answered(rows: Sequence[Row]) -> TextTable:
         for row in rows
     )
     columns = ("question", "answer", "prediction", "stands in it")
-    return TextTable("Some that INITIAL answers", ("Set", "Month"), columns, lines)
+    return TextTable("Some that INITIAL answers", ("Set", "Month"), columns, lines, prose=True)
 
 
 def _overlaps(rows: Sequence[Row]) -> TextTable:

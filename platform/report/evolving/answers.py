@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.evolving.preferred import MEASURES
 from ticlm.platform.analysis.evolving.scores import EXACT, F1, OUTDATED, SETS
 from ticlm.platform.report.evolving.tables import (
+    BOUND,
     Row,
     TextCell,
     TextLine,
@@ -19,6 +20,7 @@ from ticlm.platform.report.evolving.tables import (
     plus_minus,
     points,
     records,
+    uncertain,
 )
 from ticlm.platform.report.words import period
 
@@ -34,12 +36,13 @@ SCORES = (
 SEEDS = "Values are means over seeds, and errors those of one seed; the files beside the page have deviations."
 APART = (
     "OUTDATED − UPDATED in points, over the same answers; below it the 95 % interval of a paired bootstrap over "
-    "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero."
+    "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero. Without an interval: all "
+    "questions have the same difference, as where no answer is right."
 )
 PREFERRED = (
     "Which of an edited question's two answers has the higher likelihood: OUTDATED / UPDATED in percent of the pairs "
-    "that are not tied, which sum to 100. `sum` compares log-likelihoods of whole answers as the paper does, "
-    "`per-token` their means, and `pmi` what the question adds to an answer's log-likelihood."
+    "that are not tied, which sum to 100. “sum” compares log-likelihoods of whole answers as the paper does, "
+    "“per-token” their means, and “pmi” what the question adds to an answer's log-likelihood."
 )
 PROMPT = (
     "Exact match averaged over the months, without and with the date before each question. Echoed: the share of "
@@ -70,13 +73,19 @@ def _scores(rows: Sequence[Row], metric: str) -> TextTable:
 
     def cell(row: Row) -> TextCell:
         is_best = row["value"] == best.get((row["set"], row["month"]))
-        return TextCell(percent(row["value"]), plus_minus(row["stderr"]), is_best)
+        under = uncertain(row["value"], row["stderr"], row["n"]) if metric == EXACT else plus_minus(row["stderr"])
+        return TextCell(percent(row["value"]), under, is_best)
 
     months, lines = pivoted(shown, ("row", "set"), "month", cell)
     # the numbers of the first row are those that stay
     first = [row | {"row": "questions", "set": row["set"].split()[0]} for row in reversed(shown)]
     counts = pivoted(first, ("row", "set"), "month", lambda row: TextCell(f"{row['n']:,}"))[1]
-    notes = (SCORES, *[SEEDS] * any(row["seeds"] > 1 for row in rows), *_other_counts(shown))
+    notes = (
+        SCORES,
+        *[BOUND] * (metric == EXACT),
+        *[SEEDS] * any(row["seeds"] > 1 for row in rows),
+        *_other_counts(shown),
+    )
     columns = tuple(map(period, months))
     whole = (*lines, *sorted(counts, key=lambda line: SETS.index(line.names[1])))
     return TextTable(f"{TITLES[metric]}, %", ("Method", "Set"), columns, whole, notes, main=metric == EXACT)
@@ -88,11 +97,11 @@ def _arrow(name: str) -> str:
 
 
 def _best(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the best value of each set, with its arrow, and month, if several rows have one."""
+    """Return the best value of each set, with its arrow, and month, if its rows differ."""
     held: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         held.setdefault((_arrow(row["set"]), row["month"]), []).append(row["value"])
-    return {key: (min if "↓" in key[0] else max)(values) for key, values in held.items() if len(values) > 1}
+    return {key: (min if "↓" in key[0] else max)(values) for key, values in held.items() if len(set(values)) > 1}
 
 
 def _other_counts(rows: Sequence[Row]) -> list[str]:

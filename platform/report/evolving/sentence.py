@@ -18,12 +18,14 @@ MORE, LESS, EVEN = "more often than", "less often than", "about as often as"
 
 
 def with_evolving(answers: Sequence[Answer], found: EvolvingTables) -> list[Answer]:
-    """Return the answers with a sentence for each block, about the exact match at its last month, after the answer
-    about its study if there is one."""
+    """Return the answers with a sentence for each block, about the exact match at the last month that a method was
+    trained on, after the answer about its study if there is one."""
     made = {answer.study: answer for answer in answers}
     rows = found.differences[found.differences["metric"] == EXACT]
     for (study, _), held in rows.groupby(["study", "evolving"], sort=False):
-        sentence = _sentence(records(held[(held["month"] == max(held["month"])) & held["low"].notna()]))
+        after = held.loc[held["trained"] == held["month"], "month"]  # INITIAL may be asked about later months too
+        last = max(after if len(after) else held["month"])
+        sentence = _sentence(records(held[(held["month"] == last) & held["low"].notna()]))
         if sentence:
             old = made.get(str(study), Answer("", "", str(study)))
             more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 DIGITS = 2
 """Decimals of percentages, as the paper prints them."""
+BOUND = (
+    "Where all answers are wrong, or all are right, the one-sided bound of 95 % stands in the place of an error of 0."
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class TextTable:
     lines: tuple[TextLine, ...]
     notes: tuple[str, ...] = ()
     main: bool = False
+    prose: bool = False
+    """Whether its cells are texts, not numbers."""
 
 
 def terminal(table: TextTable) -> Table:
@@ -83,6 +88,15 @@ def points(difference: float) -> str:
 def plus_minus(error: float, scale: float = 100.0) -> str:
     """Return an error as it stands below a number; empty if it is not known."""
     return f"± {signed(scale * error, DIGITS)}" if math.isfinite(error) else ""
+
+
+def uncertain(share: float, error: float, n: int) -> str:
+    """Return what stands below the mean of n outcomes of 0 or 1: its error; if all of them are alike, of which an error
+    would be 0, the one-sided bound of 95 % (Clopper and Pearson; about 3 / n from the end)."""
+    if n < 1 or share not in (0.0, 1.0):
+        return plus_minus(error)
+    tail = 0.05 ** (1 / n)
+    return f"≤ {percent(1 - tail)}" if share == 0 else f"≥ {percent(tail)}"
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

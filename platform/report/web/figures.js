@@ -87,7 +87,7 @@ function scale(study, view) {
   const bar = shape("defs", {}, shape("linearGradient", { id: "ends" }, ...gradient)) + shape("rect", { x: from + 8, width: 200, height: 14, fill: "url(#ends)" });
   const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(`${ends[1]}${means && ` · ${means}`}`, { x: from + 216, y: 12 })];
   const own = { x: 2, y: 30, width: 14, height: 11, fill: "none", stroke: theme.ink, "stroke-width": 1.4 };
-  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label("nearest in time · hatched: missing", { x: 180, y: 40 });
+  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label(`nearest in time · hatched: missing${hasUnasked(view) ? " · blank: not asked" : ""}`, { x: 180, y: 40 });
   const lines = [`rows: ${withYear("trained", study.checkpoints)}; columns: ${withYear("evaluated", view.evaluated)}`, ...(hasRepeats(study, view) ? ["slanted lines and ″: the row repeats an older Oracle (″: the one above)"] : [])];
   const words = lines.map((text, i) => label(text, { y: 60 + 18 * i }));
   const width = Math.max(from + 216 + size(ends[1]) + (means ? size(means) + 18 : 0), ...lines.map(size), 400);

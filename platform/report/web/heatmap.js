@@ -1,6 +1,6 @@
 // Heat maps: a matrix as one image of one pixel a cell, under its outlines, its line of nearest evaluations and its labels.
 
-const LEVELS = 255;
+const LEVELS = 254; // a PNG has 256 colours: these, that of what is not asked, and none for what is missing
 
 /** −1 or 1 where all regret of these views lies below or above zero, but for a hundredth of its scale; 0 where it does not. */
 function sideOf(views) {
@@ -31,6 +31,9 @@ function scaleText(view, { low, high, side }) {
 const repeats = (study, view, index, row) => Boolean(view.carried[index]?.[row]) && view.carried[index][row] !== study.checkpoints[row];
 const hasRepeats = (study, view) => study.methods.some((_, i) => study.checkpoints.some((_, row) => repeats(study, view, i, row)));
 
+/** Whether a task leaves out some cells on purpose, as those of other periods than a checkpoint's own. */
+const hasUnasked = (view) => numbers(view).kinds.includes(report.kinds.unasked);
+
 /**
  * The heat map of method `index` as {width, height, name, body, at, cell}; `cell(row, column)` is what `at` gives.
  * `large`: axis titles, and values where they fit; `room`: how high the cells may be in all; `scale`: the colours;
@@ -45,7 +48,7 @@ function heatmap(study, view, index, width, { large = false, room = 420, scale =
   const { low, high } = scale;
   const level = (value) => Math.max(0, Math.min(LEVELS - 1, Math.round(((LEVELS - 1) * (value - low)) / (high - low || 1))));
   const colors = ramp(scale.stops, LEVELS);
-  const body = [cells(map, colors, level, id), ...again(map, (value) => colors[level(value)])];
+  const body = [cells(map, [...colors, theme.card], level, id), ...again(map, (value) => colors[level(value)])];
   if (map.size >= 5) body.push(outline(map));
   if (map.rows.length > 1 && map.columns.length > 1) body.push(trace(map));
   if (map.size >= 34) body.push(...writing(map, (value) => colors[level(value)]));
@@ -83,9 +86,10 @@ const corner = (map, row, column) => [map.left + column * map.size, map.top + ro
 
 function cells(map, colors, level, id) {
   const area = { x: map.left, y: map.top, width: map.columns.length * map.size, height: map.rows.length * map.size };
-  const pixels = Array.from(map.shown, (value) => (Number.isFinite(value) ? level(value) : LEVELS));
+  const { kinds } = numbers(map.view);
+  const pixels = Array.from(map.shown, (value, i) => (Number.isFinite(value) ? level(value) : kinds[i] === report.kinds.unasked ? LEVELS : LEVELS + 1));
   const image = shape("image", { ...area, preserveAspectRatio: "none", style: "image-rendering: pixelated", href: png(map.columns.length, map.rows.length, colors, pixels) });
-  if (!pixels.includes(LEVELS)) return image;
+  if (!pixels.includes(LEVELS + 1)) return image;
   const ground = shape("rect", { width: 5, height: 5, fill: theme.missing });
   const strokes = shape("path", { d: "M-1 6L6 -1M-1 1L1 -1M4 6L6 4", stroke: theme.hatch });
   const pattern = shape("pattern", { id: `hatch-${id}`, width: 5, height: 5, patternUnits: "userSpaceOnUse" }, ground, strokes);
@@ -162,7 +166,7 @@ function describe(map, row, column) {
   const { view, index } = map;
   const place = row * map.columns.length + column;
   const carried = view.carried[index]?.[row];
-  const kind = ["forward", "backward", "in-distribution", "in no mean"][numbers(view).kinds[place]] + (view.nearest[row] === column ? ", nearest in time" : "");
+  const kind = ["forward", "backward", "in-distribution", "in no mean", "not asked by the task"][numbers(view).kinds[place]] + (view.nearest[row] === column ? ", nearest in time" : "");
   const trained = `trained to ${pretty(map.rows[row])}` + (carried && carried !== map.rows[row] ? ` (the model of ${pretty(carried)})` : "");
   const where = `${trained}, evaluated on ${pretty(map.columns[column])}: ${kind}`;
   const [x, y] = corner(map, row, column);
@@ -172,7 +176,7 @@ function describe(map, row, column) {
 }
 
 function cellText({ view, values, shown }, place) {
-  if (!Number.isFinite(values[place])) return ["missing"];
+  if (!Number.isFinite(values[place])) return [numbers(view).kinds[place] === report.kinds.unasked ? "no value" : "missing"];
   const own = valueText(view, values[place]);
   if (!view.reference) return [own];
   return [Number.isFinite(shown[place]) ? `regret ${differenceText(view, shown[place])}` : "regret missing: no reference here", own];

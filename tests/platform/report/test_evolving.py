@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.cli.report import publish
 from ticlm.platform.core.store import Store
 from ticlm.platform.report.evolving.page import FILES, files, sections, terminal_tables
-from ticlm.platform.report.evolving.tables import TextCell, TextTable
+from ticlm.platform.report.evolving.tables import BOUND, TextCell, TextTable, uncertain
 from ticlm.platform.report.figures import CHARTS, asset
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
@@ -70,6 +71,20 @@ def test_scores_stand_as_in_the_paper_with_errors_arrows_and_counts(tables: dict
     assert all(cell.stands_out for cell in apart["full",]) and apart["full",][0].under == "+30.00 to +100.00"
 
 
+def test_where_all_answers_are_alike_a_bound_stands_in_the_place_of_an_error() -> None:
+    """Of n answers without a right one, a share at the bound would leave all wrong with a chance of 5 %."""
+    assert uncertain(0.0, 0.0, 1672) == "≤ 0.18" and uncertain(1.0, 0.0, 10) == "≥ 74.11"
+    assert 0.048 < (1 - 0.0018) ** 1672 < 0.052
+    assert uncertain(0.0, math.nan, 1) == "≤ 95.00" and uncertain(0.25, 0.1, 10) == "± 10.00"
+    assert uncertain(0.25, math.nan, 1) == ""
+    right = {**RIGHT, ("new", "202303", "202303"): [0] * 10}
+    (block,) = sections(Report([study(right)], request=ReportRequest()).evolving)
+    shown = {table.title: {line.names: line.cells for line in table.lines} for table in block.tables}
+    assert shown["Exact match, %"]["full", "NEW ↑"][0] == TextCell("0.00", "≤ 25.89")
+    assert shown["F1, %"]["full", "NEW ↑"][0] == TextCell("0.00", "± 0.00"), "an F1 is no count"
+    assert BOUND in block.tables[0].notes
+
+
 def test_the_other_tables_hold_their_numbers(tables: dict[str, TextTable]) -> None:
     assert cells(tables["Preferred answers, %"])["INITIAL", "sum"] == ["75.00 / 25.00"]
     prompted = cells(tables["Time prompt: exact match, %"])["INITIAL", "NEW ↑"]
@@ -92,7 +107,7 @@ def test_the_page_shows_main_tables_at_once_and_others_on_demand(html: str) -> N
     told = " ".join(re.sub(r"<[^>]+>", " ", html).split())
     assert "Exact match, %" in told and "30.00 (± 14.49)" in told and "+70.00 (+30.00 to +100.00)" in told
     assert [html.count(f"<summary>{name}") for name in ("F1, %", "Exact match, %", "Gradient norms")] == [1, 0, 1]
-    assert "q0 &lt;b&gt;" in html and "q0 <b>" not in html
+    assert '<td class="prose">q0 &lt;b&gt;' in html and "q0 <b>" not in html
     assert 'class="num first best">40.00' in html and 'id="evolving-bars"' in html
 
 
@@ -137,10 +152,26 @@ def test_the_answer_says_who_gives_outdated_answers_at_the_last_month(report: Re
         "less often than updated ones; INITIAL (+70.00 points, 95 %: +30.00 to +100.00) gives outdated answers more "
         "often than updated ones."
     )
-    even = study(stale={key: RIGHT[key] for key in RIGHT if key[0] == "edited"}, metrics=report.results[0].metrics)
+    metrics = report.results[0].metrics
+    even = study(stale={key: held[::-1] for key, held in RIGHT.items() if key[0] == "edited"}, metrics=metrics)
     (same,) = Report([even]).answers
-    assert "INITIAL (0.00 points, 95 %: 0.00 to 0.00), full (0.00 points" in f"{same.sentence} {same.more}"
+    told = "INITIAL (0.00 points, 95 %: −30.00 to +30.00), full (0.00 points"
+    assert told in f"{same.sentence} {same.more}"
     assert "give outdated answers about as often as updated ones." in f"{same.sentence} {same.more}"
+    early = study({key: held for key, held in RIGHT.items() if key[1] != "202304"}, metrics=metrics)
+    (before,) = Report([early]).answers
+    assert "On the edited questions of 2023-03, INITIAL (+70.00" in f"{before.sentence} {before.more}"
+
+
+def test_without_any_right_answer_no_row_is_called_best_nor_as_outdated_as_updated() -> None:
+    wrong = {key: [0] * 10 for key in RIGHT}
+    metrics = {"new@1": TaskMetric("exact-match", True)}
+    none = Report([study(wrong, {key: [0] * 10 for key in RIGHT if key[0] == "edited"}, metrics=metrics)])
+    assert "edited questions" not in " ".join(f"{one.sentence} {one.more}" for one in none.answers)
+    (block,) = sections(none.evolving)
+    assert not any(cell.stands_out for table in block.tables for line in table.lines for cell in line.cells)
+    (apart,) = (one for one in block.tables if one.title == "OUTDATED − UPDATED, exact match")
+    assert {cell for line in apart.lines for cell in line.cells} == {TextCell("0.00")}
 
 
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:

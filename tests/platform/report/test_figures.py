@@ -114,6 +114,25 @@ def test_a_missing_cell_is_transparent_over_a_hatching(figures: Callable[..., di
     assert b"tRNS" + bytes([255] * 255) + b"\x00" in base64.b64decode(image.split(",")[1])
 
 
+def test_a_cell_that_is_not_asked_has_the_color_of_the_card_and_no_hatching(
+    figures: Callable[..., dict[str, Figure]],
+) -> None:
+    whole = tic_lm(1, ["wiki-diff@1"])
+    labels = whole.trained("cyclic-cosine", whole.methods[0].seeds[0])
+    first = labels[0] if labels else whole.timeline.labels[0]
+    own = whole.cells["trained"].isin([first]) | (whole.cells["trained"] == whole.cells["evaluated"])
+    oracle = whole.cells["method"].isin([one.name for one in whole.methods if one.is_oracle])
+    diagonal = dataclasses.replace(whole, cells=whole.cells[own | oracle], own_period=frozenset(["wiki-diff@1"]))
+    figure = figures(diagonal)["matrices-tic-lm-3b-wiki-diff-1"]
+    assert list(figure.iter(f"{SVG}pattern")) == []
+    (view,) = views(diagonal)
+    assert not view.asked.all()
+    card = THEMES["light"]["card"]
+    assert isinstance(card, str)
+    assert {tuple(cell) for cell in cells(figure)[0][~view.asked]} == {rgb(card)}
+    assert any("blank: not asked" in text for text in texts(figure))
+
+
 def test_the_lag_has_a_line_for_each_method_and_hollow_ends(figures: Callable[..., dict[str, Figure]]) -> None:
     figure = figures(tic_lm(3, ["codedocs-numpy@1"]))["lag-tic-lm-3b-codedocs-numpy-1"]
     groups = [group for group in figure.iter(f"{SVG}g") if group.get("class") == "series"]

@@ -89,7 +89,7 @@ def test_a_question_longer_than_is_read_is_cut_and_counted(tmp_path: Path) -> No
     found = measured(answers(longest_input=6), said, kept(tmp_path, KING, tail, lost))
     assert found["exact-match", ""].n == 2 and found["exact-match", ""].value == 1
     assert found["left out: a mask behind the first 6 tokens", ""].n == 1
-    assert found["cut: a question longer than the model's window", ""].n == 1
+    assert found["cut: a question longer than 6 tokens", ""].n == 1
     said = Prompter(speech={**said.speech, "A long story that ends in": "Oslo"})
     found = measured(answers(longest_input=6, released=True), said, kept(tmp_path / "all", KING, tail, lost))
     assert found["exact-match", ""].n == 3, "the code released with CKL asks it all the same"

@@ -164,7 +164,8 @@ def test_gradients_of_a_month_are_those_of_the_checkpoint_before_it() -> None:
     extra = [cell("grad-new", INITIAL, "202303", "gradient-norm", 1.0)]
     extra += [cell("grad-edited", INITIAL, "202303", "gradient-norm", 1.0)]
     extra += [cell(task, INITIAL, "202304", "gradient-norm", 1.0) for task in ("grad-new", "grad-edited")]
-    rows, points = gradients(reader(study(asked=[asked], answers=answers, extra=extra)))
+    rows, points, lost = gradients(reader(study(asked=[asked], answers=answers, extra=extra)))
+    assert lost == []
     found = {(row["row"], row["trained"], row["month"], row["measure"]): row for row in rows}
     wheres = [("INITIAL", INITIAL, "202303"), ("full", "202303", "202304")]
     assert found.keys() == {(*where, measure) for where in wheres for measure in ("norm", "norm-sum")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,18 @@ from paths import ROOT
 from sets import kept_subsets
 
 from ticlm.platform.analysis.collect import study_result
+from ticlm.platform.analysis.probes import kept
 from ticlm.platform.analysis.probes.kept import kept_predictions
 from ticlm.platform.analysis.results import PREDICTION_COLUMNS
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK, Example
 from ticlm.platform.core.store import Store
+from ticlm.platform.eval.prediction_store import read_predictions
 from ticlm.platform.run.check import check
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.base import Prediction
 
 METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
 TASK: dict[str, Any] = {"kind": "generated-answers", "name": "probes", "examples": "toy@1", "tokens": 1, "stop": ""}
@@ -45,7 +49,9 @@ def root(toy_root: Path) -> Path:
     return toy_root
 
 
-def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: Callable[..., Study]) -> None:
+def test_every_answer_is_kept_and_agrees_with_its_cells(
+    root: Path, toy_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = run(studied(toy_study, sets=TASK_SETS), root)
     result = study_result(made)
     frame = result.predictions
@@ -65,6 +71,20 @@ def test_every_answer_is_kept_and_agrees_with_its_cells(root: Path, toy_study: C
         for k in (1, 5, 10, 20, 50, 100):
             assert cells[trained, "ranks@1", label, f"p@{k}"] == (mine["rank"] <= k).mean()
     assert result.inside is not None and {"exact-match", "p@5"} <= set(result.inside["metric"])
+    places, reads = list(kept._scored(made)), Counter[str]()
+
+    def read(store: Store, weights: str, key: str) -> list[Prediction]:
+        reads[key] += 1
+        return read_predictions(store, weights, key)
+
+    other = [(place | {"method": "b"}, weights, key) for place, weights, key in places]
+    monkeypatch.setattr(kept, "_scored", lambda _: [*places, *other])
+    monkeypatch.setattr(kept, "read_predictions", read)
+    twice = kept_predictions(made)
+    assert twice is not None and twice.iloc[: len(frame)].equals(frame)
+    assert twice.iloc[len(frame) :].reset_index(drop=True).assign(method=frame["method"]).equals(frame)
+    assert set(twice["method"]) == {"cyclic-cosine", "b"}
+    assert reads.total() == len(places), "what is shared is read once"
 
 
 def test_the_answers_are_printed_by_checkpoint(
