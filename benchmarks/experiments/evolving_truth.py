@@ -67,7 +67,8 @@ def held_against_truth(questions: Examples) -> None:
                 new.add((label, one.about["title"], str(one.answer)))
         true_new |= {(label, one.title, answer) for one in month.new for answer in one.answers}
     first = f"{DAYS[0]:%Y%m}"
-    same = {(one.about["title"],) for name in ("unchanged", "unchanged-train") for one in questions.read(first, name)}
+    sides = [one for name in ("unchanged", "unchanged-train") for one in questions.read(first, name)]
+    same: Found = {(one.about["title"],) for one in sides}
     shares("EDITED", edited, true_edited)
     shares("NEW", new, true_new)
     print(f"       and {subjects} questions of NEW that ask for the subject of a new sentence")
