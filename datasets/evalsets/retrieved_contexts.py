@@ -89,6 +89,9 @@ class RetrievedContexts(Settings):
         if missing := [name for name in self.subsets if name not in known]:
             has = ", ".join(sorted(known)) or "none"
             raise InputError(f"examples.subsets: {self.questions} has no subset {missing[0]}; it has {has}")
+        if not any(one.subsets[name].rows for one in found.periods.values() for name in self._names(one)):
+            of = f" in {', '.join(self.subsets)}" if self.subsets else ""
+            raise InputError(f"examples.questions: {self.questions} has no question{of}")
         return found
 
     @property

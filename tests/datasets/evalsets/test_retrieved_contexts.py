@@ -266,6 +266,11 @@ def test_a_subset_that_no_period_has_is_refused(tmp_path: Path) -> None:
         made(tmp_path, passages=(source,))
 
 
+def test_a_set_without_a_question_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"examples\.questions: .*questions has no question in edited$"):
+        made(tmp_path, asked=[*QUESTIONS[:1], {"edited": []}], subsets=("edited",))
+
+
 def test_what_is_no_encoder_is_refused_in_one_line(tmp_path: Path, encoders: dict[str, Any]) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"examples\.retriever\.context: .* holds no encoder of DPR"):
