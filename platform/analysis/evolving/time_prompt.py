@@ -26,8 +26,9 @@ def time_prompt(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of COLUMNS: the exact match of each row and set without and with the date, averaged over the months
     that have both.
 
-    Errors are those of the averages, over questions. `echoed` is the share of answers that only repeat the date, and
-    `echoed_temporal` that of the questions whose answer is a date or time.
+    Errors are those of the averages, over questions. The questions of UNCHANGED are the same in every month, so that
+    more months make its error no smaller: it is the mean of the months' errors. `echoed` is the share of answers that
+    only repeat the date, and `echoed_temporal` that of the questions whose answer is a date or time.
     """
     prompted = reader.asked.time_prompt
     if prompted is None:
@@ -45,8 +46,8 @@ def time_prompt(reader: BlockReader) -> list[dict[str, Any]]:
                 and (b := reader.score(dated, metric, row, month)) is not None
             }
             if pairs:
-                without, error = _average([a for a, _ in pairs.values()])
-                with_date, its_error = _average([b for _, b in pairs.values()])
+                without, error = _average([a for a, _ in pairs.values()], name == UNCHANGED)
+                with_date, its_error = _average([b for _, b in pairs.values()], name == UNCHANGED)
                 where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name, "set": name}
                 values: dict[str, Any] = {"without": without, "without_stderr": error}
                 values |= {"with": with_date, "with_stderr": its_error}
@@ -58,10 +59,11 @@ def time_prompt(reader: BlockReader) -> list[dict[str, Any]]:
     return found
 
 
-def _average(scores: list[Score]) -> tuple[float, float]:
-    """Return the mean of scores of different months, and its error."""
-    k = len(scores)
-    return sum(one.value for one in scores) / k, math.sqrt(sum(one.stderr**2 for one in scores)) / k
+def _average(scores: list[Score], same: bool = False) -> tuple[float, float]:
+    """Return the mean of scores of different months, and its error; `same`: all months have the same questions."""
+    k, errors = len(scores), [one.stderr for one in scores]
+    error = sum(errors) if same else math.sqrt(sum(one**2 for one in errors))
+    return sum(one.value for one in scores) / k, error / k
 
 
 def _echoed(reader: BlockReader, task: str, metric: str, row: TableRow, months: list[str]) -> float:

@@ -36,7 +36,7 @@ function axis(points, name, from, to, { log = false, margin = 0.04, zero = false
  * The chart of {series, x, y, labels?, places?, hidden?}; `labels` makes the x axis one of periods, evenly apart or at
  * `places`; `scatter` draws points without lines on two equal axes with their diagonal, `cloud` points alone; `named` writes names at the ends
  * of lines; `low` makes a low chart; `y.line` is a value to be told from the others, `y.span` what the axis holds in any
- * case, `y.whole` an axis without fractions.
+ * case, `x.whole` and `y.whole` axes without fractions.
  */
 function lineChart(spec, width) {
   const { labels, places, scatter } = spec;
@@ -73,7 +73,7 @@ function levels(spec, y, frame) {
 }
 
 function across(spec, x, frame, width) {
-  const values = rounds(x.low, x.high, width / 110, spec.x.log);
+  const values = rounds(x.low, x.high, width / 110, spec.x.log, spec.x.whole);
   const digits = spec.scatter && digitsOf(values);
   return values.filter((value) => value >= 0 || spec.scatter).map((value) => line(x.place(value), frame.bottom, x.place(value), frame.bottom + 4) + below(spec.x.format(value, digits), x.place(value), frame.bottom));
 }

@@ -143,6 +143,13 @@ def test_bars_beside_each_other_are_as_high_as_their_values(report: Report) -> N
     assert len({x for x, _ in bars}) == 5
     charts = js("gradientCharts(report.studies[0]).map((spec) => lineChart(spec, 500).body)", payload(report))
     assert len(charts) == 1 and charts[0].count("<circle") == 5 and 'class="line"' not in charts[0]
+    new, edited = (
+        [float(x) for x in re.findall(r'cx="([\d.]+)"', part)] for part in charts[0].split('class="series"')[1:]
+    )
+    ticks = [(int(text), float(x)) for x, text in re.findall(r'x="([\d.]+)"[^>]*"middle">(\w+)<', charts[0])]
+    (a, left), (b, right) = ticks[0], ticks[-1]
+    one, five = (left + (count - a) * (right - left) / (b - a) for count in (1, 5))
+    assert max(new[:2]) < one < edited[0] and new[2] < five < edited[1] and new[0] != new[1], "beside their numbers"
 
 
 def test_the_answer_says_who_gives_outdated_answers_at_the_last_month(report: Report) -> None:

@@ -57,6 +57,14 @@ def test_the_time_prompt_is_compared_over_the_months_that_have_both() -> None:
     assert (full["without"], full["months"]) == (0.3, 1) and full["difference"] == pytest.approx(-0.2)
 
 
+def test_asking_the_same_unchanged_questions_again_makes_their_error_no_smaller() -> None:
+    asked = ASKED.model_copy(update={"time_prompt": QuestionTasks(unchanged="dated")})
+    extra = [cell("dated", INITIAL, month, "exact-match", 0.5) for month in MONTHS]
+    one = next(row for row in time_prompt(reader(study(asked=[asked], extra=extra))) if row["row"] == "INITIAL")
+    expected = math.sqrt(0.5 * 0.5 / 10)
+    assert one["months"] == 2 and (one["without_stderr"], one["with_stderr"]) == pytest.approx((expected, expected))
+
+
 # categories
 
 
