@@ -19,6 +19,7 @@ from ticlm.datasets.retrieval.passages import FORMAT, Part, Passage, Passages, P
 from ticlm.datasets.retrieval.retrievers import AnyRetriever, Search
 from ticlm.datasets.retrieval.word_index import Bm25Retriever
 from ticlm.datasets.text.overlap import has_answer, overlap
+from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples, PeriodExamples
@@ -250,7 +251,7 @@ def _yes(value: bool) -> str:
 
 
 def _path(examples: Examples, label: str, subset: Subset) -> str:
-    return f"{examples.store.uri()}/periods/{label}/{subset}"
+    return f"{examples.store.uri(paths.period(label))}/{subset}"
 
 
 def _input(examples: Examples, label: str, subset: Subset, manifest: PeriodExamples) -> Input:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,8 @@ def test_damaged_vectors_are_named_with_what_to_remove(tmp_path: Path, encoders:
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"\0")
     with pytest.raises(InputError, match=rf"{vectors}: its hash differs.*; remove {vectors.parent} to make them again"):
         made(tmp_path, **dense)
+    shutil.rmtree(vectors.parent)
+    assert len(made(tmp_path, **dense).periods) > 1
 
 
 def test_questions_before_all_passages_are_counted_out(tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ LOST = "tests/datasets/corpus/test_lost_periods.py"
 OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the user's"
 
 TABLE = {
+    "remove {} to make them again": (
+        "tests/datasets/evalsets/test_retrieved_contexts.py::test_damaged_vectors_are_named_with_what_to_remove"
+    ),
+    "{} has changed since the build began; build again": BUILD,
+    "a copy of the chat model died {} times ({}); what was answered is kept: run it again to go on, with fewer "
+    "chat.workers if memory was short": (
+        "tests/datasets/evalsets/test_evolving_questions.py::test_a_build_that_is_killed_makes_no_call_twice"
+    ),
     "corpus {} keeps no spans of its rows; build one with rows: salient-spans": SETTING,
     # text as it stands in the code, with {} for values: the test that follows it, or a reason
     "remove {} and append it again with ticlm data build": (
