@@ -37,6 +37,7 @@ ON_OTHER_DATA = {
     "convert": "tests/platform/cli/test_convert.py",
     "data build synthetic-probes": "tests/datasets/evalsets/test_synthetic_probes.py",
     "data build constructed-probes": "tests/datasets/evalsets/test_probe_construction.py",
+    "show evolvingqa": "tests/platform/cli/reference/test_catalogue.py",
     "data build evolvingqa-changes": "tests/datasets/evalsets/test_wiki_revisions.py",
     "data build evolvingqa-questions": "tests/datasets/evalsets/test_evolving_questions.py",
     "data build evolvingqa": "tests/datasets/examples/test_documents.py",
