@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,10 +92,10 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
     from ticlm.platform.report.evolving.page import terminal_tables
-    from ticlm.platform.report.evolving.tables import terminal
-    from ticlm.platform.report.fuar import fuar_page_tables, fuar_terminal
+    from ticlm.platform.report.fuar import fuar_page_tables
     from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
+    from ticlm.platform.report.text_tables import terminal
 
     if as_json:
         print(write.as_json(report))
@@ -110,7 +111,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
         console().print(f"{answer.sentence} {answer.more}".strip())
     console().print(write.table(report.summary, results=report.results))
     for found in fuar_page_tables(report.fuar):
-        console().print(fuar_terminal(found))
+        console().print(terminal(replace(found, title=f"FUAR {found.title}")))
     for evolving in terminal_tables(report.evolving):
         console().print(terminal(evolving))
     if report.paper is not None and len(report.paper):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
@@ -12,13 +12,12 @@ from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.probes.study_fuar import MISSING, NO_GAIN, FuarTables
 from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.report.answer import Answer
+from ticlm.platform.report.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.report.words import period
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
 
-Row = dict[str, Any]
 DIGITS = 2
 """Decimals of scores and of FUAR, as CKL prints them."""
 ROUND = 8
@@ -34,35 +33,7 @@ INTERVALS = {
 }
 
 
-@dataclass(frozen=True)
-class FuarCell:
-    """What a table shows: a text, and what stands in brackets below it."""
-
-    text: str
-    under: str = ""
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class FuarLine:
-    """A continual method."""
-
-    study: str
-    method: str
-    cells: tuple[FuarCell, ...]
-
-
-@dataclass(frozen=True)
-class FuarTable:
-    """One FUAR of one study: at the last checkpoint with its scores, or at every checkpoint of a chain."""
-
-    title: str
-    columns: tuple[str, ...]
-    lines: tuple[FuarLine, ...]
-    notes: tuple[str, ...]
-
-
-def fuar_page_tables(found: FuarTables) -> list[FuarTable]:
+def fuar_page_tables(found: FuarTables) -> list[TextTable]:
     """Return a table for each FUAR of each study."""
     made = []
     for (study, name), rows in found.rows.groupby(["study", "fuar"], sort=False):
@@ -70,27 +41,12 @@ def fuar_page_tables(found: FuarTables) -> list[FuarTable]:
         scores = found.scores[(found.scores["study"] == study) & (found.scores["fuar"] == name)]
         title = f"{name} ({study})" if several else str(name)
         is_chain = rows.duplicated("method").any()
-        records = [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
-        columns, lines = _over_time(records) if is_chain else _at_the_end(records, scores)
+        listed = records(rows)
+        columns, lines = _over_time(listed) if is_chain else _at_the_end(listed, scores)
         metric = quantity(TaskMetric(str(rows["metric"].iloc[0]))).titled
-        made.append(FuarTable(f"{title}: {metric}", columns, tuple(lines), tuple(_notes(records))))
+        notes = tuple(_notes(listed))
+        made.append(TextTable(f"{title}: {metric}", ("Method",), columns, tuple(lines), notes, study=str(study)))
     return made
-
-
-def fuar_terminal(table: FuarTable) -> Table:
-    """Return a table for a terminal."""
-    from rich.box import HORIZONTALS
-    from rich.table import Table
-    from rich.text import Text
-
-    out = Table(box=HORIZONTALS, title=f"FUAR {table.title}", title_justify="left", caption_justify="left")
-    out.add_column("Method", no_wrap=True)
-    for name in table.columns:
-        out.add_column(name, justify="right")
-    for line in table.lines:
-        cells = (Text(f"{c.text}\n({c.under})" if c.under else c.text, "bold" * c.best) for c in line.cells)
-        out.add_row(Text(line.method), *cells)
-    return out
 
 
 def missing_lines(found: FuarTables) -> list[str]:
@@ -146,7 +102,7 @@ def _around(row: Row) -> str:
     return f"{signed(row['low'], DIGITS)} to {NO_GAIN if math.isnan(row['high']) else signed(row['high'], DIGITS)}"
 
 
-def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, ...], list[FuarLine]]:
+def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, ...], list[TextLine]]:
     """Return a column for each probe set, the FUAR with its numerator and denominator, and the base; before them the
     learning rate, if methods differ in it (CKL, Table 7)."""
     scale = quantity(TaskMetric(rows[0]["metric"])).scale
@@ -164,12 +120,12 @@ def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, .
         for one in sets:
             a, b, n = known.get((row["method"], *one), (math.nan, math.nan, 0))
             cells.append(
-                FuarCell(f"{signed(scale * a, DIGITS)} → {signed(scale * b, DIGITS)}", f"{n:,} probes" * bool(n))
+                TextCell(f"{signed(scale * a, DIGITS)} → {signed(scale * b, DIGITS)}", f"{n:,} probes" * bool(n))
             )
-        sums = (FuarCell(signed(scale * row[name], DIGITS)) for name in ("numerator", "denominator"))
-        base = FuarCell(period(row["base"]), " ".join(one[:ROUND] for one in row["base_round"].split()))
-        rate = [FuarCell(f"{row['rate']:.3g}" if math.isfinite(row["rate"]) else "–")] * by_rate
-        lines.append(FuarLine(row["study"], row["method"], (*rate, *cells, _value(row, rows), *sums, base)))
+        sums = (TextCell(signed(scale * row[name], DIGITS)) for name in ("numerator", "denominator"))
+        base = TextCell(period(row["base"]), " ".join(one[:ROUND] for one in row["base_round"].split()))
+        rate = [TextCell(f"{row['rate']:.3g}" if math.isfinite(row["rate"]) else "–")] * by_rate
+        lines.append(TextLine((row["method"],), (*rate, *cells, _value(row, rows), *sums, base)))
     bases = {before for *_, before in sets}
     named = tuple(
         f"{role}: {_shown(score)}" + (f", since {period(before)}" if len(bases) > 1 else "")
@@ -178,7 +134,7 @@ def _at_the_end(rows: Sequence[Row], scores: pd.DataFrame) -> tuple[tuple[str, .
     return (*["peak rate"] * by_rate, *named, "FUAR", "forgotten", "gained", "base"), lines
 
 
-def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[FuarLine]]:
+def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[TextLine]]:
     """Return a column for each checkpoint."""
     labels = list(dict.fromkeys(row["trained"] for row in rows))
     by_place = {(row["method"], row["trained"]): row for row in rows}
@@ -186,18 +142,18 @@ def _over_time(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[FuarLine]]:
     for method in dict.fromkeys(row["method"] for row in rows):
         found = [by_place.get((method, label)) for label in labels]
         rivals = [[row for row in rows if row["trained"] == label] for label in labels]
-        cells = [FuarCell("–") if row is None else _value(row, others) for row, others in zip(found, rivals)]
-        lines.append(FuarLine(rows[0]["study"], method, tuple(cells)))
+        cells = [TextCell("–") if row is None else _value(row, others) for row, others in zip(found, rivals)]
+        lines.append(TextLine((method,), tuple(cells)))
     return tuple(map(period, labels)), lines
 
 
-def _value(row: Row, rivals: Sequence[Row]) -> FuarCell:
+def _value(row: Row, rivals: Sequence[Row]) -> TextCell:
     if row["reason"] == NO_GAIN:
-        return FuarCell(NO_GAIN)
+        return TextCell(NO_GAIN)
     deviation = "" if math.isnan(row["std"]) else f"± {signed(row['std'], DIGITS)}"
     known = [one["value"] for one in rivals if not math.isnan(one["value"])]
     best = len(known) > 1 and row["value"] == min(known)
-    return FuarCell(signed(row["value"], DIGITS), ", ".join(filter(None, (_around(row), deviation))), best)
+    return TextCell(signed(row["value"], DIGITS), ", ".join(filter(None, (_around(row), deviation))), best)
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:

@@ -25,6 +25,7 @@ NOTE = (
     "Temporal if they have a month or a year, Numerical if they have another digit, else Etc."
 )
 BY_LABEL = {label: category for category, labels in CATEGORIES.items() for label in labels}
+BY_LABEL["NUMBER"] = NUMERICAL  # of the tagger by rules, which does not say what is counted
 MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
 MONTH_OR_YEAR = re.compile(
     rf"\b({MONTH})\b.*\d|\d.*\b({MONTH})\b|^({MONTH})$|^(the )?(1\d|20)\d\ds?$|\b\d{{4}}-\d\d-\d\d\b", re.IGNORECASE

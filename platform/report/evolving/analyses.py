@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.evolving.answer_categories import CATEGORIES, NOTE
 from ticlm.platform.analysis.numbers import signed
-from ticlm.platform.report.evolving.tables import (
-    BOUND,
-    Row,
-    TextCell,
-    TextLine,
-    TextTable,
-    percent,
-    pivoted,
-    records,
-    uncertain,
-)
+from ticlm.platform.report.evolving.tables import BOUND, percent, pivoted, uncertain
+from ticlm.platform.report.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.report.words import period
 
 if TYPE_CHECKING:

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.evolving.preferred import MEASURES
 from ticlm.platform.analysis.evolving.scores import EXACT, F1, OUTDATED, SETS
-from ticlm.platform.report.evolving.tables import (
-    BOUND,
-    Row,
-    TextCell,
-    TextLine,
-    TextTable,
-    percent,
-    pivoted,
-    plus_minus,
-    points,
-    records,
-    uncertain,
-)
+from ticlm.platform.report.evolving.tables import BOUND, percent, pivoted, plus_minus, points, uncertain
+from ticlm.platform.report.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.report.words import period
 
 if TYPE_CHECKING:

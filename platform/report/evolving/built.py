@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ticlm.platform.report.evolving.tables import Row, TextCell, TextTable, percent, pivoted, records
+from ticlm.platform.report.evolving.tables import percent, pivoted
+from ticlm.platform.report.text_tables import Row, TextCell, TextTable, records
 from ticlm.platform.report.words import period
 
 if TYPE_CHECKING:

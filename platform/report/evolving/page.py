@@ -10,7 +10,8 @@ from ticlm.platform.analysis.evolving.tables import EvolvingTables
 from ticlm.platform.report.evolving.analyses import analysis_tables
 from ticlm.platform.report.evolving.answers import answer_tables
 from ticlm.platform.report.evolving.built import built_tables
-from ticlm.platform.report.evolving.tables import TextTable, blocks
+from ticlm.platform.report.evolving.tables import blocks
+from ticlm.platform.report.text_tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd

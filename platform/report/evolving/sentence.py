@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.evolving.scores import EXACT
 from ticlm.platform.report.answer import Answer
-from ticlm.platform.report.evolving.tables import points, records
+from ticlm.platform.report.evolving.tables import points
+from ticlm.platform.report.text_tables import records
 from ticlm.platform.report.words import period
 
 if TYPE_CHECKING:

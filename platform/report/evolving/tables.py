@@ -1,78 +1,22 @@
-"""A table of text: some columns of names, and cells with a number and what stands below it."""
+"""How numbers of EvolvingQA are written, and rows of frames as tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.report.text_tables import Row, TextCell, TextLine
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
 
-Row = Mapping[str, Any]
 DIGITS = 2
 """Decimals of percentages, as the paper prints them."""
 BOUND = (
     "Where all answers are wrong, or all are right, the one-sided bound of 95 % stands in the place of an error of 0."
 )
-
-
-@dataclass(frozen=True)
-class TextCell:
-    """A text, and what stands in brackets below it; `stands_out`: in bold."""
-
-    text: str
-    under: str = ""
-    stands_out: bool = False
-
-
-@dataclass(frozen=True)
-class TextLine:
-    """A row: its names, and a cell for each column."""
-
-    names: tuple[str, ...]
-    cells: tuple[TextCell, ...]
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table; `main`: it is shown at once, and in the terminal too."""
-
-    title: str
-    names: tuple[str, ...]
-    """Headings of the names of a row."""
-    columns: tuple[str, ...]
-    lines: tuple[TextLine, ...]
-    notes: tuple[str, ...] = ()
-    main: bool = False
-    prose: bool = False
-    """Whether its cells are texts, not numbers."""
-
-
-def terminal(table: TextTable) -> Table:
-    """Return a table for a terminal."""
-    from rich.box import HORIZONTALS
-    from rich.table import Table
-    from rich.text import Text
-
-    out = Table(box=HORIZONTALS, title=table.title, title_justify="left", caption_justify="left")
-    for name in table.names:
-        out.add_column(name, no_wrap=True)
-    for name in table.columns:
-        out.add_column(name, justify="right")
-    before: tuple[str, ...] = ()
-    for line in table.lines:
-        if before and line.names[0] != before[0]:
-            out.add_section()
-        names = [name if k or line.names[:1] != before[:1] else "" for k, name in enumerate(line.names)]
-        cells = (Text(f"{c.text}\n({c.under})" if c.under else c.text, "bold" * c.stands_out) for c in line.cells)
-        out.add_row(*map(Text, names), *cells)
-        before = line.names
-    return out
 
 
 def percent(share: float, digits: int = DIGITS) -> str:
@@ -97,11 +41,6 @@ def uncertain(share: float, error: float, n: int) -> str:
         return plus_minus(error)
     tail = 0.05 ** (1 / n)
     return f"≤ {percent(1 - tail)}" if share == 0 else f"≥ {percent(tail)}"
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as mappings."""
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
 def blocks(frames: Iterable[pd.DataFrame]) -> list[tuple[str, str]]:

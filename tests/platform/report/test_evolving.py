@@ -16,11 +16,12 @@ from ticlm.platform.analysis.results import TaskMetric
 from ticlm.platform.cli.report import publish
 from ticlm.platform.core.store import Store
 from ticlm.platform.report.evolving.page import FILES, files, sections, terminal_tables
-from ticlm.platform.report.evolving.tables import BOUND, TextCell, TextTable, uncertain
+from ticlm.platform.report.evolving.tables import BOUND, uncertain
 from ticlm.platform.report.figures import CHARTS, asset
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.report.text_tables import TextCell, TextTable
 from ticlm.platform.report.write import as_json, write
 
 

@@ -16,9 +16,10 @@ from rich.console import Console
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.cli.report import publish
 from ticlm.platform.core.store import Store
-from ticlm.platform.report.fuar import fuar_page_tables, fuar_terminal
+from ticlm.platform.report.fuar import fuar_page_tables
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.report.text_tables import terminal
 from ticlm.platform.report.write import as_json, write
 from ticlm.platform.study.fuar import Fuar
 
@@ -40,11 +41,11 @@ def test_the_table_has_the_scores_the_ratio_and_its_base() -> None:
         *("forgotten: lama/invariant", "updated: lama/updated", "new: lama/new"),
         *("FUAR", "forgotten", "gained", "base"),
     )
-    cells = {line.method: [cell.text for cell in line.cells] for line in table.lines}
+    cells = {line.names[0]: [cell.text for cell in line.cells] for line in table.lines}
     assert cells["vanilla"] == ["24.00 → 13.00", "2.00 → 12.00", "2.00 → 4.00", "0.92", "11.00", "12.00", "outside"]
     assert [cells[method][3] for method in RIGHT] == ["0.92", "0.50", "0.00", "no gain"]
     assert table.lines[0].cells[0].under == "1,000 probes" and " to " in table.lines[0].cells[3].under
-    assert [line.method for line in table.lines if line.cells[3].best] == ["kept"]
+    assert [line.names[0] for line in table.lines if line.cells[3].stands_out] == ["kept"]
 
 
 def test_what_is_missing_is_a_dash_and_said_once_with_its_reason() -> None:
@@ -60,7 +61,7 @@ def test_the_page_the_terminal_and_the_answer_say_the_same() -> None:
     shown, report = text_of(page(study)), Report([study])
     assert "24.00 → 13.00" in shown and "0.92" in shown and "no gain" in shown
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(fuar_terminal(fuar_page_tables(report.fuar)[0]))
+    console.print(terminal(fuar_page_tables(report.fuar)[0]))
     printed = console.export_text()
     assert "24.00 → 13.00" in printed and "0.92" in printed and "no gain" in printed
     (answer,) = report.answers
