@@ -20,7 +20,8 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import WikiStep, diffed
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wikidata import cloze
-from ticlm.datasets.wikidata.statements import GROUP, GROUPS, Statements, Wikidata, WikidataDump, staged
+from ticlm.datasets.wikidata.dumps import GROUP, Wikidata, WikidataDump
+from ticlm.datasets.wikidata.statements import GROUPS, Statements, staged
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
@@ -61,9 +62,7 @@ class WikiQuestions(Settings):
 
     @property
     def identity(self) -> Settings:
-        wiki = self.wiki.without_files()
-        wikidata = self.wikidata.model_copy(update={"dumps": (), "property_labels": None})
-        return self.model_copy(update={"wiki": wiki, "wikidata": wikidata})
+        return self.model_copy(update={"wiki": self.wiki.without_files(), "wikidata": self.wikidata.without_files()})
 
     def inputs(self) -> list[Input]:
         return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]

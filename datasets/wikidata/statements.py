@@ -8,130 +8,27 @@ A dump is read once. An entity without an article on the wiki is no subject, so 
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any
-
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from typing import Any
 
 from ticlm.datasets.examples.context import BuildContext
-from ticlm.datasets.io import listing
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.records import BROKEN
-from ticlm.datasets.wikidata.entities import UNREADABLE, Entity, EntityFields, Property, entities
+from ticlm.datasets.wikidata.dumps import Wikidata, WikidataDump
+from ticlm.datasets.wikidata.entities import UNREADABLE, Entity, Property
 from ticlm.datasets.wikidata.triplets import Triplet
 from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.periods import Label, span
-from ticlm.platform.core.settings import Settings
 
-SUFFIXES = tuple(f"{kind}{packing}" for kind in (".json", ".xml") for packing in ("", ".gz", ".bz2", ".zst", ".7z"))
-GROUP = "wikidata "
-"""Prefix of the `group` of Wikidata's inputs."""
 BUCKET_BYTES = 64 << 20
 """Bytes of a packed dump per bucket: some gigabytes of JSON, of which a tenth is kept."""
 GROUPS = 32
 """Number of join tasks. Each writes into all buckets, so there are fewer tasks than buckets."""
-
-
-Strings = str | tuple[str, ...]
-
-
-def _by_date(value: object) -> object:
-    """Turn `{20170301: PATH}` into a list of dumps."""
-    if not isinstance(value, Mapping):
-        return value
-    return [{"date": date, "paths": [paths] if isinstance(paths, str) else paths} for date, paths in value.items()]
-
-
-def _not_empty(dumps: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not dumps:
-        raise ValueError("give dumps of Wikidata, each by its day: {20170301: wikidata-20170301-all.json.bz2}")
-    return dumps
-
-
-class WikidataDump(Settings):
-    """The files of one dump; `date` is its day, as YYYYMMDD."""
-
-    date: Label = Field(pattern=r"^\d{8}$")
-    """Day of the dump, as YYYYMMDD."""
-    paths: tuple[str, ...] = Field(min_length=1)
-    """Files of the dump, local or remote."""
-
-    @model_validator(mode="after")
-    def _is_a_day(self) -> WikidataDump:
-        span(self.date)
-        return self
-
-    @property
-    def day(self) -> datetime.date:
-        return span(self.date)[0]
-
-    @property
-    def group(self) -> str:
-        """The `group` of its inputs."""
-        return f"{GROUP}{self.date}"
-
-
-class Wikidata(EntityFields, version=2):
-    """Dumps of Wikidata by date: `dumps: {20170301: wikidata-20170301-all.json.bz2}`.
-
-    Of a property with preferred statements, only these count. The labels of properties are read from the dumps. For
-    dumps without them, `property_labels` names a JSON file such as `{"P6": "head of government"}`.
-    """
-
-    dumps: Annotated[
-        tuple[WikidataDump, ...],
-        BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),
-        AfterValidator(_not_empty),
-    ]
-    """Dumps by date: `{20170301: wikidata-20170301-all.json.bz2}`."""
-    property_labels: str | None = None
-    """JSON file of properties' labels, for dumps without them: `{"P6": "head of government"}`."""
-
-    @model_validator(mode="after")
-    def _days(self) -> Wikidata:
-        days = [dump.day for dump in self.dumps]
-        if len(set(days)) < len(days):
-            raise ValueError("dumps has a date twice")
-        return self
-
-    def inputs(self) -> list[Input]:
-        """Return every file, with its dump as `group`. Raises InputError for a path without files."""
-        entries = [
-            entry for dump in self.dumps for entry in _inputs(f"dumps.{dump.date}", dump.paths, SUFFIXES, dump.group)
-        ]
-        if self.property_labels is not None:
-            entries += _inputs("property_labels", (self.property_labels,), (".json",), f"{GROUP}properties")
-        return entries
-
-    def known_properties(self) -> dict[str, str]:
-        """Return the labels in the file `property_labels`, by property. Raises InputError if it cannot be read."""
-        if self.property_labels is None:
-            return {}
-        where = f"wikidata.property_labels: {self.property_labels}"
-        try:
-            with opened(self.property_labels) as file:
-                labels = json.loads(file.read())
-        except Unreachable:
-            raise
-        except (OSError, ValueError) as error:
-            raise InputError(f"{where} cannot be read: {error}") from None
-        if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
-            raise InputError(f"{where} is not a JSON mapping from properties to their labels")
-        return labels
-
-
-def _inputs(where: str, paths: Sequence[str], suffixes: tuple[str, ...], group: str) -> list[Input]:
-    files = listing.files(paths, suffixes, f"examples.wikidata.{where}")
-    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in files]
 
 
 @dataclass
@@ -192,9 +89,8 @@ def staged(context: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Sta
     groups = [(f"{name}-{first:02d}", tuple(range(first, count, GROUPS))) for first in range(min(GROUPS, count))]
     info_path = f"{subjects.folder}/{name}.json"
     if not context.store.exists(info_path):
-        fields = EntityFields(language=wikidata.language, site=wikidata.site, values=wikidata.values)
         work = list(zip(read, entries))
-        list(context.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, fields), work))
+        list(context.each(f"Wikidata of {dump.date}: files", partial(_read, objects, subjects, wikidata), work))
         list(context.each(f"Wikidata of {dump.date}: joins", partial(_join, objects, subjects, read), groups))
         context.store.write(info_path, json.dumps([objects.about(writer) for writer in read]).encode())
     for writer in read:  # these are joined and no longer needed
@@ -219,7 +115,7 @@ def buckets_for(sizes: Sequence[int]) -> int:
     return min(512, max(8, 1 << (max(sizes, default=0) // BUCKET_BYTES).bit_length()))
 
 
-def _read(objects: Buckets, subjects: Buckets, fields: EntityFields, work: tuple[str, Input]) -> None:
+def _read(objects: Buckets, subjects: Buckets, wikidata: Wikidata, work: tuple[str, Input]) -> None:
     """Stage the entities of one file."""
     name, entry = work
     if objects.is_written(name):
@@ -229,7 +125,7 @@ def _read(objects: Buckets, subjects: Buckets, fields: EntityFields, work: tuple
     unused: Counter[str] = Counter()
     properties: dict[str, str] = {}
     with objects.writing(name) as labels, subjects.writing(name) as named:
-        for outcome in entities(entry.path, fields):
+        for outcome in wikidata.entities(entry):
             counted["entities"] += 1
             if isinstance(outcome, str):
                 lost[outcome] += 1

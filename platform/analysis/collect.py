@@ -83,6 +83,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         static=static,
         fuar=study.fuar,
         evolving=study.evolving,
+        temporalwiki=study.temporalwiki,
         questions=question_frame(plan),
         built_sets=sets,
         predictions=kept_predictions(plan),

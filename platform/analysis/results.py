@@ -10,8 +10,9 @@ from ticlm.platform.analysis.setup import Setup
 from ticlm.platform.analysis.tallies import CountedExamples
 from ticlm.platform.core.accounting import Overlap
 from ticlm.platform.core.periods import Timeline
-from ticlm.platform.study.evolving import Evolving
-from ticlm.platform.study.fuar import Fuar
+from ticlm.platform.study.tables.evolving import Evolving
+from ticlm.platform.study.tables.fuar import Fuar
+from ticlm.platform.study.tables.temporalwiki import FactPairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,6 +157,8 @@ class StudyResult:
     """The FUARs that the study asks for."""
     evolving: tuple[Evolving, ...] = ()
     """The tables of EvolvingQA that the study asks for."""
+    temporalwiki: tuple[FactPairs, ...] = ()
+    """The tables of TemporalWiki that the study asks for."""
     questions: pd.DataFrame | None = None
     """What the sets know of the questions that these tables are about (analysis/evolving/questions.py)."""
     built_sets: tuple[BuiltSet, ...] = ()

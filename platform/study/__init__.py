@@ -4,7 +4,7 @@
 gives each round an id, a hash of everything that reaches its weights; `plan` compares the tree with what is done on a
 root (`stored_rounds`), and `chains` cuts what is left into pieces for one group of workers, handed over as `work`.
 `data` and `imported_models` find and check the corpora and models that a study names; `inside` says after which steps
-a round publishes a model before its end.
+a round publishes a model before its end; `tables/` has what a study asks its report for beside matrices.
 
 Start with `settings.Study`, `tree.rounds` and `plan.make`.
 """

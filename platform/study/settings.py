@@ -22,9 +22,10 @@ from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
-from ticlm.platform.study.evolving import Evolving, check_evolving
-from ticlm.platform.study.fuar import Fuar, check_fuar
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.tables.evolving import Evolving, check_evolving
+from ticlm.platform.study.tables.fuar import Fuar, check_fuar
+from ticlm.platform.study.tables.temporalwiki import FactPairs, check_pairs
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
 from ticlm.platform.tasks.union import AnyTask
@@ -149,11 +150,13 @@ class Study(Settings):
     """Trade-offs of what is forgotten against what is gained, over scores of `evaluations` (CKL, equation 1)."""
     evolving: tuple[Evolving, ...] = ()
     """Tables of what was kept, learned and updated, over tasks of `evaluations` (EvolvingQA)."""
+    temporalwiki: tuple[FactPairs, ...] = ()
+    """Tables of facts that changed and that did not, over tasks of `evaluations` (TemporalWiki)."""
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(name for name in ("fuar", "evolving") if not getattr(self, name))
+        return frozenset(name for name in ("fuar", "evolving", "temporalwiki") if not getattr(self, name))
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -184,6 +187,7 @@ class Study(Settings):
         start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
         check_fuar(self.fuar, self.evaluations, [*labels, *start])
         check_evolving(self.evolving, self.evaluations)
+        check_pairs(self.temporalwiki, self.evaluations)
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

@@ -16,7 +16,7 @@ from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.probes.predictions import prediction_frame
 from ticlm.platform.analysis.results import COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.core.accounting import Step
-from ticlm.platform.study.evolving import Evolving, GradientTasks, QuestionTasks, Reader
+from ticlm.platform.study.tables.evolving import Evolving, GradientTasks, QuestionTasks, Reader
 from ticlm.platform.tasks.base import Prediction
 
 INITIAL, MONTHS = "202302", ("202303", "202304")

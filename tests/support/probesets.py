@@ -10,7 +10,7 @@ import pandas as pd
 
 from ticlm.platform.analysis.results import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult
 from ticlm.platform.core.periods import Calendar
-from ticlm.platform.study.fuar import Fuar
+from ticlm.platform.study.tables.fuar import Fuar
 
 TASK = "lama@1"
 CKL = Fuar(name="ckl", invariant=("lama/invariant",), updated=("lama/updated",), new=("lama/new",))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.platform.analysis.evolving.answer_categories import category
 from ticlm.platform.analysis.probes.answer_types import TYPE
-from ticlm.platform.study.evolving import EXACT
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.tables.evolving import EXACT
 from ticlm.platform.tasks.base import Task, whole_task
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ticlm.platform.analysis.evolving.questions import COLUMNS
 from ticlm.platform.analysis.probes.scores import ScoreReader, bare
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.study.evolving import Evolving
+from ticlm.platform.study.tables.evolving import Evolving
 from ticlm.platform.tasks.base import whole_task
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.evolving.numbers import numbers
 from ticlm.platform.analysis.evolving.rows import BlockReader, TableRow
 from ticlm.platform.analysis.paired_bootstrap import mean_interval
-from ticlm.platform.study.evolving import QuestionTasks
+from ticlm.platform.study.tables.evolving import QuestionTasks
 
 if TYPE_CHECKING:
     import pandas as pd

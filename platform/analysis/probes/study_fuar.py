@@ -1,4 +1,4 @@
-"""The FUARs that studies ask for (`study/fuar.py`), as the frames of a report."""
+"""The FUARs that studies ask for (`study/tables/fuar.py`), as the frames of a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticlm.platform.analysis.probes.fuar import Phase, ProbeScores, Question, Ra
 from ticlm.platform.analysis.probes.resampling import Interval, interval
 from ticlm.platform.analysis.probes.scores import ScoreReader
 from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.study.fuar import Fuar
+from ticlm.platform.study.tables.fuar import Fuar
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from ticlm.platform.analysis.published.oracles import LAST, NO_LAST, ORACLE, SEED
 from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.study import evolving
-from ticlm.platform.study.fuar import with_task
+from ticlm.platform.study.tables import evolving, temporalwiki
+from ticlm.platform.study.tables.fuar import with_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,6 +158,9 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         predictions=study.predictions if source else _with_task(study.predictions, task, new),
         questions=study.questions if source else _with_task(study.questions, task, new),
         evolving=study.evolving if source else tuple(evolving.with_task(one, task, new) for one in study.evolving),
+        temporalwiki=study.temporalwiki
+        if source
+        else tuple(temporalwiki.with_task(one, task, new) for one in study.temporalwiki),
         splits=study.splits if source else _copied(study.splits, task, new),  # a split is of all sources
     )
 

@@ -11,8 +11,9 @@ import pytest
 
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.wikidata.dumps import Wikidata
 from ticlm.datasets.wikidata.entities import entities as read
-from ticlm.datasets.wikidata.statements import Statements, Subject, Wikidata, buckets_for, pairs, staged
+from ticlm.datasets.wikidata.statements import Statements, Subject, buckets_for, pairs, staged
 from ticlm.datasets.wikidata.triplets import Triplet
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
@@ -108,7 +109,7 @@ def test_a_dump_is_read_once_and_what_was_killed_goes_on(
             raise KeyboardInterrupt
         yield from read(path, *rest)
 
-    monkeypatch.setattr("ticlm.datasets.wikidata.statements.entities", entities)
+    monkeypatch.setattr("ticlm.datasets.wikidata.dumps.entities", entities)
     context = build_context(tmp_path, wikidata)
     with pytest.raises(KeyboardInterrupt):
         staged(context, wikidata, wikidata.dumps[0])

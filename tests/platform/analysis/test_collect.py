@@ -18,10 +18,10 @@ from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
-from ticlm.platform.study.evolving import Evolving
-from ticlm.platform.study.fuar import Fuar
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tables.evolving import Evolving
+from ticlm.platform.study.tables.fuar import Fuar
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.cell import Cell
 

@@ -32,9 +32,9 @@ from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.view_data import KINDS
-from ticlm.platform.study.evolving import Evolving
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tables.evolving import Evolving
 from ticlm.platform.tasks.gradients import GradientNorms
 
 MONTHS = ("202301", "202302", "202303")

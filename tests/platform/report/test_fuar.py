@@ -21,7 +21,7 @@ from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.report.text_tables import terminal
 from ticlm.platform.report.write import as_json, write
-from ticlm.platform.study.fuar import Fuar
+from ticlm.platform.study.tables.fuar import Fuar
 
 
 def without_base(study: StudyResult) -> StudyResult:

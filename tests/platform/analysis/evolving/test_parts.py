@@ -14,7 +14,7 @@ from ticlm.platform.analysis.evolving.leakage import leakage, overlaps
 from ticlm.platform.analysis.evolving.preferred import preferred
 from ticlm.platform.analysis.evolving.tables import evolving_tables
 from ticlm.platform.analysis.evolving.time_prompt import time_prompt
-from ticlm.platform.study.evolving import GradientTasks, QuestionTasks, Reader
+from ticlm.platform.study.tables.evolving import GradientTasks, QuestionTasks, Reader
 
 ONTONOTES = (
     *("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "DATE"),

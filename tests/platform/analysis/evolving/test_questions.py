@@ -13,8 +13,8 @@ from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store
-from ticlm.platform.study.evolving import Evolving, Reader
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.tables.evolving import Evolving, Reader
 from ticlm.platform.tasks.generated import GeneratedAnswers
 
 

@@ -12,7 +12,7 @@ from ticlm.platform.analysis.evolving.scores import differences, scores
 from ticlm.platform.analysis.paired_bootstrap import mean_interval, paired
 from ticlm.platform.analysis.published.borrowed_reference import renamed
 from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.study.evolving import Evolving, Reader
+from ticlm.platform.study.tables.evolving import Evolving, Reader
 from ticlm.platform.tasks.base import Prediction
 
 

@@ -12,7 +12,7 @@ from probesets import CKL, FIRST, RIGHT, SIZES, TASK, frame, months, one_phase, 
 from ticlm.platform.analysis.probes.study_fuar import COLUMNS, SCORE_COLUMNS, fuar_tables
 from ticlm.platform.analysis.published.borrowed_reference import renamed
 from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.study.fuar import Fuar, LearnedIn
+from ticlm.platform.study.tables.fuar import Fuar, LearnedIn
 
 
 def rows(study: StudyResult) -> dict[str, dict[str, Any]]:

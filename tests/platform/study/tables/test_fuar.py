@@ -6,8 +6,8 @@ import pytest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import parse
-from ticlm.platform.study.fuar import Fuar
 from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.tables.fuar import Fuar
 
 WHOLE: dict[str, Any] = {"name": "ckl", "invariant": ["perplexity/invariant"], "new": ["perplexity/new"]}
 

@@ -6,8 +6,8 @@ import pytest
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import parse
-from ticlm.platform.study.evolving import Evolving, check_evolving, with_task
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tables.evolving import Evolving, check_evolving, with_task
 from ticlm.platform.study.tree import rounds
 from ticlm.platform.tasks.generated import GeneratedAnswers
 

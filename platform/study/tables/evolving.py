@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import field_validator, model_validator
 
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.study.fuar import FORM
+from ticlm.platform.study.tables.fuar import FORM
 from ticlm.platform.tasks.base import Task, whole_task
 
 EXACT, PREFERRED, NORM = "exact-match", "updated", "gradient-norm"
