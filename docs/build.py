@@ -26,6 +26,7 @@ PAGES = {
     "docs/data.md": "data.md",
     "docs/ckl.md": "ckl.md",
     "docs/evolvingqa.md": "evolvingqa.md",
+    "docs/temporalwiki.md": "temporalwiki.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
