@@ -129,7 +129,7 @@ class ExampleDocuments(Settings):
             title = " ".join(example.about.get("title", "").split())
             if not self.title or (self.title_as == "sentence" and not title):
                 return example.text
-            return f"{title}{'. ' if self.title_as == 'sentence' else chr(10)}{example.text}"
+            return {"line": "\n", "sentence": ". "}[self.title_as].join((title, example.text))
         given, answer = (example.question if self.as_pairs == "question" else example.text), example.answer
         if not (given or "").strip():
             return Bad(f"without {self.as_pairs}", "")

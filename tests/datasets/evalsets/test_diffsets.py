@@ -42,7 +42,7 @@ SEPTEMBER = {
 }
 DIFFS = {
     "Edges": "A lead was put in.\nThe first has 3.15 units.\nThe last was in 1991.\nA tail came.",  # beyond the shared
-    "Numbers": "It costs 1,234.6 pounds. It was No. 8. On 4.5.2021 it fell. Pi is 3.14.",  # a point is not always an end
+    "Numbers": "It costs 1,234.6 pounds. It was No. 8. On 4.5.2021 it fell. Pi is 3.14.",  # points within
     "Plus": "1 + 1 is 2 in C++.",  # a plus sign is text
     "Long": "\n".join(TAIL),  # to its end
     "Order": "One is there.",  # what is repeated leads no comparison backwards

@@ -103,6 +103,17 @@ def test_examples_that_can_be_read_only_once_are_refused() -> None:
         to_parquet(iter([PLAIN]))
 
 
+def test_examples_go_into_a_bucket_as_they_go_onto_a_disk(tmp_path: Path) -> None:
+    (start, end), found = span("202301"), []
+    for store in (Store(tmp_path), Store(f"memory://{tmp_path.name}")):
+        period = PeriodExamples(period=Period(label="202301", start=start, end=end), subsets={})
+        published = publish(store, period, {"new": Numbered(1500, 1200), "old": Numbered(2, 0)})
+        found.append(published.subsets)
+        several = list(Examples(store, ExamplesInfo(name="x", version="1", recipe="")).read("202301", "new"))
+        assert several == list(Numbered(1500, 1200))
+    assert found[0] == found[1] and found[0]["new"].rows == 1500
+
+
 def test_a_file_that_is_not_held_as_a_whole_is_checked_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
