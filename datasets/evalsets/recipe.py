@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -32,9 +32,10 @@ from ticlm.datasets.text.taggers import AnyTagger
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import INFO, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.lease import lease
+from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -170,9 +171,9 @@ def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft
     """Mark the proper nouns and the answers of a period's examples and write them; return the period's label."""
     label, subsets = draft.period.label, draft.subsets
     if tagging is not None:
-        subsets = marked(tagging, subsets)
+        subsets = marked(tagging, _held(subsets))
     if recipe.answer_types is not None:
-        subsets = with_types(recipe.answer_types, subsets)
+        subsets = with_types(recipe.answer_types, _held(subsets))
     context.store.remove(paths.period(label))  # attempts that were interrupted
     manifest = PeriodExamples(
         period=draft.period,
@@ -185,6 +186,11 @@ def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft
     counts = ", ".join(f"{subset.rows:,} {name}" for name, subset in published.subsets.items())
     context.progress(f"{label}: {counts}")
     return label
+
+
+def _held(subsets: Mapping[Subset, Iterable[Example]]) -> dict[Subset, list[Example]]:
+    """Return the examples as lists, which markers need; all examples of the period are then in memory."""
+    return {name: list(examples) for name, examples in subsets.items()}
 
 
 def _losses(steps: list[Step]) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ticlm.datasets.evalsets.tic_wiki import LETTERLESS, Smallest
+from ticlm.datasets.evalsets.tic_wiki import LETTERLESS
+from ticlm.datasets.examples.smallest import ALL, Smallest
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.text.diffs import TooRepetitive
 from ticlm.datasets.wiki.diffs import PROSELESS, REPETITIVE, Comparison
@@ -20,8 +21,6 @@ PARTS: tuple[Literal["added", "revised"], ...] = ("added", "revised")
 SUBSETS: tuple[str, ...] = ("changed", *PARTS)
 SHORT = "too little updated text"
 LONG = "first paragraph too long"
-ALL = 1 << 62
-"""Stands for no largest number."""
 
 
 @dataclass(frozen=True)
@@ -133,21 +132,19 @@ class _Rows:
         first = self._before is None
         articles = self._comparison.stage.articles(self._comparison.old, self._number) if first else ()
         known = sum(bool(article.paragraphs) for article in articles)
+        known = known if first else len(self._before or ())
+        about = {"counts": {"known": known, "same": self._same_count, LONG: self._long}}
+        if self._link is not None and self._link.is_last:
+            self._kept[UNCHANGED].stage(into, writer(self._number), about)
+            return
         with into.writing(writer(self._number)) as rows:
             for id in self._same:
                 rows.add(id, {})
-            for at, row in self._kept[UNCHANGED].in_order():
-                rows.add("", row | {"hash": at})
-            known = known if first else len(self._before or ())
-            rows.about = {"counts": {"known": known, "same": self._same_count, LONG: self._long}}
+            rows.about = about
 
     def stage(self, into: Buckets) -> None:
         """Stage the rows of the period. The subset that is written last has the counts."""
-        changed = [row["id"] for _, row in self._kept["changed"].in_order()]
-        articles = None if self._rules.most["changed"] == ALL else set(changed)
+        changed = None if self._rules.most["changed"] == ALL else self._kept["changed"].in_order()
+        articles = None if changed is None else frozenset(row["id"] for _, row in changed)
         for subset in SUBSETS:
-            with into.writing(f"{writer(self._number)}-{subset}") as rows:
-                for at, row in self._kept[subset].in_order():
-                    if articles is None or row["about"]["article"] in articles:
-                        rows.add("", row | {"hash": at})
-                rows.about = {"counts": self.counts}
+            self._kept[subset].stage(into, f"{writer(self._number)}-{subset}", {"counts": self.counts}, articles)

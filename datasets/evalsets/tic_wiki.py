@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.examples.smallest import Smallest, StagedExamples
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, MOVES, Comparison, Diff, comparisons, moves
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
@@ -60,8 +59,11 @@ class TicWiki(WikiDumps):
             for name, counted in samples.about(f"{writer}-{SUBSETS[-1]}")["counts"].items():
                 counts[name].update(counted)
         pages, left = counts["pages"], counts["left"]
-        subsets = {name: self._examples(samples, writers, name) for name in SUBSETS}
-        passed = [_step(name, counts[name], len(subsets[name])) for name in SUBSETS]
+        subsets = {
+            name: StagedExamples(samples, tuple(f"{writer}-{name}" for writer in writers), self.passages)
+            for name in SUBSETS
+        }
+        passed = [_step(name, counts[name], min(counts[name]["found"], self.passages)) for name in SUBSETS]
         return PeriodDraft(
             comparison.period,
             subsets,
@@ -73,38 +75,6 @@ class TicWiki(WikiDumps):
             },
             inputs=tuple(entry.path for snapshot in (comparison.old, comparison.new) for entry in snapshot.inputs),
         )
-
-    def _examples(self, samples: Buckets, writers: Sequence[str], subset: str) -> list[Example]:
-        """Return the passages with the smallest hashes among all buckets, in the order of the hashes."""
-        smallest = Smallest(self.passages)
-        for writer in writers:
-            for _, value in samples.read(0, [f"{writer}-{subset}"]):
-                if not smallest.add(value.pop("hash"), value):
-                    break  # the passages of a bucket are in order
-        return [Example(**value) for _, value in smallest.in_order()]
-
-
-class Smallest:
-    """The `most` values with the smallest hashes among all that were added."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._heap: list[tuple[int, str, dict[str, Any]]] = []
-
-    def add(self, number: int, value: dict[str, Any]) -> bool:
-        """Add a value with its hash; return False if the hash is too large for the value to be kept."""
-        entry = (-number, str(value["id"]), value)
-        if len(self._heap) < self._most:
-            heapq.heappush(self._heap, entry)
-            return True
-        if entry[:2] < self._heap[0][:2]:
-            return False
-        heapq.heapreplace(self._heap, entry)
-        return True
-
-    def in_order(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return (hash, value) of the values that are kept, smallest hash first."""
-        return [(-number, value) for number, _, value in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
 
 
 def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int, number: int) -> str:
@@ -130,10 +100,7 @@ def _sampled(wiki: TicWiki, comparison: Comparison, samples: Buckets, seed: int,
             dumps = {"old": comparison.old.stamp, "new": comparison.new.stamp}
             smallest[subset].add(at, {"id": id, "text": text, "about": about | dumps})
     for subset in SUBSETS:
-        with samples.writing(f"{name}-{subset}") as into:
-            for at, value in smallest[subset].in_order():
-                into.add("", value | {"hash": at})
-            into.about = {"counts": counts}
+        smallest[subset].stage(samples, f"{name}-{subset}", {"counts": counts})
     return name
 
 

@@ -15,16 +15,16 @@ from typing import Literal
 from pydantic import Field
 
 from ticlm.datasets.evalsets.revision_rows import (
-    ALL,
     LONG,
+    PARTS,
     SUBSETS,
     UNCHANGED,
     RowRules,
     RowWork,
     stage_rows,
 )
-from ticlm.datasets.evalsets.tic_wiki import Smallest
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.examples.smallest import ALL, StagedExamples
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, Comparison, comparisons
@@ -32,7 +32,7 @@ from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.revised import PASSAGES, STATES
 from ticlm.datasets.wiki.unchanged import UnchangedChain
 from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.settings import Settings
 
 DIFFER = "articles that differ"
@@ -105,10 +105,10 @@ class WikiRevisions(Settings):
     def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
         counts = _summed(samples.about(f"{writer}-{SUBSETS[-1]}")["counts"] for writer in writers)
         pages, left = counts["pages"], counts["left"]
-        subsets: dict[str, list[Example]] = {}
-        for subset in SUBSETS:
-            articles = {one.id for one in subsets["changed"]} if subsets and self.changed else None
-            subsets[subset] = self._examples(samples, [f"{writer}-{subset}" for writer in writers], subset, articles)
+        subsets = self._subsets(samples, writers)
+        kept = {name: min(counts[name]["found"], self._most(name)) for name in SUBSETS}
+        if self.changed is not None:  # passages are those of the articles that were chosen
+            kept |= {name: subsets[name].count() for name in PARTS}
         same = {state: pages[state] for state in STATES[2:] if pages[state]}
         return PeriodDraft(
             comparison.period,
@@ -116,7 +116,7 @@ class WikiRevisions(Settings):
             steps=(
                 *comparison.steps(pages.total(), left),
                 Step(name="compared pages", read=pages.total(), dropped=same),
-                *(_step(name, counts[name], len(subsets[name])) for name in SUBSETS),
+                *(_step(name, counts[name], kept[name]) for name in SUBSETS),
             ),
             statistics={
                 "articles": {
@@ -133,13 +133,13 @@ class WikiRevisions(Settings):
     def _first(self, chain: UnchangedChain, snapshots: Sequence[Snapshot]) -> PeriodDraft:
         """Return the draft of the first month, from what all comparisons left staged."""
         found = [_summed(same.about(name) for name in chain.writers)["counts"] for same in chain.same]
-        examples = self._examples(chain.same[-1], chain.writers, UNCHANGED, None)
+        examples = StagedExamples(chain.same[-1], chain.writers, self._most(UNCHANGED))
         known, same, long = found[0]["known"], found[-1]["same"], found[-1][LONG]
         gone = {
             f"not the same in {snapshot.period.label}": one["known"] - one["same"]
             for snapshot, one in zip(snapshots[1:], found, strict=True)
         }
-        dropped = {LONG: long, "not sampled": same - long - len(examples)}
+        dropped = {LONG: long, "not sampled": max(0, same - long - self._most(UNCHANGED))}
         return PeriodDraft(
             snapshots[0].period,
             {UNCHANGED: examples},
@@ -154,17 +154,14 @@ class WikiRevisions(Settings):
             inputs=tuple(dict.fromkeys(entry.path for snapshot in snapshots for entry in snapshot.inputs)),
         )
 
-    def _examples(
-        self, samples: Buckets, writers: Sequence[str], subset: str, articles: set[str] | None
-    ) -> list[Example]:
-        """Return the rows with the smallest hashes among all buckets, in the order of the hashes; if `articles` are
-        given, only theirs."""
-        smallest = Smallest(self._most(subset))
-        for writer in writers:
-            for _, row in samples.read(0, [writer]):
-                if articles is None or row["about"]["article"] in articles:
-                    smallest.add(row.pop("hash"), row)
-        return [Example(**row) for _, row in smallest.in_order()]
+    def _subsets(self, samples: Buckets, writers: Sequence[str]) -> dict[str, StagedExamples]:
+        """Return the rows of a month with the smallest hashes among all buckets."""
+        names = {subset: tuple(f"{writer}-{subset}" for writer in writers) for subset in SUBSETS}
+        changed = StagedExamples(samples, names["changed"], self._most("changed"))
+        articles = None if self.changed is None else frozenset(row["id"] for row in changed.values())
+        return {"changed": changed} | {
+            name: StagedExamples(samples, names[name], self._most(name), articles) for name in PARTS
+        }
 
 
 def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:

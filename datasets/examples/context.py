@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -23,13 +23,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class PeriodDraft:
-    """The examples of a period before they are written.
+    """The examples of a period before they are written, by subset: lists, or what reads them anew each time.
 
     `steps` and `statistics` are those of PeriodExamples; `inputs` are the paths of the files that contributed.
     """
 
     period: Period
-    subsets: Mapping[Subset, Sequence[Example]]
+    subsets: Mapping[Subset, Iterable[Example]]
     steps: tuple[Step, ...] = ()
     statistics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece
 from ticlm.datasets.text.pairs import joined
@@ -34,6 +36,18 @@ class ExampleDocuments(Settings):
     title: bool = False
     """Whether the title of an example, where it has one, is the first line of its text, as rows with `title` read it;
     without one, that line is empty."""
+    title_as: Literal["line", "sentence"] = "line"
+    """How that title is joined to the text: as a line of its own, or as a sentence before it ("Title. text"), where a
+    text without a title stands alone."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"title_as"} if self.title_as == "line" else ())
+
+    @model_validator(mode="after")
+    def _has_a_title(self) -> Self:
+        if self.title_as != "line" and (self.as_pairs or not self.title):
+            raise ValueError("title_as: sentence needs title: true, and texts that are no pairs")
+        return self
 
     @property
     def identity(self) -> Settings:
@@ -113,7 +127,9 @@ class ExampleDocuments(Settings):
             if not example.text.strip():
                 return Bad("without text", "")
             title = " ".join(example.about.get("title", "").split())
-            return f"{title}\n{example.text}" if self.title else example.text
+            if not self.title or (self.title_as == "sentence" and not title):
+                return example.text
+            return {"line": "\n", "sentence": ". "}[self.title_as].join((title, example.text))
         given, answer = (example.question if self.as_pairs == "question" else example.text), example.answer
         if not (given or "").strip():
             return Bad(f"without {self.as_pairs}", "")

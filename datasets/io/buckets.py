@@ -45,15 +45,25 @@ class Buckets:
         return dict(self.store.read_json(f"{self.folder}/{writer}.json"))
 
     @contextmanager
-    def writing(self, writer: str) -> Iterator[BucketWriter]:
-        """Give a writer for the time of a block. Its records count once the block has ended without an error."""
+    def writing(self, writer: str, group_bytes: int | None = None) -> Iterator[BucketWriter]:
+        """Give a writer for the time of a block, which holds `group_bytes` of records, by default HELD_BYTES, before it
+        writes them as a row group. Its records count once the block has ended without an error."""
         self.store.remove(f"{self.folder}/{writer}")  # of one that was interrupted
-        into = BucketWriter(self, writer)
+        into = BucketWriter(self, writer, group_bytes)
         try:
             yield into
             into.close()
         finally:
             into.abandon()
+
+    @contextmanager
+    def local(self) -> Iterator[Buckets]:
+        """Give these buckets on a local disk: themselves, or a copy that is deleted after the block."""
+        if self.store.is_local:
+            yield self
+            return
+        with self.store.local(self.folder) as folder:
+            yield Buckets(Store(folder.parent), folder.name, self.count)
 
     def read(self, number: int, writers: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield (key, value) of every record of a bucket: writer by writer, in the order they were added."""
@@ -68,12 +78,27 @@ class Buckets:
                     for key, value in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
                         yield key, orjson.loads(value)
 
+    def read_groups(self, number: int, writer: str) -> Iterator[dict[str, Any]]:
+        """Yield the values of one writer's records of a bucket in the order they were added. Of a row group only the
+        records are held, as they are written."""
+        import pyarrow.parquet as pq
+
+        path = f"{self.folder}/{writer}/{number:05d}.parquet"
+        if not self.store.exists(path):
+            return
+        with self.store.fs.open(self.store.path(path), "rb") as file:
+            table = pq.ParquetFile(file)
+            for group in range(table.num_row_groups):
+                for value in table.read_row_group(group, ["value"]).column(0):
+                    yield orjson.loads(value.as_py())
+
 
 class BucketWriter:
-    """Adds records to buckets. It holds at most HELD_BYTES before it writes them."""
+    """Adds records to buckets. It holds at most `group_bytes` before it writes them."""
 
-    def __init__(self, buckets: Buckets, name: str) -> None:
+    def __init__(self, buckets: Buckets, name: str, group_bytes: int | None = None) -> None:
         self._buckets, self._name = buckets, name
+        self._most_bytes = HELD_BYTES if group_bytes is None else group_bytes
         self._held: dict[int, tuple[list[str], list[bytes]]] = {}
         self._bytes = 0
         self._files: dict[int, tuple[Any, Any]] = {}
@@ -89,7 +114,7 @@ class BucketWriter:
         values.append(text)
         self.records += 1
         self._bytes += len(text) + len(key)
-        if self._bytes > HELD_BYTES:
+        if self._bytes > self._most_bytes:
             self._flush()
 
     def close(self) -> None:

@@ -25,11 +25,17 @@ _DAYS = "|"  # stands behind the days of an input, in its stamp
 class WikiArticles(WikiDumps):
     """Every article of each snapshot that the periods of the corpus hold, dated by the day of the snapshot.
 
-    The title is the first line of a text, and the paragraphs of the article are the others. The id is that of the page,
+    The title is the first line of a text, unless `title_as` says otherwise, and the paragraphs of the article are the
+    others. The id is that of the page,
     which outlives its title. An article that stands in several snapshots is a document of each.
     """
 
     kind: Literal["wiki-articles"] = "wiki-articles"
+    title_as: Literal["line", "sentence"] = "line"
+    """How the title is joined to the text: as a line of its own, or as a sentence before it ("Title. text")."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | ({"title_as"} if self.title_as == "line" else frozenset())
 
     @property
     def identity(self) -> Settings:
@@ -80,7 +86,8 @@ class WikiArticles(WikiDumps):
                 lines = paragraphs(page.text, hidden, self.lists)
             except Unparsable as reason:
                 return Bad(str(reason), f"{path}: page {page.page}")
-        return "\n".join((" ".join(page.title.split()), *lines)) if lines else Skipped(PROSELESS)
+        between = {"line": "\n", "sentence": ". "}[self.title_as]
+        return between.join((" ".join(page.title.split()), "\n".join(lines))) if lines else Skipped(PROSELESS)
 
     def _chosen(self) -> list[tuple[str, Input]]:
         """Return the files of the snapshots that are taken, each with its days; they have no groups, by which documents

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -21,7 +25,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
 from ticlm.platform.core.corpus import chosen, finished, lost_period
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.integrity.files import read_checked
+from ticlm.platform.core.integrity.files import checked
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
 from ticlm.platform.core.settings import Settings, build_command, parse
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 INFO = "examples.json"
 ROW_GROUP = 1024
+LATER = ("question", "outdated")
+"""Columns that a file has only if one of its examples needs them."""
 MASK = "<extra_id_0>"
 """Stands in the text of a cloze question for its answer, as in CKL's files."""
 
@@ -134,58 +140,114 @@ class Examples:
         return subsets[split]
 
     def read(self, period: str, subset: Subset) -> Iterator[Example]:
-        """Yield the examples of a subset, in their order. Raises InputError if their file is damaged."""
+        """Yield the examples of a subset, in their order, holding a row group at a time. Raises InputError if their
+        file is damaged."""
         import pyarrow.parquet as pq
 
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
         path = f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}"
         stated = StoredFile(path=path, size=manifest.bytes, sha256=manifest.sha256)
-        data = read_checked(self.store, stated, "examples", lost_period(self.store, period))
-        for batch in pq.ParquetFile(io.BytesIO(data)).iter_batches():
-            for row in batch.to_pylist():
-                yield _example(row)
+        with checked(self.store, stated, "examples", lost_period(self.store, period)) as file:
+            table = pq.ParquetFile(file)
+            for group in range(table.num_row_groups):
+                for row in table.read_row_group(group).to_pylist():
+                    yield _example(row)
 
 
-def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Sequence[Example]]) -> PeriodExamples:
-    """Write a period's examples and, last, its record; return the manifest that now stands."""
+def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Iterable[Example]]) -> PeriodExamples:
+    """Write a period's examples, holding a row group at a time, and, last, its record; return the manifest that now
+    stands. Examples that are no sequence are read as `write_parquet` reads them."""
     attempt = Attempt(store, paths.period(manifest.period.label))
     files: dict[Subset, SubsetManifest] = {}
     for name, examples in sorted(subsets.items()):
         path = f"{attempt.path}/{name}.parquet"
-        store.write(path, to_parquet(examples))
+        with _placing(store, path) as file:
+            rows = write_parquet(file, examples)
         files[name] = SubsetManifest(
-            path=f"{name}.parquet", rows=len(examples), bytes=store.size(path), sha256=store.sha256(path)
+            path=f"{name}.parquet", rows=rows, bytes=store.size(path), sha256=store.sha256(path)
         )
     whole = manifest.model_copy(update={"subsets": files})
     record = attempt.publish(whole.model_dump(mode="json"))
     return parse(PeriodExamples, record.about, store.uri(attempt.folder))
 
 
-def to_parquet(examples: Sequence[Example]) -> bytes:
+@contextmanager
+def _placing(store: Store, path: str) -> Iterator[IO[bytes]]:
+    """Open a file to write that can be begun anew; in a bucket it is a local one that is uploaded after the block."""
+    if store.is_local:
+        with store.writing(path) as file:
+            yield file
+        return
+    folder, _, name = path.rpartition("/")
+    with tempfile.TemporaryDirectory(prefix="ticlm-") as local:
+        with Path(local, name).open("wb") as file:
+            yield file
+        store.upload(Path(local), folder)  # repeated while the server is out of reach, as a stream is not
+
+
+def to_parquet(examples: Iterable[Example]) -> bytes:
     """Return the bytes of a subset's file; the same examples give the same bytes."""
+    sink = io.BytesIO()
+    write_parquet(sink, examples)
+    return sink.getvalue()
+
+
+def write_parquet(file: IO[bytes], examples: Iterable[Example]) -> int:
+    """Write a subset's file, a row group at a time, and return the number of its examples; the same examples give the
+    same bytes.
+
+    A column that turns out to be needed only after the first row group makes the file begin anew, so the examples must
+    be iterable again. Raises TypeError for an iterator.
+    """
+    if iter(examples) is examples:
+        raise TypeError("examples must be iterable more than once; got an iterator")
+    used: tuple[str, ...] = ()
+    while True:
+        file.seek(0)
+        file.truncate()
+        rows, needed = _written(file, examples, used)
+        if needed == used:
+            return rows
+        used = needed
+
+
+def _written(file: IO[bytes], examples: Iterable[Example], used: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """Write examples with the `used` columns of LATER, up to the first row group that needs another one; return how
+    many were written and the columns that are known to be needed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [
-        {
-            "id": e.id,
-            "text": e.text,
-            "answer": e.answer,
-            "aliases": list(e.aliases),
-            "choices": list(e.choices),
-            "nouns": None if e.nouns is None else [{"start": start, "end": end} for start, end in e.nouns],
-            "source": e.source,
-            "about": json.dumps(dict(e.about), sort_keys=True, ensure_ascii=False),
-            "question": e.question,
-            "outdated": list(e.outdated),
-        }
-        for e in examples
-    ]
-    sink = io.BytesIO()
-    used = [name for name in ("question", "outdated") if any(row[name] for row in rows)]
-    table = pa.Table.from_pylist(rows, _schema(used))
-    pq.write_table(table, sink, compression="zstd", row_group_size=ROW_GROUP)
-    return sink.getvalue()
+    rows, schema = 0, _schema(used)
+    with pq.ParquetWriter(file, schema, compression="zstd") as out:
+        for group in _groups(examples):
+            if any(row[name] for row in group for name in LATER if name not in used):
+                return rows, tuple(name for name in LATER if name in used or any(row[name] for row in group))
+            out.write_table(pa.Table.from_pylist(group, schema))
+            rows += len(group)
+        if not rows:
+            out.write_table(pa.Table.from_pylist([], schema))
+    return rows, used
+
+
+def _groups(examples: Iterable[Example]) -> Iterator[list[dict[str, Any]]]:
+    several = iter(examples)
+    while group := [_row(example) for example in islice(several, ROW_GROUP)]:
+        yield group
+
+
+def _row(e: Example) -> dict[str, Any]:
+    return {
+        "id": e.id,
+        "text": e.text,
+        "answer": e.answer,
+        "aliases": list(e.aliases),
+        "choices": list(e.choices),
+        "nouns": None if e.nouns is None else [{"start": start, "end": end} for start, end in e.nouns],
+        "source": e.source,
+        "about": json.dumps(dict(e.about), sort_keys=True, ensure_ascii=False),
+        "question": e.question,
+        "outdated": list(e.outdated),
+    }
 
 
 def _schema(used: Sequence[str]) -> pa.Schema:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import IO
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import HASHERS, Store, StoredFile, read_record
+
+WHOLE_BYTES = 32 << 20
+"""Size up to which `checked` holds a file as a whole."""
 
 
 def verify(store: Store, folder: str) -> list[str]:
@@ -80,3 +86,15 @@ def check_once(store: Store, files: Sequence[StoredFile], what: str, remedy: str
         for entry, found in zip(files, pool.map(problem, files)):
             if found is not None:
                 raise InputError(f"{what} {store.uri(entry.path)}: {found}; {remedy}")
+
+
+@contextmanager
+def checked(store: Store, entry: StoredFile, what: str, remedy: str) -> Iterator[IO[bytes]]:
+    """Open a file that is as its record says: in memory up to WHOLE_BYTES, else where it is. Raises InputError as
+    `check_once` does."""
+    if entry.size <= WHOLE_BYTES:
+        yield io.BytesIO(read_checked(store, entry, what, remedy))
+        return
+    check_once(store, [entry], what, remedy)
+    with store.fs.open(store.path(entry.path), "rb") as file:
+        yield file

@@ -18,6 +18,7 @@ from ticlm.datasets.text.pairs import BETWEEN
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Calendar, Period, span
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Store
@@ -55,6 +56,20 @@ def test_a_text_is_dated_by_the_first_day_of_its_period_and_begins_with_its_titl
     assert bad == Bad("without text", f"{tmp_path}/periods/202303/all:3", when)
     titled = [one.text for one in read(tmp_path, title=True) if isinstance(one, Document)]
     assert titled == ["Lake Brom\nAnn Lee rules Oslo since 4 May 1999.", "\nBo Ek left on 3 May 2021."]
+    titled = [one.text for one in read(tmp_path, title=True, title_as="sentence") if isinstance(one, Document)]
+    assert titled == ["Lake Brom. Ann Lee rules Oslo since 4 May 1999.", "Bo Ek left on 3 May 2021."]
+
+
+@pytest.mark.parametrize("others", [{}, {"title": True, "as_pairs": "text"}])
+def test_only_a_title_of_a_text_is_joined_as_a_sentence(tmp_path: Path, others: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="title_as: sentence needs title: true, and texts that are no pairs"):
+        read(tmp_path, title_as="sentence", **others)
+
+
+def test_how_a_title_is_joined_is_part_of_what_is_read_only_if_it_is_no_line() -> None:
+    line, sentence = (ExampleDocuments(set="x", subset="y", title=True, title_as=how) for how in ("line", "sentence"))
+    assert "title_as" in line.without_meaning() and "title_as" not in sentence.without_meaning()
+    assert fingerprint(line) != fingerprint(sentence)
 
 
 def test_a_question_and_its_answer_are_a_pair(tmp_path: Path) -> None:

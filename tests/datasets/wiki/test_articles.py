@@ -20,6 +20,7 @@ from ticlm.datasets.wiki import wikitext
 from ticlm.datasets.wiki.articles import WikiArticles
 from ticlm.datasets.wiki.mediawiki import BROKEN
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
 
@@ -53,6 +54,9 @@ def test_an_article_is_its_title_and_its_paragraphs_and_all_other_pages_are_coun
     assert not source.inputs(Calendar())[0].group, "documents are held out by their ids, not by snapshots"
     without = documents(source.model_copy(update={"lists": False}))
     assert [*without.values()] == ["Lake Brom\nLake Brom is in Oslo."]
+    sentence = source.model_copy(update={"title_as": "sentence"})
+    assert [*documents(sentence).values()] == ["Lake Brom. Lake Brom is in Oslo.\nCod of 3 May 2021."]
+    assert fingerprint(source.identity) != fingerprint(sentence.identity) and "title_as" in source.without_meaning()
 
 
 def test_only_files_of_snapshots_within_the_calendar_are_read(tmp_path: Path) -> None:

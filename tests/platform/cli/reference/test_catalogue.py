@@ -35,6 +35,8 @@ NEEDED = {
     "tic-wiki": ["examples.dumps={20160501: x}"],
     "evolvingqa-initial": ["documents.dumps={20230201: x}"],
     "evolvingqa-changes": ["examples.wiki.dumps=[x]"],
+    "temporalwiki-diffs": ["examples.wiki.dumps=[x]"],
+    "temporalwiki-full": ["documents.dumps={20210801: x}"],
     "wiki-questions": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20170301: x}"],
     "core": ["evaluations.0.files=x"],
 }

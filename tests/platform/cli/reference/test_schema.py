@@ -37,6 +37,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "tic-wiki": {"examples": {"dumps": {"20160501": "x"}}},
     "evolvingqa-initial": {"documents": {"dumps": {"20230201": "x"}}},
     "evolvingqa-changes": {"examples": {"wiki": {"extracted": {"20230201": "x"}}}},
+    "temporalwiki-diffs": {"examples": {"wiki": {"dumps": {"20210801": "x"}}}},
+    "temporalwiki-full": {"documents": {"dumps": {"20210801": "x"}}},
     "wiki-questions": {
         "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170301": "x", "20170401": ["y"]}}}
     },
