@@ -20,7 +20,7 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import WikiStep, diffed
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wikidata import cloze
-from ticlm.datasets.wikidata.dumps import GROUP, Wikidata, WikidataDump
+from ticlm.datasets.wikidata.dumps import GROUP, Wikidata, WikidataDump, same_world
 from ticlm.datasets.wikidata.statements import GROUPS, Statements, staged
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
 from ticlm.platform.core.accounting import Step
@@ -65,6 +65,7 @@ class WikiQuestions(Settings):
         return self.model_copy(update={"wiki": self.wiki.without_files(), "wikidata": self.wikidata.without_files()})
 
     def inputs(self) -> list[Input]:
+        same_world(self.wiki, self.wikidata)
         return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
@@ -111,7 +112,7 @@ class WikiQuestions(Settings):
         def distance(dump: WikidataDump) -> tuple[int, date]:
             return abs((dump.day - snapshot.day).days), dump.day
 
-        candidates = [dump for dump in self.wikidata.dumps if dump.day < snapshot.period.end]
+        candidates = [dump for dump in self.wikidata.all_dumps if dump.day < snapshot.period.end]
         nearest = min(candidates, key=distance, default=None)
         return nearest if nearest is not None and distance(nearest)[0] <= self.within_days else None
 

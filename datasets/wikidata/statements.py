@@ -80,7 +80,7 @@ class Statements:
 
 def staged(context: BuildContext, wikidata: Wikidata, dump: WikidataDump) -> Statements:
     """Return the statements of a dump; read and join it first, as far as that is not done yet."""
-    sizes = [sum(entry.size for entry in context.inputs if entry.group == each.group) for each in wikidata.dumps]
+    sizes = [sum(entry.size for entry in context.inputs if entry.group == each.group) for each in wikidata.all_dumps]
     count = buckets_for(sizes)
     objects, subjects = context.buckets(f"objects-{count}", count), context.buckets(f"subjects-{count}", count)
     entries = [entry for entry in context.inputs if entry.group == dump.group]
