@@ -36,7 +36,7 @@ ITEMS = "7ab9dc520abc45e98deb67d1595c45144e238db8ef0a7fb3fa4c6b6df8eda68a"
 
 
 def items(edits: float, day: date, world: SyntheticWorld = WORLD) -> dict[str, Any]:
-    return {one.get("id", one.get("entity")): one for one in SyntheticWikidata(world, edits).entities(day)}
+    return {str(one.get("id", one.get("entity"))): one for one in SyntheticWikidata(world, edits).entities(day)}
 
 
 def dumps(folder: Path, edits: float) -> list[Statements]:
