@@ -92,8 +92,8 @@ class Wikidata(EntityFields, version=2):
     """Days of the dumps that are taken from `world`, as YYYYMMDD."""
     edits: float = Field(0.1, ge=0, le=1)
     """Share of the items of `world` that a volunteer works on in a month: respelling a label in other case, adding an
-    alias, a deprecated statement or one without a value, keeping former objects, or splitting off an item that is merged
-    later. None of these changes a fact."""
+    alias, a deprecated statement or one without a value, keeping former objects, or splitting off an item that will be
+    merged. None of these changes a fact."""
     property_labels: str | None = None
     """JSON file of properties' labels, for dumps without them: `{"P6": "head of government"}`."""
 
