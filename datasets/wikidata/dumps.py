@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import Unreachable, opened
-from ticlm.datasets.wikidata.entities import Entity, EntityFields, Property, entities
+from ticlm.datasets.wikidata.entities import EntityFields, Outcome, entities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label, span
 from ticlm.platform.core.settings import Settings
@@ -87,9 +87,10 @@ class Wikidata(EntityFields, version=2):
         """Return the settings that determine what is read from the dumps; paths and days are not among them."""
         return self.model_copy(update={"dumps": (), "property_labels": None})
 
-    def entities(self, entry: Input) -> Iterator[Entity | Property | str]:
+    def entities(self, entry: Input) -> Iterator[Outcome]:
         """Yield what one input holds (entities.entities)."""
-        yield from entities(entry.path, self)
+        day = next((dump.day for dump in self.dumps if dump.group == entry.group), None)
+        yield from entities(entry.path, self, day)
 
     def inputs(self) -> list[Input]:
         """Return every file, with its dump as `group`. Raises InputError for a path without files."""
