@@ -16,7 +16,7 @@ from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.dumps import WORLD_BYTES, WikiDumps, day_of
-from ticlm.datasets.wikidata.entities import Entity, EntityFields, Property, entities, entity
+from ticlm.datasets.wikidata.entities import EntityFields, Outcome, entities, entity
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label, span
 from ticlm.platform.core.settings import Settings
@@ -99,7 +99,7 @@ class Wikidata(EntityFields, version=2):
 
     def without_meaning(self) -> frozenset[str]:
         # sets were built so before there were worlds
-        return frozenset({"world", "days", "edits"} if self.world is None else ())
+        return super().without_meaning() | ({"world", "days", "edits"} if self.world is None else set())
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
@@ -128,14 +128,14 @@ class Wikidata(EntityFields, version=2):
         """Return the settings that determine what is read from the dumps; paths and days are not among them."""
         return self.model_copy(update={"dumps": (), "days": (), "property_labels": None})
 
-    def entities(self, entry: Input) -> Iterator[Entity | Property | str]:
+    def entities(self, entry: Input) -> Iterator[Outcome]:
         """Yield what one input holds (entities.entities)."""
-        if self.world is None:
-            yield from entities(entry.path, self)
-            return
         day = span(entry.group.removeprefix(GROUP))[0]
+        if self.world is None:
+            yield from entities(entry.path, self, day)
+            return
         for raw in SyntheticWikidata(self.world, self.edits).entities(day):
-            yield entity(json.dumps(raw).encode(), self)
+            yield entity(json.dumps(raw).encode(), self, day)
 
     def inputs(self) -> list[Input]:
         """Return every file, with its dump as `group`; a world has an input for each day.
