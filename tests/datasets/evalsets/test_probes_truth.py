@@ -6,8 +6,10 @@ EvolvingQA's questions are in test_evolving_truth.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +21,10 @@ from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.blanks import BLANK, PROMPT
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.facts import Fact
+from ticlm.datasets.synthetic.wikidata_truth import fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.core import settings
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Examples
 
 WORLD = SyntheticWorld(
@@ -31,6 +35,12 @@ DAYS = [date(2023, month, 1) for month in range(2, 6)]
 STAMPS = [f"{day:%Y%m%d}" for day in DAYS]
 WIKI = {"world": WORLD.model_dump(), "encyclopedia": STYLE.model_dump(), "snapshots": STAMPS, "moved": "unchanged"}
 WIKIDATA = {"world": WORLD.model_dump(), "days": STAMPS, "edits": 0.5}
+
+PROBES = {
+    "kind": "temporalwiki-probes",
+    "wiki": WIKI,
+    "caps": {"subject": None, "relation": None, "object": None},
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +86,57 @@ def test_fill_in_questions_ask_for_what_changed_and_what_stayed_in_sentences_tha
             fact = facts[one.about["title"], one.about["relation"]]
             sentence = one.text.removeprefix(PROMPT.partition("{}")[0]).removesuffix(PROMPT.partition("{}")[2])
             assert sentence.casefold() in {said.casefold() for said in _with_blank(fact)}
+
+
+def test_wiki_probes_are_the_facts_that_stayed_are_new_or_were_updated(tmp_path: Path, compare: ModuleType) -> None:
+    probes, given = made(tmp_path, "facts", {**PROBES, "wikidata": WIKIDATA})
+    agreements = list(compare.of_wiki_probes(probes, given))
+    assert [one.subset for one in agreements] == ["same", "new", "updated"]
+    assert all(one.found == one.true and len(one.true) > 20 for one in agreements), "the articles state every fact"
+
+
+def test_wiki_probes_are_left_out_where_the_text_does_not_say_so(tmp_path: Path, compare: ModuleType) -> None:
+    """Wikidata is five days ahead of the wiki here, and facts change within the first ten days of a month."""
+    ahead = [day + timedelta(days=5) for day in DAYS]
+    wikidata = {**WIKIDATA, "days": [f"{day:%Y%m%d}" for day in ahead]}
+    probes, _ = made(tmp_path, "ahead", {**PROBES, "wikidata": wikidata})
+    found: dict[str, set[tuple[str, ...]]] = {"same": set(), "new": set(), "updated": set()}
+    for label, manifest in probes.periods.items():
+        for one in (one for subset in manifest.subsets for one in probes.read(label, subset)):
+            fact = compare.folded(label, one.about["title"], one.about["relation"], str(one.answer))
+            found[one.about["category"]].add(fact)
+    true: dict[str, set[tuple[str, ...]]] = {fate: set() for fate in found}
+    left = Counter[str]()
+    for (before, day), month in zip(pairwise(DAYS), fact_changes(WORLD, ahead), strict=True):
+        texts = _texts(before, day)
+        for fate in found:
+            for triple in getattr(month, fate):
+                if triple[2].casefold() in texts.get(triple[0], ("", ""))[fate == "same"]:
+                    true[fate].add(compare.folded(f"{day:%Y%m}", *triple))
+                else:
+                    left[fate] += 1
+    assert found == true
+    assert min(left[fate] for fate in found) > 3, f"the texts lack some of each: {left}"
+
+
+def _texts(before: date, day: date) -> dict[str, tuple[str, str]]:
+    """The sentences of each article that are new or were edited, and those that stayed, in small letters."""
+    book = Encyclopedia(WORLD, STYLE)
+    old = {one.title: {s.id: s.text for p in one.paragraphs for s in p.sentences} for one in book.articles(before)}
+    found = {}
+    for one in book.articles(day):
+        sides: tuple[list[str], list[str]] = ([], [])
+        for sentence in (sentence for paragraph in one.paragraphs for sentence in paragraph.sentences):
+            sides[old.get(one.title, {}).get(sentence.id) == sentence.text].append(sentence.text.casefold())
+        found[one.title] = ("\n".join(sides[0]), "\n".join(sides[1]))
+    return found
+
+
+def test_a_wiki_of_another_world_is_one_line(tmp_path: Path) -> None:
+    for given in (PROBES, {"kind": "wiki-questions", "wiki": WIKI}):
+        other = {**WIKIDATA, "world": {**WORLD.model_dump(), "seed": 3}}
+        with pytest.raises(InputError, match=r"wiki.world and wikidata.world differ in seed \(0 and 3\); give both"):
+            made(tmp_path, "two-worlds", {**given, "wikidata": other})
 
 
 def _with_blank(fact: Fact) -> list[str]:

@@ -20,6 +20,7 @@ from ticlm.datasets.synthetic.wikidata_truth import FactChanges, NamedTriple, fa
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wikidata.changes import TripletChange, changes
+from ticlm.datasets.wikidata.dump_pairs import PairCounts, paired, subject_changes
 from ticlm.datasets.wikidata.dumps import Wikidata, same_world
 from ticlm.datasets.wikidata.entities import Entity, EntityFields, entity
 from ticlm.datasets.wikidata.statements import Statements, pairs, staged
@@ -39,12 +40,12 @@ def items(edits: float, day: date, world: SyntheticWorld = WORLD) -> dict[str, A
     return {str(one.get("id", one.get("entity"))): one for one in SyntheticWikidata(world, edits).entities(day)}
 
 
-def dumps(folder: Path, edits: float) -> list[Statements]:
+def dumps(folder: Path, edits: float) -> tuple[BuildContext, list[Statements]]:
     given = {"world": WORLD.model_dump(), "days": STAMPS, "edits": edits}
     wikidata = parse(Wikidata, given, "wikidata")
     inputs = tuple(wikidata.inputs())
     context = BuildContext(Store(folder), "staging/x", 0, inputs, frozenset(), lambda line: None)
-    return [staged(context, wikidata, dump) for dump in wikidata.all_dumps]
+    return context, [staged(context, wikidata, dump) for dump in wikidata.all_dumps]
 
 
 def named(older: Statements, newer: Statements) -> Iterator[tuple[str, TripletChange, list[tuple[str, str, str]]]]:
@@ -75,7 +76,7 @@ def test_triplets_are_the_same_new_updated_and_removed_as_the_facts_are(
     tmp_path: Path, edits: float, truth: tuple[FactChanges, ...]
 ) -> None:
     seen = Counter[str]()
-    for (older, newer), month in zip(pairwise(dumps(tmp_path, edits)), truth, strict=True):
+    for (older, newer), month in zip(pairwise(dumps(tmp_path, edits)[1]), truth, strict=True):
         found: dict[str, set[NamedTriple]] = {fate: set() for fate in ("same", "new", "updated", "removed")}
         replaced = set()
         for fate, _, (now, *before) in named(older, newer):
@@ -92,6 +93,25 @@ def test_triplets_are_the_same_new_updated_and_removed_as_the_facts_are(
     assert min(seen.values()) >= 3 and len(seen) == 4, f"the world shows each fate: {seen}"
 
 
+def test_pairs_of_dumps_with_redirects_give_the_same_and_the_facts_of_subjects_that_are_gone(
+    tmp_path: Path, truth: tuple[FactChanges, ...]
+) -> None:
+    context, several = dumps(tmp_path, 0.7)
+    gone = 0
+    for (older, newer), month in zip(pairwise(several), truth, strict=True):
+        pair, counts = paired(context, older, newer), PairCounts()
+        found: dict[str, set[NamedTriple]] = {fate: set() for fate in ("same", "new", "updated", "removed", "gone")}
+        for subject in subject_changes(pair, range(newer.subjects.count), counts):
+            for change in subject.changes:
+                names = (subject.subject.title, newer.properties[change.triplet.relation], str(change.triplet.text))
+                found["gone" if subject.gone else change.fate] |= folded([names])
+        assert found == {fate: folded(getattr(month, fate)) for fate in found}
+        assert counts.dropped.total() == 0 and counts.gone.total() == len(month.gone)
+        assert counts.read == len(month.same) + len(month.new) + len(month.updated)
+        gone += len(month.gone)
+    assert gone > 3
+
+
 def test_the_truth_is_what_holds_on_both_days(truth: tuple[FactChanges, ...]) -> None:
     for (before, day), month in zip(pairwise(DAYS), truth, strict=True):
         titles = [{one.title for one in Encyclopedia(WORLD, EncyclopediaStyle()).articles(d)} for d in (before, day)]
@@ -105,7 +125,7 @@ def test_the_truth_is_what_holds_on_both_days(truth: tuple[FactChanges, ...]) ->
 
 
 def test_every_kind_of_edit_is_made_and_counted_by_reason(tmp_path: Path) -> None:
-    by_step = {step.name: step for dump in dumps(tmp_path, 0.7)[-1:] for step in dump.steps}
+    by_step = {step.name: step for dump in dumps(tmp_path, 0.7)[1][-1:] for step in dump.steps}
     assert by_step["entities"].dropped["redirect"] > 10
     reasons = by_step["statements"].dropped
     assert {"deprecated", "unknown value", "no value", "beside a preferred statement"} <= reasons.keys()
