@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
@@ -36,8 +36,8 @@ def _by_date(value: object) -> object:
     return [{"date": date, "paths": [paths] if isinstance(paths, str) else paths} for date, paths in value.items()]
 
 
-def _not_empty(dumps: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not dumps:
+def _not_empty(dumps: tuple[Any, ...], others: ValidationInfo) -> tuple[Any, ...]:
+    if not dumps and others.data.get("world") is None:
         raise ValueError(DUMPS_NEEDED)
     return dumps
 
@@ -79,12 +79,6 @@ class Wikidata(EntityFields, version=2):
     dumps without them, `property_labels` names a JSON file such as `{"P6": "head of government"}`.
     """
 
-    dumps: Annotated[
-        tuple[WikidataDump, ...],
-        BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),
-        AfterValidator(_not_empty),
-    ] = ()
-    """Dumps by date: `{20170301: wikidata-20170301-all.json.bz2}`."""
     world: SyntheticWorld | None = None
     """A synthetic world, whose facts on each of the `days` are a dump; it needs no files. The wiki must be of the same
     world."""
@@ -94,6 +88,12 @@ class Wikidata(EntityFields, version=2):
     """Share of the items of `world` that a volunteer works on in a month: respelling a label in other case, adding an
     alias, a deprecated statement or one without a value, keeping former objects, or splitting off an item that will be
     merged. None of these changes a fact."""
+    dumps: Annotated[
+        tuple[WikidataDump, ...],
+        BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),
+        AfterValidator(_not_empty),
+    ] = ()
+    """Dumps by date: `{20170301: wikidata-20170301-all.json.bz2}`."""
     property_labels: str | None = None
     """JSON file of properties' labels, for dumps without them: `{"P6": "head of government"}`."""
 

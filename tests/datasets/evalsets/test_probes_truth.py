@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from paths import ROOT
 
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.blanks import BLANK, PROMPT
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
@@ -137,6 +138,22 @@ def test_a_wiki_of_another_world_is_one_line(tmp_path: Path) -> None:
         other = {**WIKIDATA, "world": {**WORLD.model_dump(), "seed": 3}}
         with pytest.raises(InputError, match=r"wiki.world and wikidata.world differ in seed \(0 and 3\); give both"):
             made(tmp_path, "two-worlds", {**given, "wikidata": other})
+
+
+def test_the_packaged_sets_of_the_world_are_of_one_world_and_its_days() -> None:
+    def examples(name: str) -> Any:
+        return settings.load(ExampleSetRecipe, name, settings.RECIPES).examples
+
+    wiki = examples("synthetic-changes").wiki
+    assert examples("synthetic-diffs").wiki == wiki and examples("synthetic-diffs").longer_than == 0
+    for name in ("synthetic-cloze", "synthetic-facts"):
+        found = examples(name)
+        assert found.wiki == wiki and found.wikidata.world == wiki.world and found.wikidata.days == wiki.snapshots
+    first: Any = settings.load(CorpusRecipe, "synthetic-wiki-diffs-initial", settings.RECIPES)
+    later: Any = settings.load(CorpusRecipe, "synthetic-wiki-diffs", settings.RECIPES)
+    assert first.documents.world == wiki.world and first.documents.encyclopedia == wiki.encyclopedia
+    assert (first.documents.snapshots, first.length, first.splits) == (wiki.snapshots[:1], later.length, later.splits)
+    assert [period.label for period in later.periods.timeline().periods] == [day[:6] for day in wiki.snapshots[1:]]
 
 
 def _with_blank(fact: Fact) -> list[str]:

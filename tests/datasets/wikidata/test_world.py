@@ -199,6 +199,11 @@ def test_settings_that_contradict_themselves_are_one_line(given: dict[str, Any],
     assert "\n" not in str(error.value)
 
 
+def test_what_a_world_has_not_may_be_said_to_be_empty() -> None:
+    given = {"world": WORLD.model_dump(), "days": STAMPS}
+    assert parse(Wikidata, {**given, "dumps": {}}, "wikidata") == parse(Wikidata, given, "wikidata")
+
+
 def test_days_before_the_world_begins_are_refused() -> None:
     wikidata = parse(Wikidata, {"world": {"kind": "synthetic"}, "days": [20221201]}, "wikidata")
     with pytest.raises(InputError, match=r"wikidata\.days: 20221201 lies before the .* \(epoch 2023-01-01\)"):
