@@ -5,27 +5,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import date
 from functools import partial
-from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field
 
 from ticlm.datasets.examples.blanks import Blanks
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.wiki.diffs import WikiStep, diffed
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
-from ticlm.datasets.wikidata import cloze
-from ticlm.datasets.wikidata.dumps import GROUP, Wikidata, WikidataDump
-from ticlm.datasets.wikidata.statements import GROUPS, Statements, staged
+from ticlm.datasets.wikidata import cloze, pairing
+from ticlm.datasets.wikidata.dumps import Wikidata, same_world
+from ticlm.datasets.wikidata.pairing import DumpPair, PairedStep, groups, paired_steps
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
 RELATIONS = 30
@@ -65,101 +59,58 @@ class WikiQuestions(Settings):
         return self.model_copy(update={"wiki": self.wiki.without_files(), "wikidata": self.wikidata.without_files()})
 
     def inputs(self) -> list[Input]:
+        same_world(self.wiki, self.wikidata)
         return [*self.wiki.files("examples.wiki"), *self.wikidata.inputs()]
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        pages = [entry for entry in context.inputs if not entry.group.startswith(GROUP)]
-        snapshots = self.wiki.series(pages)[0]
-        paired, unpaired = self.pairs(snapshots)
-        read = len(paired) + sum(unpaired.values())
-        context.steps.append(Step(name="steps of the wiki", read=read, dropped=dict(sorted(unpaired.items()))))
-        pairs = {label: pair for label, pair in paired.items() if label not in context.built}
-        skipped = frozenset(snapshot.period.label for snapshot in snapshots) - pairs.keys()
-        known: dict[str, Statements] = {}
-        for step in diffed(replace(context, built=context.built | skipped), self.wiki, pages):
-            pair = pairs.pop(step.period.label)
-            for dump in pair:
-                if dump.date not in known:
-                    known[dump.date] = staged(context, self.wikidata, dump)
-                    context.steps[:] = Step.sum([context.steps, known[dump.date].steps])
-            draft = self._draft(context, step, known[pair[0].date], known[pair[1].date])
+        for step in paired_steps(context, self.wiki, self.wikidata, self.pairs):
+            draft = self._draft(context, step)
             if any(draft.subsets.values()):
                 yield draft
             else:
                 context.steps[:] = Step.sum([context.steps, draft.steps])
             for name in ("triplets", "questions"):
-                context.store.remove(f"{context.folder}/{name}-{_key(step, *(known[dump.date] for dump in pair))}")
-            for date_ in known.keys() - {dump.date for several in pairs.values() for dump in several}:
-                known.pop(date_).forget()
+                context.store.remove(f"{context.folder}/{name}-{step.key}")
 
-    def pairs(self, snapshots: Sequence[Snapshot]) -> tuple[dict[str, tuple[WikidataDump, WikidataDump]], Counter[str]]:
+    def pairs(self, snapshots: Sequence[Snapshot]) -> tuple[dict[str, DumpPair], Counter[str]]:
         """Return the older and the newer dump of each step by the label of its period, and the number of steps without
         them by reason."""
-        paired: dict[str, tuple[WikidataDump, WikidataDump]] = {}
-        unpaired: Counter[str] = Counter()
-        for old, new in pairwise(snapshots):
-            before, after = self._nearest(old), self._nearest(new)
-            if before is None or after is None:
-                unpaired[f"no dump of Wikidata within {self.within_days} days"] += 1
-            elif before.day >= after.day:
-                unpaired["no other dump of Wikidata than before"] += 1
-            else:
-                paired[new.period.label] = (before, after)
-        return paired, unpaired
+        return pairing.pairs(snapshots, self.wikidata.all_dumps, self.within_days)
 
-    def _nearest(self, snapshot: Snapshot) -> WikidataDump | None:
-        def distance(dump: WikidataDump) -> tuple[int, date]:
-            return abs((dump.day - snapshot.day).days), dump.day
-
-        candidates = [dump for dump in self.wikidata.dumps if dump.day < snapshot.period.end]
-        nearest = min(candidates, key=distance, default=None)
-        return nearest if nearest is not None and distance(nearest)[0] <= self.within_days else None
-
-    def _draft(self, context: BuildContext, step: WikiStep, older: Statements, newer: Statements) -> PeriodDraft:
-        label, key = step.period.label, _key(step, older, newer)
-        capped = self.caps != Caps()
+    def _draft(self, context: BuildContext, paired: PairedStep) -> PeriodDraft:
+        step, older, newer, key = paired.wiki, paired.older, paired.newer, paired.key
+        label = step.period.label
         triplets = context.buckets(f"triplets-{key}", step.buckets.count)
         compare = partial(cloze.compare, older, newer, triplets, self.triplets, context.seed)
-        triplet_writers = sorted(context.each(f"{label}: triplets", compare, _groups(newer.subjects)))
+        triplet_writers = sorted(context.each(f"{label}: triplets", compare, groups(newer.subjects)))
         rules = cloze.ClozeRules(
             triplets=triplets,
             writers=tuple(triplet_writers),
             articles=step,
             blanks=self.blanks,
             salt=f"{context.seed}\0{label}",
-            most=None if capped else self.questions,
+            most=self.questions if self.caps.unlimited else None,
         )
         questions = context.buckets(f"questions-{key}", 1)
         ask = partial(cloze.ask, rules, questions)
-        question_writers = sorted(context.each(f"{label}: questions", ask, _groups(step.buckets)))
+        question_writers = sorted(context.each(f"{label}: questions", ask, groups(step.buckets)))
         chosen = cloze.choose(questions, question_writers, self.caps, self.questions, newer.properties)
         steps = (
             *step.steps,
             *_sum([triplets.about(writer)["step"] for writer in triplet_writers]),
             *_sum([questions.about(writer)["step"] for writer in question_writers]),
-            Step(name="questions", read=chosen.read, dropped=dict(sorted(chosen.dropped.items()))),
+            chosen.step("questions", *chosen.examples),
         )
         categories = Counter[str]()
         for writer in triplet_writers:
             categories.update(triplets.about(writer)["categories"])
-        files = [entry.path for snapshot in (step.old, step.new) for entry in snapshot.inputs]
         return PeriodDraft(
             period=step.period,
             subsets=chosen.examples,
             steps=steps,
             statistics=_statistics(categories, chosen.examples),
-            inputs=tuple(dict.fromkeys((*files, *older.inputs, *newer.inputs))),
+            inputs=paired.inputs,
         )
-
-
-def _key(step: WikiStep, older: Statements, newer: Statements) -> str:
-    """Return a name for the staged data of a period that differs for other dumps and other buckets."""
-    return f"{step.period.label}-{hash64(' '.join((step.buckets.folder, older.info_path, newer.info_path))):016x}"
-
-
-def _groups(buckets: Buckets) -> list[cloze.Work]:
-    """Return the names of the writers with the buckets that each reads."""
-    return [(f"{first:05d}", tuple(range(first, buckets.count, GROUPS))) for first in range(min(GROUPS, buckets.count))]
 
 
 def _sum(steps: Sequence[Mapping[str, object]]) -> tuple[Step, ...]:

@@ -117,16 +117,12 @@ class Encyclopedia:
         history = self.world.history
         if day < self.world.epoch:
             raise InputError(f"day {day:%Y%m%d} lies before the synthetic world begins (epoch {self.world.epoch})")
-        begun = history.begun(day)
         facts: dict[str, dict[str, list[Fact]]] = {}
         for fact in history.known(date.fromordinal(day.toordinal() + 1)):
             facts.setdefault(fact.subject, {}).setdefault(fact.relation, []).append(fact)
-        for number, entity in begun.items():
+        for number, entity in written_about(self.world, day).items():
             templates = tables().encyclopedia[entity.kind]
-            gone = entity.end is not None and entity.end <= day
-            if not gone or templates.closed:
-                now = entity if gone else replace(entity, end=None)
-                yield self._article(number, now, templates, facts.get(entity.name, {}), day)
+            yield self._article(number, entity, templates, facts.get(entity.name, {}), day)
 
     def _article(
         self, number: int, entity: NewsEntity, templates: ArticleTemplates, facts: dict[str, list[Fact]], day: date
@@ -209,6 +205,17 @@ class Encyclopedia:
             if rng.random() < self.world.changing:
                 count += rng.randint(1, MOST_ADDED)
         return count
+
+
+def written_about(world: SyntheticWorld, day: date) -> dict[int, NewsEntity]:
+    """Return the entities that have an article on a day, by a number that each keeps. Those that are not gone yet have
+    no `end`."""
+    found = {}
+    for number, entity in world.history.begun(day).items():
+        gone = entity.end is not None and entity.end <= day
+        if not gone or tables().encyclopedia[entity.kind].closed:
+            found[number] = entity if gone else replace(entity, end=None)
+    return found
 
 
 def in_words(number: int) -> str:

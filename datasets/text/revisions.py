@@ -65,11 +65,18 @@ class Revisions:
     def updated(self) -> str:
         """Return the added passages and the newer sides of the revised ones: those of a paragraph joined by a space,
         paragraphs by a line break."""
-        paragraphs: dict[int, list[str]] = {}
-        for part in self.parts:
-            if part.kind != "same":
-                paragraphs.setdefault(part.paragraph, []).append(part.new.text)
-        return "\n".join(" ".join(texts) for texts in paragraphs.values())
+        return "\n".join(_by_paragraph(part for part in self.parts if part.kind != "same"))
+
+    def unchanged(self) -> str:
+        """Return the passages that are the same, joined likewise."""
+        return "\n".join(_by_paragraph(self.of("same")))
+
+
+def _by_paragraph(parts: Iterable[Part]) -> Iterator[str]:
+    paragraphs: dict[int, list[str]] = {}
+    for part in parts:
+        paragraphs.setdefault(part.paragraph, []).append(part.new.text)
+    return (" ".join(texts) for texts in paragraphs.values())
 
 
 def revisions(old: Sequence[str], new: Sequence[str], moved: Literal["changed", "unchanged"] = "changed") -> Revisions:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 from ticlm.datasets.examples.context import BuildContext
-from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.text.diffs import Passage, TooRepetitive, passages
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
@@ -20,8 +19,6 @@ from ticlm.platform.core.periods import Period
 
 AHEAD = 3
 """Number of later dumps that are read together with the two to compare, because only files can be read in parallel."""
-TITLE_BUCKETS = 64
-"""Least number of buckets for the diffs of a step, which are keyed by title."""
 UNKNOWN_BEFORE = "text not known in the older dump"
 UNKNOWN_NOW = "text not known in the newer dump"
 LOST_BEFORE = "perhaps in the lost part of the older dump"
@@ -31,6 +28,7 @@ DELETED = "deleted"
 PROSELESS = "without prose"
 MOVES = "passages that are new or moved"
 MOVED, NEW = "moved within the article", "new in the article"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +76,28 @@ class Comparison:
 
     def diffs(self, number: int, left: Counter[str]) -> Iterator[Diff]:
         """Yield the diff of every article of a bucket that can be compared; `left` counts the others by reason."""
+        return self.each(number, left, self.diff)
+
+    def each(
+        self, number: int, left: Counter[str], compare: Callable[[Article | None, Article], T | None]
+    ) -> Iterator[T]:
+        """Yield what `compare` returns for every article of a bucket, as it was and as it is; `left` counts those that
+        cannot be compared by reason, and those for which it returns None as without prose."""
         for old, article in self.articles(number, left):
             try:
-                compared = _passages(old, article, self.moved_is_change)
+                found = compare(old, article)
             except TooRepetitive:
                 left[REPETITIVE] += 1
             else:
-                if compared:
-                    yield Diff(article.id, article.title, old is None, compared)
+                if found is not None:
+                    yield found
                 else:
                     left[PROSELESS] += 1
+
+    def diff(self, old: Article | None, article: Article) -> Diff | None:
+        """Return the diff of an article; None if it has no passage. Raises TooRepetitive."""
+        compared = _passages(old, article, self.moved_is_change)
+        return Diff(article.id, article.title, old is None, compared) if compared else None
 
     def articles(self, number: int, left: Counter[str]) -> Iterator[tuple[Article | None, Article]]:
         """Yield every article of a bucket as it was, None if it is new, and as it is. `left` counts those that cannot
@@ -149,11 +159,14 @@ def moves(passages: Iterable[Passage]) -> Counter[str]:
     return found
 
 
-def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[Comparison]:
+def comparisons(
+    context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input], site: str = ""
+) -> Iterator[Comparison]:
     """Yield a comparison of each two consecutive snapshots whose period is not in `context.built`, oldest first.
 
     `inputs` are those of `wiki.files()`. The staged data of a comparison is removed when the next one is requested;
-    only a few dumps are staged at a time. Raises InputError if there is nothing to compare.
+    only a few dumps are staged at a time. Raises InputError if there is nothing to compare, and if the snapshots are
+    of another wiki than the `site`, where that is given.
     """
     snapshots, spare = wiki.series(inputs)
     context.steps.append(
@@ -173,85 +186,10 @@ def comparisons(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input])
         if infos[0].is_of_another_wiki(infos[1]):
             wikis = f"{old.stamp} is of {infos[0].wiki}, {new.stamp} of {infos[1].wiki}"
             raise InputError(f"examples: the snapshots are of two wikis: {wikis}; give those of one wiki")
+        if site and infos[1].name and infos[1].name != site:
+            raise InputError(
+                f"examples.wikidata.site: it is {site}, and the snapshots are of {infos[1].name}; give that"
+            )
         yield Comparison(old, new, stage, infos, wiki.moved == "changed")
         stage.remove(old)
         stage.remove_raw(new)
-
-
-@dataclass(frozen=True)
-class WikiStep:
-    """The diffs of all articles of one snapshot against the snapshot before.
-
-    `buckets.read(number, writers)` for `number` in `range(buckets.count)` yields once for each article
-    (its title in the newer snapshot, with spaces,
-     {"id": page id as text, "title": the same title, "new": whether the older snapshot did not have it,
-      "text_changed": [passages], "text_unchanged": [passages]}). Passages are in the order of the article: sentences of
-    paragraphs that changed, and whole paragraphs that did not. `steps` say what was read and left out; `statistics`
-    count pages and passages.
-    """
-
-    old: Snapshot
-    new: Snapshot
-    buckets: Buckets
-    writers: tuple[str, ...]
-    steps: tuple[Step, ...]
-    statistics: dict[str, dict[str, int]]
-
-    @property
-    def period(self) -> Period:
-        """The month of the newer snapshot."""
-        return self.new.period
-
-
-def diffed(context: BuildContext, wiki: WikiDumps, inputs: Sequence[Input]) -> Iterator[WikiStep]:
-    """Yield the diffs of each step whose period is not in `context.built`, oldest first, keyed by title.
-
-    `inputs` are those of `wiki.files()`. The buckets of a step are removed when the next step is requested.
-    """
-    for comparison in comparisons(context, wiki, inputs):
-        buckets = context.buckets(f"diffs-{comparison.name}", max(TITLE_BUCKETS, comparison.stage.count))
-        numbers = range(comparison.stage.count)
-        done = f"{comparison.period.label}: buckets compared"
-        writers = sorted(context.each(done, partial(_stage_diffs, comparison, buckets), numbers))
-        pages: Counter[str] = Counter()
-        counts: Counter[str] = Counter()
-        moved: Counter[str] = Counter()
-        left: Counter[str] = Counter()
-        for writer in writers:
-            about = buckets.about(writer)
-            pages.update(about["pages"])
-            counts.update(about["passages"])
-            moved.update(about.get(MOVES, {}))  # a build that an older program began has none
-            left.update(about["left"])
-        steps = comparison.steps(pages.total(), left)
-        statistics = {"pages": {**pages, DELETED: left[DELETED]}, "passages": dict(counts), MOVES: dict(moved)}
-        yield WikiStep(comparison.old, comparison.new, buckets, tuple(writers), steps, statistics)
-        context.store.remove(buckets.folder)
-
-
-def _stage_diffs(comparison: Comparison, buckets: Buckets, number: int) -> str:
-    """Stage the diffs of a bucket, keyed by title; return the writer's name."""
-    name = f"{number:05d}"
-    if buckets.is_written(name):
-        return name
-    pages = Counter({"new": 0, "changed": 0, "unchanged": 0})
-    counts = Counter({"changed": 0, "unchanged": 0})
-    moved: Counter[str] = Counter()
-    left: Counter[str] = Counter()
-    with buckets.writing(name) as into:
-        for diff in comparison.diffs(number, left):
-            texts: dict[bool, list[str]] = {True: [], False: []}
-            for passage in diff.passages:
-                texts[passage.changed].append(passage.text)
-            pages[diff.state] += 1
-            moved.update(moves(diff.passages))
-            counts.update({"changed": len(texts[True]), "unchanged": len(texts[False])})
-            about = {"id": str(diff.id), "title": diff.title, "new": diff.new}
-            into.add(diff.title, about | {"text_changed": texts[True], "text_unchanged": texts[False]})
-        into.about = {
-            "pages": pages,
-            "passages": counts,
-            MOVES: moved,
-            "left": {why: n for why, n in sorted(left.items()) if n},
-        }
-    return name

@@ -133,7 +133,7 @@ class WikiDumps(Settings):
         if (self.form in ("history", "world")) != bool(self.snapshots):
             raise ValueError("history and world need snapshots (days, as YYYYMMDD); dumps and extracted have none")
         given = [day for dated in (self.dumps, self.extracted) if isinstance(dated, dict) for day in dated]
-        days = [_day(day) for day in (*self.snapshots, *given)]
+        days = [day_of(day) for day in (*self.snapshots, *given)]
         if self.snapshots and len({(day.year, day.month) for day in days}) < len(days):
             raise ValueError("snapshots must lie in different months, which their periods are named after")
         return self
@@ -160,7 +160,7 @@ class WikiDumps(Settings):
 
     def days(self) -> tuple[date, ...]:
         """Return the days of `snapshots`, in order."""
-        return tuple(sorted(map(_day, self.snapshots)))
+        return tuple(sorted(map(day_of, self.snapshots)))
 
     def series(self, inputs: Sequence[Input]) -> tuple[list[Snapshot], int]:
         """Return the snapshots to compare, oldest first, and the number of dumps not used because their month has
@@ -169,7 +169,7 @@ class WikiDumps(Settings):
             return [Snapshot(day, tuple(inputs), True) for day in self.days()], 0
         dumps: dict[date, list[Input]] = {}
         for entry in inputs:
-            dumps.setdefault(_day(entry.group), []).append(entry)
+            dumps.setdefault(day_of(entry.group), []).append(entry)
         months: dict[tuple[int, int], date] = {}
         for day in sorted(dumps, key=_rank):
             months.setdefault((day.year, day.month), day)
@@ -187,8 +187,8 @@ def _rank(day: date) -> tuple[int, int]:
     return preferred, day.day
 
 
-def _day(text: str) -> date:
-    """Parse a day. Raises ValueError for anything other than YYYYMMDD."""
+def day_of(text: str) -> date:
+    """Return the day that a text such as 20160501 names. Raises ValueError for anything else."""
     if not re.fullmatch(r"\d{8}", text):
         raise ValueError(f"{text!r} is not a day, which is written YYYYMMDD")
     return span(text)[0]

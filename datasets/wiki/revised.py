@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ticlm.datasets.text.revisions import Located, Part, Revisions, revisions
+from ticlm.datasets.wiki.changed_texts import ArticleTexts
+from ticlm.datasets.wiki.diffs import Comparison
 from ticlm.datasets.wiki.staging import Article
 
 State = Literal["new", "changed", "edited without new text", "unchanged"]
@@ -70,6 +72,19 @@ def revised(
         return RevisedArticle(new, old is None, revisions(before, new.paragraphs, moved), True, url)
     same = Revisions(tuple(Part("same", n, Located(line, 0, 0)) for n, line in enumerate(new.paragraphs)), 0)
     return RevisedArticle(new, False, same, False, url)
+
+
+def by_revisions(comparison: Comparison, old: Article | None, new: Article) -> ArticleTexts | None:
+    """Split an article into its updated text, which sets of wiki-revisions hold, and the text that stayed.
+
+    An article that is new is all updated text. Returns None for one without text. Raises TooRepetitive.
+    """
+    if not new.paragraphs:
+        return None
+    found = revised(old, new, moved="changed" if comparison.moved_is_change else "unchanged")
+    texts = [found.revisions.updated(), found.revisions.unchanged()]
+    changed, unchanged = ([text] if text else [] for text in texts)
+    return ArticleTexts(new, found.new, found.state, changed, unchanged, found.passages())
 
 
 def unchanged_row(article: Article, url: str, most: int) -> Row | None:

@@ -35,8 +35,9 @@ def changes(old: Sequence[Triplet] | None, new: Sequence[Triplet]) -> Iterator[T
     before, after = _by_relation(old or ()), _by_relation(new)
     for relation, now in after.items():
         earlier = before.get(relation, [])
-        same = [_held(triplet, earlier) for triplet in now]
-        gone = tuple(triplet for triplet in earlier if not _held(triplet, now))
+        names, earlier_names = _names(now), _names(earlier)
+        same = [not earlier_names.isdisjoint(_names([triplet])) for triplet in now]
+        gone = tuple(triplet for triplet in earlier if names.isdisjoint(_names([triplet])))
         for triplet, stays in zip(now, same):
             fate: Fate = "same" if stays else "updated" if earlier else "new"
             yield TripletChange(fate, triplet, gone if fate == "updated" else ())
@@ -54,11 +55,7 @@ def _by_relation(triplets: Sequence[Triplet]) -> dict[str, list[Triplet]]:
     return {relation: list(held.values()) for relation, held in sorted(found.items())}
 
 
-def _held(triplet: Triplet, others: Sequence[Triplet]) -> bool:
-    """Return whether one of the others has the same object."""
-    label = _label(triplet)
-    return any(triplet.object == other.object or (label is not None and label == _label(other)) for other in others)
-
-
-def _label(triplet: Triplet) -> str | None:
-    return None if triplet.text is None else triplet.text.casefold()
+def _names(triplets: Sequence[Triplet]) -> set[tuple[str, str]]:
+    """Return the names by which the objects of triplets are known: their ids, and their labels whatever the case."""
+    labels = {("label", triplet.text.casefold()) for triplet in triplets if triplet.text is not None}
+    return labels | {("id", triplet.object) for triplet in triplets}

@@ -8,16 +8,20 @@ known which of them are chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ticlm.datasets.examples.blanks import Blanks, accepted, context, fill_in, names
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.text.diffs import sentences
-from ticlm.datasets.wiki.diffs import LOST_BEFORE, WikiStep
+from ticlm.datasets.wiki.changed_texts import WikiStep
+from ticlm.datasets.wiki.diffs import LOST_BEFORE
+from ticlm.datasets.wikidata import choosing
+from ticlm.datasets.wikidata.choosing import Chosen, Value
+from ticlm.datasets.wikidata.pairing import Work
 from ticlm.datasets.wikidata.statements import Statements, pairs
-from ticlm.datasets.wikidata.triplets import Caps, TripletRules, capped, compared
+from ticlm.datasets.wikidata.triplets import Caps, TripletRules, compared
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import hash64
@@ -25,11 +29,6 @@ from ticlm.platform.core.fingerprint import hash64
 CHANGED, UNCHANGED = "changed", "unchanged"
 NO_ARTICLE = "article in no such snapshot"
 TWICE = "question asked twice"
-CAPPED = "over the share of its subject, relation or object"
-SURPLUS = "not sampled"
-Work = tuple[str, Sequence[int]]
-"""The name of a task's writer, and the buckets that the task reads."""
-Value = Mapping[str, Any]
 Ranked = tuple[int, dict[str, Any]]
 """A question's rank in the random order, and the question."""
 
@@ -164,43 +163,10 @@ def _sentences(texts: Sequence[str]) -> list[str]:
     return [" ".join(sentence.split()) for text in texts for sentence in sentences(text)]
 
 
-@dataclass
-class Chosen:
-    """The questions of a period by subset; `read` counts all, `dropped` those left out by reason."""
-
-    examples: dict[str, list[Example]] = field(default_factory=dict)
-    read: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
 def choose(questions: Buckets, writers: Sequence[str], caps: Caps, most: int | None, properties: Value) -> Chosen:
     """Choose of each subset the first `most` questions, in their random order, among those that the caps allow."""
-    out = Chosen()
-    infos = [questions.about(writer) for writer in writers]
-    for subset in (CHANGED, UNCHANGED):
-        tickets = sorted(tuple(ticket) for info in infos for ticket in info["tickets"].get(subset, []))
-        made = sum(info["made"][subset] for info in infos)
-        allowed = _uncapped(tickets, caps)
-        kept = set(allowed[:most])
-        out.read += made
-        out.dropped[CAPPED] += len(tickets) - len(allowed)
-        out.dropped[SURPLUS] += made - (len(tickets) - len(allowed)) - len(kept)
-        ranked = [
-            (value["rank"], _example(value, properties))
-            for writer in writers
-            for key, value in questions.read(0, [writer])
-            if key == subset and (value["rank"], value["id"]) in kept
-        ]
-        out.examples[subset] = [example for _, example in sorted(ranked, key=lambda pair: (pair[0], pair[1].id))]
-    out.dropped += Counter()
-    return out
-
-
-def _uncapped(tickets: Sequence[tuple[int, str]], caps: Caps) -> list[tuple[int, str]]:
-    if caps == Caps():
-        return list(tickets)
-    triplets: list[Any] = [ticket[1].split(" ", 2) for ticket in tickets]
-    return [tickets[position] for position in capped(map(tuple, triplets), caps)]
+    numbers = dict.fromkeys((CHANGED, UNCHANGED), most)
+    return choosing.choose(questions, writers, caps, numbers, lambda value: _example(value, properties))
 
 
 def _example(value: Value, properties: Value) -> Example:

@@ -6,39 +6,32 @@ be read, with their oddities: empty mappings that PHP wrote as `[]`, items given
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.io.records import BROKEN
 from ticlm.datasets.io.unpack import Damaged, unpacked
-from ticlm.datasets.wikidata.xml_dumps import modern, texts
+from ticlm.datasets.wikidata.redirects import number_of
+from ticlm.datasets.wikidata.values import ITEM, StatementValue, ValueKind, ended, mapping, value_of, words
+from ticlm.datasets.wikidata.xml_dumps import item_id, modern, texts
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.settings import Settings
 
 LINE_BYTES = 64 << 20
 """Longest line in bytes; the largest entity has a tenth of it."""
-YEAR = 9
-"""The precision of a time that is known to the year; 10 is a month, 11 a day."""
 UNREADABLE = "broken JSON line"
 NO_ENTITY = "not an entity"
 NOT_PREFERRED = "beside a preferred statement"
-ValueKind = Literal["item", "string", "monolingualtext", "quantity", "time"]
-_WRITTEN_AS: Mapping[str, ValueKind] = {
-    "wikibase-entityid": "item",
-    "string": "string",
-    "monolingualtext": "monolingualtext",
-    "quantity": "quantity",
-    "time": "time",
-}
-
-
-_ITEM, _PROPERTY = re.compile(r"Q[0-9]+"), re.compile(r"P[0-9]+")
+DEPRECATED = "deprecated"
+ENDED = "ended before the dump"
+REDIRECT = "redirect"
+_PROPERTY = re.compile(r"P[0-9]+")
 
 
 class EntityFields(Settings):
@@ -51,18 +44,12 @@ class EntityFields(Settings):
     """The wiki whose articles' titles are read."""
     values: tuple[ValueKind, ...] = ("item",)
     """Kinds of statements' values to read; `string` means texts, and of a time only the year is kept."""
+    ended: Literal["kept", "dropped"] = "kept"
+    """Whether statements with an end time before the day of the dump are `kept`, or `dropped` before ranks are looked
+    at."""
 
-
-@dataclass(frozen=True, slots=True)
-class StatementValue:
-    """The value of a statement: another item (`text` is None, as the label stands with that item) or a literal.
-
-    `key` is the id of the item, or kind and text of the literal.
-    """
-
-    key: str
-    text: str | None = None
-    aliases: tuple[str, ...] = ()
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"ended"}) if self.ended == "kept" else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +57,8 @@ class Entity:
     """An item with a label.
 
     `statements` are (property, value), `read` is the number of all its statements, and `dropped` counts those left out
-    by reason. All three stay empty without a `title`, because they are not used then.
+    by reason. All three stay empty without a `title`, because they are not used then. `sites` are the wikis that have
+    an article on an item without a `title`.
     """
 
     id: str
@@ -80,6 +68,7 @@ class Entity:
     statements: tuple[tuple[str, StatementValue], ...] = ()
     read: int = 0
     dropped: Mapping[str, int] | None = None
+    sites: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +79,31 @@ class Property:
     label: str
 
 
-def entities(path: str, fields: EntityFields) -> Iterator[Entity | Property | str]:
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """An item that was merged into another one."""
+
+    id: str
+    target: str
+
+
+Outcome = Entity | Property | Redirect | str
+"""What a line or page of a dump holds, or the reason why it cannot be used."""
+
+
+def entities(path: str, fields: EntityFields, day: datetime.date | None = None) -> Iterator[Outcome]:
     """Yield every entity of a dump, plain or packed, with the reason in place of an entity that cannot be used.
 
-    A file that is cut off, even after a whole line, ends with the reason `broken file`. Raises InputError if the file
-    cannot be read or holds no entity, Unreachable if the network fails.
+    `day` is that of the dump; without it no statement counts as ended. A file that is cut off, even after a whole line,
+    ends with the reason `broken file`. Raises InputError if the file cannot be read or holds no entity, Unreachable if
+    the network fails.
     """
     known = lines = 0
     damage = ""
     try:
         for _, stream in unpacked(path):
             for line in texts(stream) if _is_xml(stream) else _lines(stream):
-                outcome = line if isinstance(line, str) else entity(line, fields)
+                outcome = line if isinstance(line, str) else entity(line, fields, day)
                 lines += 1
                 known += outcome not in (UNREADABLE, NO_ENTITY, BROKEN)
                 yield outcome
@@ -142,7 +144,7 @@ def _lines(stream: Any) -> Iterator[bytes | str]:
         yield BROKEN
 
 
-def entity(line: bytes, fields: EntityFields) -> Entity | Property | str:
+def entity(line: bytes, fields: EntityFields, day: datetime.date | None = None) -> Outcome:
     """Return the entity on a line of a dump, or the reason why it cannot be used."""
     try:
         raw = json.loads(line)
@@ -151,15 +153,15 @@ def entity(line: bytes, fields: EntityFields) -> Entity | Property | str:
     if not isinstance(raw, dict):
         return NO_ENTITY
     if "redirect" in raw:
-        return "redirect"
+        return _redirect(raw)
     raw = modern(raw)
     if not isinstance(raw.get("id"), str):
         return NO_ENTITY
     name = raw["id"].upper()
     label = _in_language(raw.get("labels"), fields)
     match raw.get("type"):
-        case "item" if _ITEM.fullmatch(name):
-            return "without label" if label is None else _item(name, label, raw, fields)
+        case "item" if ITEM.fullmatch(name):
+            return "without label" if label is None else _item(name, label, raw, fields, day)
         case "property" if _PROPERTY.fullmatch(name):
             return "property without label" if label is None else Property(name, label)
         case str(other) if other in ("lexeme", "mediainfo", "entity-schema"):
@@ -167,27 +169,52 @@ def entity(line: bytes, fields: EntityFields) -> Entity | Property | str:
     return NO_ENTITY
 
 
-def _item(name: str, label: str, raw: Mapping[str, Any], fields: EntityFields) -> Entity:
+def _redirect(raw: Mapping[str, Any]) -> Redirect | str:
+    source, target = (item_id(raw.get(key)) for key in ("entity", "redirect"))
+    return REDIRECT if number_of(source) is None or number_of(target) is None else Redirect(source, target)
+
+
+def _item(name: str, label: str, raw: Mapping[str, Any], fields: EntityFields, day: datetime.date | None) -> Entity:
     aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), fields) if alias != label))
-    link = _mapping(raw.get("sitelinks")).get(fields.site)
-    title = _words(_mapping(link).get("title"))
+    links = mapping(raw.get("sitelinks"))
+    title = words(mapping(links.get(fields.site)).get("title"))
     if title is None:
-        return Entity(name, label, aliases)
+        return Entity(name, label, aliases, sites=tuple(links))
     statements: list[tuple[str, StatementValue]] = []
     dropped: Counter[str] = Counter()
     read = 0
-    for property_, claims in _mapping(raw.get("claims")).items():
-        listed = [_mapping(claim) for claim in (claims if isinstance(claims, list) else [claims])]
-        best = "preferred" if any(claim.get("rank") == "preferred" for claim in listed) else "normal"
-        for statement in listed:
+    for property_, claims in mapping(raw.get("claims")).items():
+        listed = [mapping(claim) for claim in (claims if isinstance(claims, list) else [claims])]
+        unusable = [_unusable(claim, day if fields.ended == "dropped" else None) for claim in listed]
+        preferred = any(not why and claim.get("rank") == "preferred" for claim, why in zip(listed, unusable))
+        for statement, why in zip(listed, unusable):
             read += 1
-            known = _PROPERTY.fullmatch(property_) is not None
-            value = _value_of(statement, best, fields) if known else "unreadable property"
+            value = _value_in(property_, statement, why, preferred, fields)
             if isinstance(value, str):
                 dropped[value] += 1
             else:
                 statements.append((property_, value))
     return Entity(name, label, aliases, canonical(title), tuple(statements), read, dropped)
+
+
+def _unusable(statement: Mapping[str, Any], day: datetime.date | None) -> str:
+    """Return the reason why a statement is left out, whatever stands beside it; "" if there is none."""
+    if statement.get("rank") == "deprecated":
+        return DEPRECATED
+    return ENDED if day is not None and ended(statement, day) else ""
+
+
+def _value_in(
+    property_: str, statement: Mapping[str, Any], unusable: str, preferred: bool, fields: EntityFields
+) -> StatementValue | str:
+    """Return the value of a statement, or why it is left out: also for a lower rank beside a `preferred` one."""
+    if _PROPERTY.fullmatch(property_) is None:
+        return "unreadable property"
+    if unusable:
+        return unusable
+    if preferred and statement.get("rank") != "preferred":
+        return NOT_PREFERRED
+    return value_of(statement, fields.values, fields.language)
 
 
 def canonical(title: str) -> str:
@@ -196,104 +223,16 @@ def canonical(title: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _value_of(statement: Mapping[str, Any], best: str, fields: EntityFields) -> StatementValue | str:
-    """Return the value of a statement, or why it is left out: also for a rank below the `best` of its property."""
-    rank = statement.get("rank")
-    if rank == "deprecated" or (best == "preferred" and rank != best):
-        return "deprecated" if rank == "deprecated" else NOT_PREFERRED
-    snak = _mapping(statement.get("mainsnak"))
-    match snak.get("snaktype"):
-        case "somevalue":
-            return "unknown value"
-        case "novalue":
-            return "no value"
-    data = _mapping(snak.get("datavalue"))
-    kind = _WRITTEN_AS.get(str(data.get("type")))
-    if kind is None or kind not in fields.values:
-        return "another kind of value"
-    if kind == "string" and snak.get("datatype", "string") != "string":
-        return "another kind of value"  # an identifier, an address, a file
-    return _value(kind, data.get("value"), fields)
-
-
-def _value(kind: ValueKind, value: object, fields: EntityFields) -> StatementValue | str:
-    match kind:
-        case "item":
-            return _item_value(_mapping(value))
-        case "string":
-            text = _words(value)
-        case "monolingualtext":
-            if _mapping(value).get("language") != fields.language:
-                return "another language"
-            text = _words(_mapping(value).get("text"))
-        case "quantity":
-            return _quantity(_mapping(value).get("amount"))
-        case "time":
-            return _year(_mapping(value))
-    return "unreadable value" if text is None else StatementValue(f"{kind} {text}", text)
-
-
-def _item_value(value: Mapping[str, Any]) -> StatementValue | str:
-    number = value.get("numeric-id")
-    if value.get("entity-type", "item") != "item":
-        return "another kind of value"
-    name = value.get("id") or f"Q{number}"
-    return (
-        StatementValue(name.upper()) if isinstance(name, str) and _ITEM.fullmatch(name.upper()) else "unreadable value"
-    )
-
-
-def _quantity(amount: object) -> StatementValue | str:
-    """Return a number with a comma at every thousand, as articles write it, and without commas as an alias."""
-    try:
-        number = Decimal(str(amount))
-    except InvalidOperation:
-        return "unreadable value"
-    if not number.is_finite() or abs(number.adjusted()) > 30:
-        return "unreadable value"
-    text, plain = f"{number:,f}", f"{number:f}"
-    return StatementValue(f"quantity {plain}", text, (plain,) if plain != text else ())
-
-
-def _year(value: Mapping[str, Any]) -> StatementValue | str:
-    """Return the year of a time such as `+1952-03-11T00:00:00Z` or `-00000000044-03-15T00:00:00Z`."""
-    moment, precision = value.get("time"), value.get("precision", YEAR)
-    if not isinstance(moment, str) or not isinstance(precision, int):
-        return "unreadable value"
-    if precision < YEAR:
-        return "date coarser than a year"
-    digits = moment[1:].partition("-")[0]
-    if moment[:1] not in ("+", "-") or not re.fullmatch("[0-9]{1,16}", digits) or not int(digits):
-        return "unreadable value"
-    text = f"{int(digits)}" + (" BC" if moment[0] == "-" else "")
-    return StatementValue(f"time {text}", text)
-
-
 def _in_language(labels: object, fields: EntityFields) -> str | None:
-    by_language = _mapping(labels)
-    candidates = (_mapping(by_language.get(language)).get("value") for language in (fields.language, "mul"))
-    return next((words for words in map(_words, candidates) if words is not None), None)
+    by_language = mapping(labels)
+    candidates = (mapping(by_language.get(language)).get("value") for language in (fields.language, "mul"))
+    return next((text for text in map(words, candidates) if text is not None), None)
 
 
 def _aliases(aliases: object, fields: EntityFields) -> Iterator[str]:
-    by_language = _mapping(aliases)
+    by_language = mapping(aliases)
     for language in (fields.language, "mul"):
         entries = by_language.get(language)
         for alias in entries if isinstance(entries, list) else []:
-            if (words := _words(_mapping(alias).get("value"))) is not None:
-                yield words
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _words(value: object) -> str | None:
-    """Return a text with single spaces; None for other types, blank texts, and texts with half a surrogate pair."""
-    if not isinstance(value, str):
-        return None
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return None
-    return " ".join(value.split()) or None
+            if (text := words(mapping(alias).get("value"))) is not None:
+                yield text

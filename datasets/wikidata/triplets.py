@@ -122,6 +122,11 @@ class Caps(Settings):
     """The largest shares of all triplets that may have the same subject, relation or object; one triplet always may.
 
     (TemporalWiki has 0.01, 0.05 and 0.05; TiC-LM's released code has no such rule.)
+
+    Shares of what is `kept` hold for the triplets that stay; where there are fewer values than a share has room for,
+    such as 10 relations at 0.05, one triplet of each is left. Shares of what is `found` are applied once and one after
+    the other: that of subjects to all triplets, that of relations to those left, and that of objects to those left then
+    (TemporalWiki's released code).
     """
 
     subject: float | None = Field(None, gt=0, le=1)
@@ -130,6 +135,16 @@ class Caps(Settings):
     """Largest share of the triplets (0 to 1) with the same relation; by default there is no limit."""
     object: float | None = Field(None, gt=0, le=1)
     """Largest share of the triplets (0 to 1) with the same object; by default there is no limit."""
+    of: Literal["kept", "found"] = "kept"
+    """What the shares are of: the triplets that are kept, or those that were found, one cap after the other."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"of"} if self.of == "kept" else ())  # sets were built so before there was a choice
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether there is no limit at all."""
+        return self.subject is self.relation is self.object is None
 
 
 TripletIds = tuple[str, str, str]
@@ -139,16 +154,26 @@ TripletIds = tuple[str, str, str]
 def capped(triplets: Iterable[TripletIds], caps: Caps) -> list[int]:
     """Return the positions of the triplets that stay when the caps are applied; earlier triplets go before later ones.
 
-    Every triplet that is removed lowers the total and with it every cap, so removal is repeated until all caps hold.
+    Every triplet that is removed lowers the total. For shares of what is kept, it lowers every cap too, so removal is
+    repeated until all caps hold. The first triplet of a subject always passes the cap of subjects, and so on.
     """
     remaining = list(enumerate(triplets))
     shares = (caps.subject, caps.relation, caps.object)
+    if caps.of == "found":
+        for part, share in enumerate(shares):
+            limits = _limits([share if n == part else None for n in range(3)], len(remaining))
+            remaining = list(_within(remaining, limits))
+        return [position for position, _ in remaining]
     while True:
-        limits = [None if share is None else max(1, floor(share * len(remaining) + 1e-9)) for share in shares]
-        kept = list(_within(remaining, limits))
+        kept = list(_within(remaining, _limits(shares, len(remaining))))
         if len(kept) == len(remaining):
             return [position for position, _ in remaining]
         remaining = kept
+
+
+def _limits(shares: Iterable[float | None], total: int) -> list[int | None]:
+    """Return the largest numbers of triplets that these shares of a total allow."""
+    return [None if share is None else max(1, floor(share * total + 1e-9)) for share in shares]
 
 
 def _within(

@@ -58,7 +58,8 @@ def modern(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     old_claims = raw.get("claims")
     for claim in old_claims if isinstance(old_claims, list) else []:
         if isinstance(claim, dict) and isinstance(snak := claim.get("m"), list) and len(snak) > 1:
-            claims.setdefault(f"P{snak[1]}", []).append({"rank": _rank(claim.get("rank")), "mainsnak": _snak(snak)})
+            statement = {"rank": _rank(claim.get("rank")), "mainsnak": _snak(snak), "qualifiers": _qualifiers(claim)}
+            claims.setdefault(f"P{snak[1]}", []).append(statement)
     return {
         "type": kind,
         "id": number,
@@ -67,6 +68,11 @@ def modern(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         "claims": claims,
         "sitelinks": {site: _link(link) for site, link in _items(raw.get("links"))},
     }
+
+
+def item_id(entity: object) -> str:
+    """Return the id that is given as `["item", 1]`, `q1` or `Q1`."""
+    return _identity(entity)[1]
 
 
 def _identity(entity: object) -> tuple[str, str]:
@@ -81,6 +87,16 @@ def _snak(snak: list[Any]) -> dict[str, Any]:
     """Return the snak that `["value", 31, "wikibase-entityid", {…}]` or `["somevalue", 31]` stands for."""
     value = {"type": snak[2], "value": snak[3]} if len(snak) > 3 else {}
     return {"snaktype": snak[0], "datavalue": value}
+
+
+def _qualifiers(claim: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the qualifiers of a statement, which stand in `q` as a list of snaks, by property."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    snaks = claim.get("q")
+    for snak in snaks if isinstance(snaks, list) else []:
+        if isinstance(snak, list) and len(snak) > 1:
+            found.setdefault(f"P{snak[1]}", []).append(_snak(snak))
+    return found
 
 
 def _rank(rank: object) -> str:

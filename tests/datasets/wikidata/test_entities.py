@@ -9,6 +9,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,24 @@ from paths import SHARED
 
 from ticlm.datasets.wikidata import entities as wikidata
 from ticlm.datasets.wikidata.entities import (
+    ENDED,
     NOT_PREFERRED,
     Entity,
     EntityFields,
+    Outcome,
     Property,
-    StatementValue,
+    Redirect,
     canonical,
     entities,
     entity,
 )
+from ticlm.datasets.wikidata.values import StatementValue
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
 
 WIKIDATA = SHARED / "wikidata"
+TODAY = date(2017, 3, 1)
 ALL = ("item", "string", "monolingualtext", "quantity", "time")
 shared = pytest.mark.skipif(not WIKIDATA.exists(), reason="no shared data")
 
@@ -56,8 +63,8 @@ def item(*snaks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }
 
 
-def read(raw: object, **reading: Any) -> Entity | Property | str:
-    return entity(json.dumps(raw).encode(), EntityFields.model_validate(reading))
+def read(raw: object, day: date | None = None, **reading: Any) -> Outcome:
+    return entity(json.dumps(raw).encode(), EntityFields.model_validate(reading), day)
 
 
 def values(*snaks: dict[str, Any], **reading: Any) -> tuple[list[StatementValue], dict[str, int]]:
@@ -92,7 +99,9 @@ def test_the_label_for_all_languages_serves_where_there_is_none_of_ones_own() ->
         ({"type": "item", "id": "P1"}, "not an entity"),
         (item(id="Q\ud83d"), "not an entity"),
         ({"type": "item", "id": 7}, "not an entity"),
-        ({"entity": "Q1", "redirect": "Q2"}, "redirect"),
+        ({"entity": "Q1", "redirect": "P2"}, "redirect"),
+        ({"entity": "Q1", "redirect": None}, "redirect"),
+        ({"entity": "Q" + "9" * 5000, "redirect": "Q2"}, "redirect"),
         ({"entity": ["item", 1], "label": []}, "without label"),
         ({"claims": []}, "not an entity"),
         ([item()], "not an entity"),
@@ -102,6 +111,11 @@ def test_the_label_for_all_languages_serves_where_there_is_none_of_ones_own() ->
 )
 def test_what_is_no_item_with_a_label_has_a_reason(raw: object, reason: str) -> None:
     assert read(raw) == reason
+
+
+def test_a_merged_item_says_what_it_was_merged_into() -> None:
+    assert read({"entity": "Q1", "redirect": "Q2"}) == Redirect("Q1", "Q2")
+    assert read({"entity": ["item", 1], "redirect": ["item", 2]}) == Redirect("Q1", "Q2")  # before 2014
 
 
 @pytest.mark.parametrize("line", [b'{"type": "item", "id": "Q1"', b"\xff\xfe", b"[" * 100_000, b"<page>"])
@@ -142,6 +156,73 @@ def test_a_preferred_statement_hides_those_of_normal_rank() -> None:
     assert isinstance(found, Entity)
     assert found.statements == (("P1", StatementValue("Q3")), ("P3", StatementValue("Q5")))
     assert found.dropped == {NOT_PREFERRED: 2, "deprecated": 1}
+
+
+def ending(*times: dict[str, Any], value: int = 2, rank: str = "normal") -> dict[str, Any]:
+    """A statement with end times."""
+    ends = [snak("time", time) if "time" in time else time for time in times]
+    return {"mainsnak": item_snak(value), "rank": rank, "qualifiers": {"P582": ends, "P580": [snak("string", "x")]}}
+
+
+@pytest.mark.parametrize(
+    ("time", "precision", "over"),
+    [
+        ("+2017-02-28T00:00:00Z", 11, True),
+        ("+2017-03-01T00:00:00Z", 11, False),
+        ("+00000002017-02-00T00:00:00Z", 10, True),
+        ("+2017-03-00T00:00:00Z", 10, False),
+        ("+2016-00-00T00:00:00Z", 9, True),
+        ("+2017-01-01T00:00:00Z", 9, False),
+        ("+2000-00-00T00:00:00Z", 8, True),
+        ("+2010-00-00T00:00:00Z", 8, False),
+        ("+1900-00-00T00:00:00Z", 7, True),
+        ("+2000-00-00T00:00:00Z", 7, False),
+        ("+1000-00-00T00:00:00Z", 6, True),
+        ("+2000-00-00T00:00:00Z", 0, False),
+        ("-0044-03-15T00:00:00Z", 11, True),
+        ("soon", 11, False),
+    ],
+)
+def test_a_statement_has_ended_if_the_last_day_it_may_mean_is_past(time: str, precision: int, over: bool) -> None:
+    raw = item()
+    raw["claims"]["P1"] = [ending({"time": time, "precision": precision}), ending(value=3)]
+    found = read(raw, TODAY, ended="dropped")
+    assert isinstance(found, Entity) and found.read == 2
+    assert [value.key for _, value in found.statements] == (["Q3"] if over else ["Q2", "Q3"])
+    assert found.dropped == ({ENDED: 1} if over else {})
+
+
+def test_statements_that_ended_leave_before_ranks_count_if_they_leave_at_all() -> None:
+    past, later = {"time": "+1990-05-01T00:00:00Z", "precision": 11}, {"time": "+2030-05-01T00:00:00Z", "precision": 11}
+    raw = item()
+    raw["claims"]["P1"] = [
+        ending(past, rank="preferred"),
+        ending(later, value=3),
+        ending(past, later, value=4),
+        ending({"snaktype": "somevalue"}, value=5),
+        ending(past, past, value=6),
+        ending(past, value=7, rank="deprecated"),
+    ]
+    found = read(raw, TODAY, ended="dropped")
+    assert isinstance(found, Entity)
+    assert [value.key for _, value in found.statements] == ["Q3", "Q4", "Q5"]
+    assert found.dropped == {ENDED: 2, "deprecated": 1}
+    for kept in (read(raw, TODAY), read(raw, ended="dropped")):  # by default; and where the day is not known
+        assert isinstance(kept, Entity)
+        assert [value.key for _, value in kept.statements] == ["Q2"]
+        assert kept.dropped == {NOT_PREFERRED: 4, "deprecated": 1}
+
+
+def test_ids_do_not_change_where_ended_statements_are_kept() -> None:
+    class Before(Settings, identity="EntityFields"):
+        """The fields that there were at first."""
+
+        language: str = "en"
+        site: str = "enwiki"
+        values: tuple[str, ...] = ("item",)
+
+    assert fingerprint(EntityFields()) == fingerprint(Before())
+    assert fingerprint(EntityFields(ended="dropped")) != fingerprint(Before())
 
 
 def test_literals_count_where_they_are_asked_for() -> None:
@@ -310,7 +391,7 @@ def test_old_dumps_know_items_by_number() -> None:
     assert ("P31", StatementValue("Q5")) in found.statements
 
 
-OLD = {
+OLD: dict[str, Any] = {
     "label": {"en": "universe", "fr": "Univers"},
     "aliases": {"en": ["cosmos", "Space"], "de": {"1": "All"}},
     "links": {"enwiki": {"name": "Universe", "badges": []}, "dewiki": "Universum"},
@@ -339,6 +420,18 @@ def test_entities_as_they_were_written_before_2014() -> None:
     assert read({"entity": ["property", 31], "label": {"en": "is a"}, "datatype": "x"}) == Property("P31", "is a")
 
 
+def test_end_times_of_before_2014_count_too() -> None:
+    end = ["value", 582, "time", {"time": "+00000001990-01-01T00:00:00Z", "precision": 9}]
+    office = {"m": OLD["claims"][0]["m"], "rank": 1, "q": [["novalue", 1], end, 5]}
+    found = read(
+        {**OLD, "claims": [office, {**office, "q": None}, {**office, "q": [["somevalue", 582]]}]},
+        TODAY,
+        ended="dropped",
+    )
+    assert isinstance(found, Entity)
+    assert (len(found.statements), found.dropped) == (2, {ENDED: 1})
+
+
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in JSON."""
     yield path
@@ -353,7 +446,7 @@ KINDS = [
     snak("monolingualtext", {"language": "en", "text": "y"}),
     snak("string", "x", "string"),
 ]
-WHOLE = [item(item_snak(2), *KINDS), OLD]
+WHOLE = [item(item_snak(2), *KINDS), OLD, item(claims={"P1": [ending(KINDS[0]["datavalue"]["value"])]})]
 
 
 @given(data=st.data())
@@ -368,7 +461,7 @@ def test_nothing_that_stands_in_an_entity_can_break_its_reading(data: st.DataObj
         for key in parents:
             node = node[key]
         node[last] = deepcopy(data.draw(junk))  # or it could come to hold itself
-    found = read(raw, values=ALL)
+    found = read(raw, TODAY, values=ALL, ended="dropped")
     if isinstance(found, Entity):
         assert found.label and found.read == len(found.statements) + sum((found.dropped or {}).values())
         for _, value in found.statements:
