@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builds import Backwards
+from paths import SHARED
 from rich.console import Console
 from smallfacts import Facts, wiki
 
@@ -369,8 +371,6 @@ def test_a_broken_older_dump_does_not_make_new_facts(recipe: dict[str, Any], tmp
     whole = recipe["examples"]["wikidata"]["dumps"]
     made = build(recipe, tmp_path / "whole", wikidata={"dumps": whole | {20210801: str(path)}})
     assert {e.about["category"] for e in probes(made)["changed"].values() if e.about["subject"] == "Ulm"} == {"new"}
-    import gzip
-
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).rstrip().removesuffix(b"]")))
     cut = build(recipe, tmp_path / "cut", wikidata={"dumps": whole | {20210801: str(path)}})
     assert not [e for e in probes(cut)["changed"].values() if e.about["subject"] in ("Ulm", "Neptune Tower")]
@@ -404,3 +404,36 @@ def test_the_packaged_recipe_lacks_only_the_dumps(recipe: dict[str, Any]) -> Non
     packaged = settings.load(ExampleSetRecipe, "temporalwiki-probes", "datasets/recipes", sets)
     examples = {name: value for name, value in recipe["examples"].items() if name not in ("caps", "tune")}
     assert packaged.examples == settings.parse(TemporalWikiProbes, examples, "recipe")
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
+def test_real_entities_are_asked_about_where_pages_name_their_objects(tmp_path: Path) -> None:
+    raw = gzip.decompress((SHARED / "wikidata/entities-201703.json.gz").read_bytes()).splitlines()
+    new = [json.loads(line.rstrip(b",")) for line in raw if line.startswith(b"{")]
+    old = [
+        one | {"claims": {p: c for p, c in one["claims"].items() if (one["id"], p) != ("Q31", "P37")}} for one in new
+    ]
+    dumps: dict[int, str] = {}
+    for day, entities in ((20170201, old), (20170301, new)):
+        path = tmp_path / f"{day}.json.gz"
+        path.write_bytes(gzip.compress(b"[\n" + b",\n".join(json.dumps(one).encode() for one in entities) + b"\n]\n"))
+        dumps[day] = str(path)
+    pages = {"Belgium": "[[Belgium]] is a country.", "Berlin": "Berlin and London are twins.", "London": "Not Berlin."}
+    wiki(tmp_path / "enwiki-20170201.xml.bz2", pages)
+    pages |= {"Belgium": f"{pages['Belgium']} French is spoken there.", "London": "London is big."}
+    wiki(tmp_path / "enwiki-20170301.xml.bz2", pages)
+    wikidata = {"dumps": dumps, "property_labels": str(SHARED / "wikidata/property_labels.json")}
+    kind = {"kind": "temporalwiki-probes", "wiki": {"dumps": f"{tmp_path}/*.bz2"}, "caps": NO_CAPS, "tune": 0}
+    made = build({"name": "real", "version": 1, "examples": kind | {"wikidata": wikidata}}, tmp_path / "root")
+    asked = {(name, one.text, one.answer) for name, found in probes(made, "201703").items() for one in found.values()}
+    assert asked == {
+        ("changed", "Belgium official language", "French"),
+        ("unchanged", "Berlin twinned administrative body", "London"),
+    }
+    found = steps(made, "201703")
+    assert found["triplets"].dropped == {"object without label": found["triplets"].read - 6}
+    assert found["triplets and texts"].dropped == {
+        "object not in the unchanged text": 1,  # the page on London names Berlin no longer
+        "subject and object within each other": 1,  # Belgium, whose country is Belgium
+        "article in no such snapshot": 2,
+    }
