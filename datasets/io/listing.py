@@ -69,9 +69,10 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
         if not entry["name"].endswith(suffixes):
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
+    archive = pattern.partition("::")[2] if "://" in pattern.partition("::")[0] else ""  # of zip://MEMBER::ARCHIVE
     listed = [
         ListedFile(
-            path=entry["name"] if local else fs.unstrip_protocol(entry["name"]),
+            path=entry["name"] if local else f"{fs.unstrip_protocol(entry['name'])}{archive and '::'}{archive}",
             size=int(entry["size"] or 0),
             stamp=_stamp(entry),
         )
@@ -105,7 +106,7 @@ def _followed(fs: AbstractFileSystem, entry: Mapping[str, Any], setting: str) ->
 
 
 def _stamp(entry: Mapping[str, Any]) -> str:
-    for key in ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "Last-Modified", "updated", "mtime"):
+    for key in ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "Last-Modified", "updated", "mtime", "CRC"):
         if entry.get(key):
             return str(entry[key]).strip('"')
     return ""

@@ -187,9 +187,7 @@ def comparisons(
             wikis = f"{old.stamp} is of {infos[0].wiki}, {new.stamp} of {infos[1].wiki}"
             raise InputError(f"examples: the snapshots are of two wikis: {wikis}; give those of one wiki")
         if site and infos[1].name and infos[1].name != site:
-            raise InputError(
-                f"examples.wikidata.site: it is {site}, and the snapshots are of {infos[1].name}; give that"
-            )
+            raise InputError(f"examples.wikidata.site: {site} is not the wiki of the snapshots; give {infos[1].name}")
         yield Comparison(old, new, stage, infos, wiki.moved == "changed")
         stage.remove(old)
         stage.remove_raw(new)

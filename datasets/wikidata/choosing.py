@@ -6,13 +6,14 @@ Each task writes questions with their `rank`, and tickets, which are all that is
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.wikidata.triplets import REPEATED, Caps, capped
+from ticlm.datasets.wikidata.triplets import REPEATED, Caps, TripletIds, capped
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 
@@ -80,5 +81,5 @@ def _distinct(tickets: Sequence[Ticket]) -> Sequence[Ticket]:
 def _uncapped(tickets: Sequence[Ticket], caps: Caps) -> list[Ticket]:
     if caps.unlimited:
         return list(tickets)
-    triplets: list[Any] = [ticket[1].split(" ", 2) for ticket in tickets]
-    return [tickets[position] for position in capped(map(tuple, triplets), caps)]
+    parts = (tuple(map(sys.intern, ticket[1].split(" ", 2))) for ticket in tickets)  # ids are there once in memory
+    return [tickets[position] for position in capped(cast(Iterable[TripletIds], parts), caps)]

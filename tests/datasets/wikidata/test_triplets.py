@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.datasets.wikidata.triplets import Caps, Category, Compared, Triplet, TripletRules, capped, compared
+from ticlm.platform.core.fingerprint import fingerprint
 
 
 def triplet(relation: str, text: str | None, object_: str = "") -> Triplet:
@@ -120,6 +123,83 @@ def test_caps_hold_for_what_stays(
         assert share is None or all(n <= max(1, share * len(kept) + 1e-6) for n in counts.values())
     if shares == (None, None, None):
         assert len(kept) == len(triplets)
+
+
+TEMPORALWIKI = {"subject": 0.01, "relation": 0.05, "object": 0.05}
+
+
+def skewed(seed: int) -> list[tuple[str, str, str]]:
+    """10,000 triplets, whose subjects, relations and objects are as frequent as by Zipf's law."""
+    draw = random.Random(seed)
+    parts = [[1 / rank**1.1 for rank in range(1, count + 1)] for count in (2000, 60, 500)]
+    several = [draw.choices(range(len(weights)), weights, k=10_000) for weights in parts]
+    return [(f"Q{s}", f"P{r}", f"O{o}") for s, r, o in zip(*several)]
+
+
+def cap_of(triplets: list[tuple[str, str, str]], part: int, share: float) -> list[tuple[str, str, str]]:
+    """Return what one cap leaves, counted as plainly as can be."""
+    left: list[tuple[str, str, str]] = []
+    for triplet in triplets:
+        if sum(other[part] == triplet[part] for other in left) + 1 <= max(1, int(share * len(triplets))):
+            left.append(triplet)
+    return left
+
+
+def test_caps_of_what_was_found_hold_one_after_the_other_on_skewed_triplets() -> None:
+    triplets = skewed(0)
+    caps = Caps.model_validate(TEMPORALWIKI | {"of": "found"})
+    kept = [triplets[position] for position in capped(triplets, caps)]
+    small = triplets[:1500]
+    by_hand = small
+    for part, share in enumerate(TEMPORALWIKI.values()):
+        by_hand = cap_of(by_hand, part, share)
+    assert [small[position] for position in capped(small, caps)] == by_hand
+    base = len(triplets)
+    for part, (name, share) in enumerate(TEMPORALWIKI.items()):
+        earlier = {key: TEMPORALWIKI[key] for key in list(TEMPORALWIKI)[:part]}
+        left = [triplets[n] for n in capped(triplets, Caps.model_validate(earlier | {"of": "found"}))]
+        most = Counter(triplet[part] for triplet in left).most_common(1)[0][1]
+        now = [left[n] for n in capped(left, Caps.model_validate({name: share, "of": "found"}))]
+        assert most > share * len(left) >= Counter(triplet[part] for triplet in now).most_common(1)[0][1]
+        assert len(left) <= base
+        base = len(left)
+    assert 1000 < len(kept) < base
+
+
+@pytest.mark.parametrize("of", ["found", "kept"])
+def test_the_first_triplet_of_every_subject_survives_the_cap_of_subjects(of: str) -> None:
+    triplets = skewed(1)
+    first = {subject: n for n, (subject, _, _) in reversed(list(enumerate(triplets)))}
+    for share in (0.01, 1e-5):
+        kept = capped(triplets, Caps.model_validate({"subject": share, "of": of}))
+        assert set(first.values()) <= set(kept)
+        assert len(kept) < len(triplets)
+
+
+def test_shares_of_what_is_kept_hold_on_skewed_triplets() -> None:
+    triplets = skewed(2)
+    kept = [triplets[n] for n in capped(triplets, Caps.model_validate(TEMPORALWIKI))]
+    for part, share in enumerate(TEMPORALWIKI.values()):
+        assert Counter(triplet[part] for triplet in kept).most_common(1)[0][1] <= share * len(kept)
+    few = [(subject, f"P{n % 19}", object_) for n, (subject, _, object_) in enumerate(triplets)]
+    assert len(capped(few, Caps(relation=0.05))) == 19  # 19 relations cannot have a twentieth each
+    assert len(capped(few, Caps(relation=0.05, of="found"))) == 19 * 500
+
+
+@given(triplets=SAID, shares=st.tuples(*[st.none() | st.floats(0.01, 1)] * 3))
+def test_caps_of_what_was_found_hold_and_keep_one_of_something(
+    triplets: list[tuple[str, str, str]], shares: tuple[float | None, float | None, float | None]
+) -> None:
+    found = capped(triplets, Caps(subject=shares[0], relation=shares[1], object=shares[2], of="found"))
+    assert found == sorted(set(found)) and bool(found) == bool(triplets)
+    for part, share in enumerate(shares):
+        counts = Counter(triplets[position][part] for position in found)
+        assert share is None or all(n <= max(1, share * len(triplets) + 1e-6) for n in counts.values())
+
+
+def test_the_default_way_of_caps_is_no_part_of_an_id() -> None:
+    assert fingerprint(Caps(subject=0.1)) == fingerprint(Caps(subject=0.1, of="kept"))
+    assert fingerprint(Caps(subject=0.1)) != fingerprint(Caps(subject=0.1, of="found"))
 
 
 def test_a_cap_takes_from_the_end_and_one_of_each_always_stays() -> None:

@@ -38,6 +38,8 @@ NEEDED = {
     "temporalwiki-diffs": ["examples.wiki.dumps=[x]"],
     "temporalwiki-full": ["documents.dumps={20210801: x}"],
     "wiki-questions": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20170301: x}"],
+    "temporalwiki-probes": ["examples.wiki.dumps=[x]", "examples.wikidata.dumps={20210801: x, 20210901: y}"],
+    "temporalwiki-released": ["examples.months={202109: {changed: x}}"],
     "core": ["evaluations.0.files=x"],
 }
 """What packaged files leave to their user."""

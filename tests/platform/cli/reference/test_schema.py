@@ -42,6 +42,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "wiki-questions": {
         "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170301": "x", "20170401": ["y"]}}}
     },
+    "temporalwiki-probes": {
+        "examples": {"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20210801": "x", "20210901": "y"}}}
+    },
+    "temporalwiki-released": {"examples": {"months": {"202109": {"changed": "x", "unchanged": ["y"]}}}},
     "core": {"evaluations": [{"kind": "static", "name": "core", "tasks": "core", "files": "x"}]},
 }
 """What packaged files leave to their user."""
