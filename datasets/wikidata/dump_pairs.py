@@ -100,8 +100,9 @@ def _move(older: Statements, newer: Statements, moved: Buckets, work: tuple[str,
 def subject_changes(pair: DumpPair, numbers: Sequence[int], counts: PairCounts) -> Iterator[SubjectChanges]:
     """Yield every subject of some buckets with what became of its triplets, in a fixed order, and add to `counts`.
 
-    Triplets of the newer dump whose object has no label take part in the comparison, but are left out. Subjects that
-    are missing in one of the dumps are left out if that dump is broken, as they need not be new or gone.
+    Triplets of the newer dump whose object has no label take part in the comparison, but are left out, and with them
+    what they replaced. Subjects that are missing in one of the dumps are left out if that dump is broken, as they need
+    not be new or gone.
     """
     redirects = pair.newer.redirects()
     for number in numbers:
