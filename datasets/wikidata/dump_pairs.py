@@ -100,8 +100,9 @@ def _move(older: Statements, newer: Statements, moved: Buckets, work: tuple[str,
 def subject_changes(pair: DumpPair, numbers: Sequence[int], counts: PairCounts) -> Iterator[SubjectChanges]:
     """Yield every subject of some buckets with what became of its triplets, in a fixed order, and add to `counts`.
 
-    Triplets of the newer dump whose object has no label take part in the comparison, but are left out. Subjects that
-    are missing in one of the dumps are left out if that dump is broken, as they need not be new or gone.
+    Triplets of the newer dump whose object has no label take part in the comparison, but are left out, and with them
+    what they replaced. Subjects that are missing in one of the dumps are left out if that dump is broken, as they need
+    not be new or gone.
     """
     redirects = pair.newer.redirects()
     for number in numbers:
@@ -117,7 +118,7 @@ def subject_changes(pair: DumpPair, numbers: Sequence[int], counts: PairCounts) 
         gone += [(each, MERGED) for _, several in sorted(moved.items()) for each in several]
         for subject, reason in gone:
             found = tuple(changes(subject.triplets, ()))
-            counts.gone[LOST_NOW if pair.newer.broken else reason] += len(found)
+            counts.gone.update({LOST_NOW if pair.newer.broken else reason: len(found)} if found else {})
             if not pair.newer.broken:
                 yield SubjectChanges(subject, tuple(subject.triplets), found, gone=True)
 
@@ -126,11 +127,12 @@ def _compared(subject: Subject, known: Sequence[Subject], counts: PairCounts) ->
     """Compare the triplets of a subject with those of the same subject, and of others merged into it, before."""
     before = [replace(triplet, subject=subject.id) for each in known for triplet in each.triplets] if known else None
     distinct = {(triplet.relation, triplet.object): triplet for triplet in reversed(subject.triplets)}
-    counts.dropped[REPEATED] += len(subject.triplets) - len(distinct)
+    repeated = len(subject.triplets) - len(distinct)
     subject.triplets = sorted(distinct.values(), key=by_number)
     found = tuple(changes(before, subject.triplets))
     named = tuple(each for each in found if each.fate == "removed" or each.triplet.text is not None)
-    counts.dropped[UNNAMED] += len(found) - len(named)
+    left = {REPEATED: repeated, UNNAMED: len(found) - len(named)}
+    counts.dropped.update({reason: n for reason, n in left.items() if n})
     return SubjectChanges(subject, None if before is None else tuple(before), named)
 
 

@@ -57,17 +57,18 @@ def followed(rows: NDArray[np.int64]) -> tuple[Redirects, int]:
     the one with the lowest target counts. Each pass doubles the steps that were followed, so a chain of n redirects
     takes log2(n) passes.
     """
-    rows = rows[:, np.lexsort((rows[1], rows[0]))]
-    sources, first = np.unique(rows[0], return_index=True)
-    targets = rows[1][first]
+    order = np.lexsort((rows[1], rows[0]))
+    sources, targets = rows[0][order], rows[1][order]
+    first = np.append(True, sources[1:] != sources[:-1])[: len(sources)]
+    sources, targets = sources[first], targets[first]
+    places = _places(sources, targets)
+    unfinished = np.flatnonzero(places >= 0)
     for _ in range(len(sources).bit_length() + 1):
-        at = _places(sources, targets)
-        goes_on = at >= 0
-        if not goes_on.any():
-            break
-        targets[goes_on] = targets[at[goes_on]]
-    ends = _places(sources, targets) < 0
-    return Redirects(sources[ends], targets[ends]), int((~ends).sum())
+        targets[unfinished] = targets[places[unfinished]]
+        places[unfinished] = _places(sources, targets[unfinished])
+        unfinished = unfinished[places[unfinished] >= 0]
+    ends = places < 0
+    return Redirects(sources[ends], targets[ends]), len(unfinished)
 
 
 def _places(sources: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:
