@@ -19,7 +19,8 @@ from pathlib import Path
 
 from benchmarks.sides import Side
 
-from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked, taggers
+from ticlm.datasets.examples.proper_nouns import ProperNouns
+from ticlm.datasets.examples.word_tags import WordTagger, marked, taggers
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.core.examples import Example
@@ -79,9 +80,9 @@ def side(nouns: ProperNouns, on_ray: bool, count: int) -> None:
         wall = time.perf_counter()
         if on_ray:
             with taggers(RayExecutor(), nouns) as tagging:
-                found = [e.nouns or () for e in marked(tagging, {"all": texts})["all"]]
+                found = [e.nouns or () for e in marked(tagging, nouns, {"all": texts})["all"]]
         else:
-            found = Tagger(nouns)([e.text for e in texts])
+            found = [spans for one in WordTagger(nouns)([e.text for e in texts]) for spans in one.values()]
         answer = {
             "wall_s": time.perf_counter() - wall,
             "words": sum(len(e.text.split()) for e in texts),

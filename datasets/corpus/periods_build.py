@@ -52,7 +52,7 @@ class PeriodsBuild:
             held_out=recipe.held_out,
             deduplicated=deduplicated,
             marking=marking,
-            pairs=recipe.rows.kind if recipe.is_of_pairs else "",
+            pairs=recipe.parting,
         )
         self.published: TokenizerInfo | None = None
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):

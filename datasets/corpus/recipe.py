@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
-from ticlm.datasets.corpus.pairs.row_makers import PairRows, SentenceRows
+from ticlm.datasets.corpus.pairs.row_makers import PairRows, Parting, SentenceRows
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
@@ -220,10 +220,10 @@ class CorpusRecipe(Settings):
             raise ValueError("rows.tagger masked and documents of kind masked-csv with spans go together")
         if masked and isinstance(self.rows, SalientSpans) and self.rows.title:
             raise ValueError("rows.title: texts that were masked before have no line of a title; set rows.title: false")
-        if self.is_of_pairs != (isinstance(self.documents, PairFiles) or bool(getattr(self.documents, "as_pairs", 0))):
+        if bool(self.parting) != bool(isinstance(self.documents, PairFiles) or getattr(self.documents, "as_pairs", 0)):
             kinds = "probe-pairs, kilt or examples with as_pairs"
             raise ValueError(f"rows of kind pairs or sentences and documents of kind {kinds} go together")
-        if self.is_of_pairs and (self.deduplicate is not None or any(f.kind != "share" for f in self.filters)):
+        if self.parting and (self.deduplicate is not None or any(f.kind != "share" for f in self.filters)):
             raise ValueError("pairs must stay whole: they take no deduplicate, and no filters but share")
         bounded = self.periods.last is not None or self.periods.only is not None
         if isinstance(self.documents, SyntheticWorld) and bounded:
@@ -239,9 +239,9 @@ class CorpusRecipe(Settings):
         return f"{self.name}@{self.version}"
 
     @property
-    def is_of_pairs(self) -> bool:
-        """Whether each document is a pair of an input and a target, which makes one row."""
-        return isinstance(self.rows, PairRows | SentenceRows)
+    def parting(self) -> Parting | Literal[""]:
+        """How each document is cut into an input and a target, which make one row; empty if documents are no pairs."""
+        return self.rows.parting if isinstance(self.rows, PairRows | SentenceRows) else ""
 
     @property
     def reader(self) -> DocumentReader:

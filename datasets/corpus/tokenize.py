@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from ticlm.datasets.corpus.pairs.row_makers import PARTS
+from ticlm.datasets.corpus.pairs.row_makers import PARTS, Parting
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.salient import span_files
 from ticlm.datasets.corpus.salient.marking import Marked, Marking, marked
@@ -63,13 +63,13 @@ class Hosts(Settings):
 
 class Sets(Settings):
     """Which sets of rows documents belong to, whether verdicts on repeated text are there, how documents are marked,
-    and, if they are pairs, the kind of their rows, which says how they are parted."""
+    and, if they are pairs, how they are parted."""
 
     by_source: bool = False
     held_out: HeldOut = HeldOut()
     deduplicated: bool = False
     marking: Marking | None = None
-    pairs: Literal["", "pairs", "sentences"] = ""
+    pairs: Parting | Literal[""] = ""
 
 
 def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:

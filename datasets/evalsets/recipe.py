@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Annotated
 
 from pydantic import Field
@@ -25,7 +25,9 @@ from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.proper_nouns import ProperNouns, Taggers, marked, taggers
+from ticlm.datasets.examples.parts_of_speech import PartsOfSpeech
+from ticlm.datasets.examples.proper_nouns import ProperNouns
+from ticlm.datasets.examples.word_tags import WordTaggers, WordTags, marked, taggers
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
@@ -45,6 +47,9 @@ from ticlm.platform.core.store import Store
 BUILDS = "builds"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
+
+Tagging = Sequence[tuple[WordTaggers, WordTags]]
+"""Workers that tag texts, each with the settings of what they find."""
 
 AnyBuilder = Annotated[
     ExampleFiles
@@ -78,6 +83,9 @@ class ExampleSetRecipe(Settings):
     """What the examples are made from, and how."""
     nouns: ProperNouns | None = None
     """The spaCy pipeline that marks proper nouns, which perplexity of nouns needs; by default none are marked."""
+    parts_of_speech: PartsOfSpeech | None = None
+    """The spaCy pipeline that marks words by part of speech, which perplexity by part of speech needs; by default none
+    are marked."""
     answer_types: AnyTagger | None = None
     """What labels the answers as persons, dates, …, which the tables of answer types need; by default nothing does."""
     seed: int = 0
@@ -95,15 +103,21 @@ class ExampleSetRecipe(Settings):
         """The fingerprint of everything that determines the examples; names and paths of files are not part of it."""
         nouns = None if self.nouns is None else self.nouns.identity
         types = () if self.answer_types is None else (self.answer_types.identity,)
-        return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed, *types))
+        parts = () if self.parts_of_speech is None else (self.parts_of_speech.identity,)
+        return fingerprint(("examples", FORMAT, self.examples.identity, nouns, self.seed, *types, *parts))
+
+    @property
+    def word_tags(self) -> tuple[WordTags, ...]:
+        """What marks words in texts."""
+        return tuple(one for one in (self.nouns, self.parts_of_speech) if one is not None)
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return a line for each thing from outside the timeline that chose or marked the examples."""
-        nouns = () if self.nouns is None else (self.nouns.external_inputs,)
+        words = tuple(one.external_inputs for one in self.word_tags)
         tagger = None if self.answer_types is None else self.answer_types.external_inputs
         types = () if tagger is None else (f"types of answers: {tagger}",)
-        return (*nouns, *types, *getattr(self.examples, "external_inputs", ()))
+        return (*words, *types, *getattr(self.examples, "external_inputs", ()))
 
 
 class ExamplesRecord(Settings):
@@ -153,7 +167,8 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
         store.create(INFO, info.model_dump_json(indent=1).encode())
         built = frozenset(Examples.open(store.uri()).periods)
         context = BuildContext(store, staged, recipe.seed, inputs, built, progress, executor=executor)
-        with nullcontext() if recipe.nouns is None else taggers(executor, recipe.nouns) as tagging:
+        with ExitStack() as stack:
+            tagging = [(stack.enter_context(taggers(executor, one)), one) for one in recipe.word_tags]
             labels = [_publish(recipe, context, draft, tagging) for draft in recipe.examples.drafts(context)]
         if not labels and not built:
             store.remove(INFO)
@@ -171,11 +186,11 @@ def _lost(store: Store, before: Sequence[ExamplesRecord]) -> set[str]:
     return {label for record in before for label in record.periods} - set(Examples.open(store.uri()).periods)
 
 
-def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Taggers | None) -> str:
-    """Mark the proper nouns and the answers of a period's examples and write them; return the period's label."""
+def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Tagging) -> str:
+    """Mark the words and the answers of a period's examples and write them; return the period's label."""
     label, subsets = draft.period.label, draft.subsets
-    if tagging is not None:
-        subsets = marked(tagging, _held(subsets))
+    for workers, words in tagging:
+        subsets = marked(workers, words, _held(subsets))
     if recipe.answer_types is not None:
         subsets = with_types(recipe.answer_types, _held(subsets))
     context.store.remove(paths.period(label))  # attempts that were interrupted

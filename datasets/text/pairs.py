@@ -24,6 +24,12 @@ def as_sentence(text: str) -> tuple[str, str]:
     return given.rstrip(), f" {target.strip()}{'' if target.rstrip().endswith('.') else '.'}"
 
 
+def as_phrase(text: str) -> tuple[str, str]:
+    """Return the two parts of `input target`, as `as_sentence` does, without a full stop."""
+    given, target = parted(text)
+    return given.rstrip(), f" {target.strip()}"
+
+
 def plain(text: str) -> str:
     """Return a text with a space between its input and its target."""
     return text.replace(BETWEEN, " ")

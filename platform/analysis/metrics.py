@@ -44,10 +44,16 @@ class Quantity:
         return signed(self.scale * value, self.digits)
 
 
+def is_loss(metric: str) -> bool:
+    """Return whether a metric is a negative log-likelihood in nats: the one that tasks compare, or one beside it."""
+    return metric.startswith("nll")
+
+
 def quantity(metric: TaskMetric) -> Quantity:
     """Return how values of a metric are shown."""
     name = NAMES.get(metric.name, metric.name)
-    if metric.name.startswith(SHARES) or metric.name.endswith(SHARES):
+    loss = is_loss(metric.name)  # `nll-outdated` ends as a share does
+    if not loss and (metric.name.startswith(SHARES) or metric.name.endswith(SHARES)):
         return Quantity(name, 100.0, "%", "points", False, metric.higher_is_better)
-    unit = {"nll": "nats", "bits-per-byte": "bits"}.get(metric.name, "")
-    return Quantity(name, 1.0, "", unit, metric.name == "nll", metric.higher_is_better)
+    unit = "nats" if loss else {"bits-per-byte": "bits"}.get(metric.name, "")
+    return Quantity(name, 1.0, "", unit, loss, metric.higher_is_better)

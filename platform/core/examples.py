@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 INFO = "examples.json"
 ROW_GROUP = 1024
-LATER = ("question", "outdated")
+LATER = ("question", "outdated", "parts")
 """Columns that a file has only if one of its examples needs them."""
 MASK = "<extra_id_0>"
 """Stands in the text of a cloze question for its answer, as in CKL's files."""
@@ -49,7 +49,8 @@ class Example:
     `text` is then everything before the answer, or a cloze with MASK in place of the answer, and `aliases` are other
     correct answers. The first of `choices` is the answer. `nouns` are the character spans [start, end) of the text's
     proper nouns; None if it was never tagged. `question` asks the same in a sentence that ends with a question mark, if
-    there is one. `outdated` are answers that were right before the example's period.
+    there is one. `outdated` are answers that were right before the example's period. `parts` are the spans of words by
+    group of their parts of speech (at least one group); None if they were never marked.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Example:
     about: Mapping[str, str] = field(default_factory=dict)
     question: str | None = None
     outdated: tuple[str, ...] = ()
+    parts: Mapping[str, tuple[tuple[int, int], ...]] | None = None
 
 
 class ExamplesInfo(Settings):
@@ -242,11 +244,12 @@ def _row(e: Example) -> dict[str, Any]:
         "answer": e.answer,
         "aliases": list(e.aliases),
         "choices": list(e.choices),
-        "nouns": None if e.nouns is None else [{"start": start, "end": end} for start, end in e.nouns],
+        "nouns": None if e.nouns is None else _spans(e.nouns),
         "source": e.source,
         "about": json.dumps(dict(e.about), sort_keys=True, ensure_ascii=False),
         "question": e.question,
         "outdated": list(e.outdated),
+        "parts": e.parts and [{"name": name, "spans": _spans(spans)} for name, spans in e.parts.items()],
     }
 
 
@@ -257,9 +260,19 @@ def _schema(used: Sequence[str]) -> pa.Schema:
 
     span = pa.struct([("start", pa.int32()), ("end", pa.int32())])
     strings = pa.list_(pa.string())
-    kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span), "outdated": strings}
+    parts = pa.list_(pa.struct([("name", pa.string()), ("spans", pa.list_(span))]))
+    kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span), "outdated": strings, "parts": parts}
     names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about", *used)
     return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names], {b"format": b"1"})
+
+
+def _spans(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
+    return [{"start": start, "end": end} for start, end in spans]
+
+
+def _pairs(spans: Sequence[Mapping[str, int]]) -> tuple[tuple[int, int], ...]:
+    """Return spans as they were before `_spans`."""
+    return tuple((one["start"], one["end"]) for one in spans)
 
 
 def _example(row: Mapping[str, object]) -> Example:
@@ -269,11 +282,13 @@ def _example(row: Mapping[str, object]) -> Example:
     aliases: list[str] = values.pop("aliases")  # type: ignore[assignment]
     choices: list[str] = values.pop("choices")  # type: ignore[assignment]
     outdated: list[str] = values.pop("outdated", [])  # type: ignore[assignment]
+    parts: list[dict[str, Any]] | None = values.pop("parts", None)  # type: ignore[assignment]
     return Example(
         aliases=tuple(aliases),
         choices=tuple(choices),
         outdated=tuple(outdated),
-        nouns=None if nouns is None else tuple((noun["start"], noun["end"]) for noun in nouns),
+        nouns=None if nouns is None else _pairs(nouns),
+        parts=None if parts is None else {part["name"]: _pairs(part["spans"]) for part in parts},
         about=json.loads(about),
         **values,  # type: ignore[arg-type]
     )

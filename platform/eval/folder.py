@@ -185,6 +185,11 @@ def table_of_cells(*numbers: str) -> Table:
 
 UNITS = {
     "nll": "mean negative log-likelihood per token, in nats",
+    "nll-triple": "the same over all tokens of subject, relation and object",
+    "nll-mean": "mean over facts of each object's mean negative log-likelihood per token, in nats",
+    "nll-triple-mean": "the same over all tokens of subject, relation and object",
+    "nll-updated": "negative log-likelihood per token of objects that replaced others, in nats",
+    "nll-outdated": "the same of the objects that they replaced",
     "bits-per-byte": "negative log-likelihood per byte of text, in bits",
     "accuracy": "share of right answers",
     "exact-match": "share of answers that are right to the letter",

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ticlm.platform.analysis.metrics import is_loss, quantity
 from ticlm.platform.analysis.numbers import TableColumn, count, percent
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.results import StudyResult, TaskMetric
 from ticlm.platform.report.table_rows import Line, lines, under
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class StaticColumn:
     task: str
     name: str
     values: Mapping[tuple[str, str], tuple[str, str]]
-    """(study, method) -> the mean over seeds in percent, and what stands in brackets below it (`under`)."""
+    """(study, method) -> the mean over seeds in `unit`, and what stands in brackets below it (`under`)."""
+    unit: str = "percent"
 
     def of(self, line: Line) -> tuple[str, str]:
         """Return the mean and the deviation of a line, as they are shown."""
@@ -112,12 +114,13 @@ def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple
         for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
             last = max(mine["trained"], key=lambda label: order.get(label, -1))
             found = mine.loc[mine["trained"] == last, "value"].astype(float)
-            deviation = percent(float(found.std(ddof=1))) if len(found) > 1 else ""
+            shown = quantity(TaskMetric(str(metric))).text if is_loss(str(metric)) else percent
+            deviation = shown(float(found.std(ddof=1))) if len(found) > 1 else ""
             place = (str(task), str(source), str(metric))
             beside = under(deviation, "" if last == study.checkpoints[-1] else str(last))
-            values.setdefault(place, {})[study.name, str(method)] = (percent(float(found.mean())), beside)
+            values.setdefault(place, {})[study.name, str(method)] = (shown(float(found.mean())), beside)
     return tuple(
-        StaticColumn(task, source or CORE.get(metric, metric), found)
+        StaticColumn(task, source or CORE.get(metric, metric), found, "nats" if is_loss(metric) else "percent")
         for (task, source, metric), found in values.items()
     )
 

@@ -60,9 +60,15 @@ class GeneratedAnswers(TimedProbeTask):
     stop: str | None = None
     """Text at which an answer ends. By default a causal model fills a cloze up to the first `.`, as in CKL, and nothing
     else ends so."""
+    cut_afterwards: bool = False
+    """Write all `tokens`, and cut the text at `stop` then, as in the code released with TemporalWiki. By default the
+    search ends at `stop`, so that with several beams it may find another text."""
     released: bool = False
     """Let an encoder–decoder write as in the code released with CKL: `tokens` then count its start and the mask too,
     text behind the next sentinel belongs to the answer, and a cloze whose mask is cut away is asked all the same."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.cut_afterwards else frozenset({"cut_afterwards"}))
 
     @property
     def metric(self) -> str:  # type: ignore[override]  # a class attribute of other tasks
@@ -113,10 +119,15 @@ class GeneratedAnswers(TimedProbeTask):
         self, answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], label: str
     ) -> Sequence[str | None]:
         tokens, texts = self.lengths(label).tokens or self.tokens, [text for _, text, _ in asked]
+        stop = ("." if self.form == "cloze" else "") if self.stop is None else self.stop
+        ends = "" if self.cut_afterwards else stop
         if self.form == "cloze":
-            stop = "." if self.stop is None else self.stop
-            return answerer.fill(texts, tokens, stop, self.beams, plain=self.released)
-        return answerer.generate(texts, tokens, self.stop or "", self.beams)
+            written = answerer.fill(texts, tokens, ends, self.beams, plain=self.released)
+        else:
+            written = answerer.generate(texts, tokens, ends, self.beams)
+        if not (stop and self.cut_afterwards):
+            return written
+        return [text and text.partition(stop)[0] for text in written]
 
     def _judged(self, answerer: Answerer, example: Example, text: str, label: str) -> _Answered:
         lengths, answers = self.lengths(label), right(example)

@@ -10,17 +10,19 @@ from ticlm.platform.core.extensions import TASKS, Own
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
+from ticlm.platform.tasks.facts import FactPerplexity
 from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.gradients import GradientNorms
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
+from ticlm.platform.tasks.parts_of_speech import PartOfSpeechPerplexity
 from ticlm.platform.tasks.preferred import PreferredAnswers
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
-    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity"),
+    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity"),
     *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
-    *("preferred-answers", "gradient-norms", "static"),
+    *("preferred-answers", "fact-perplexity", "gradient-norms", "static"),
 )
 
 
@@ -34,12 +36,14 @@ AnyTask = Annotated[
     | Annotated[PerplexityOn, Tag("perplexity-on")]
     | Annotated[DocumentPerplexity, Tag("document-perplexity")]
     | Annotated[NounPerplexity, Tag("noun-perplexity")]
+    | Annotated[PartOfSpeechPerplexity, Tag("pos-perplexity")]
     | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
     | Annotated[GeneratedAnswers, Tag("generated-answers")]
     | Annotated[AnswerRanks, Tag("answer-ranks")]
     | Annotated[PreferredAnswers, Tag("preferred-answers")]
+    | Annotated[FactPerplexity, Tag("fact-perplexity")]
     | Annotated[GradientNorms, Tag("gradient-norms")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ticlm.datasets.corpus.row_makers import BLOCK, PAD, RowCount, TokenStream, Unmarked, filled, padded
-from ticlm.datasets.text.pairs import as_sentence, parted
+from ticlm.datasets.text.pairs import as_phrase, as_sentence, parted
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
 from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
@@ -18,8 +18,13 @@ from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
 LONG_INPUT = "tokens cut from inputs"
 LONG_TARGET = "tokens cut from targets"
 NO_ROOM = "tokens of pairs whose target fits no row"
-PARTS: dict[str, Callable[[str], tuple[str, str]]] = {"pairs": parted, "sentences": as_sentence}
-"""Kind of rows -> what cuts the text of a pair into the two that are tokenized apart."""
+Parting = Literal["pairs", "sentences", "phrases"]
+PARTS: dict[Parting, Callable[[str], tuple[str, str]]] = {
+    "pairs": parted,
+    "sentences": as_sentence,
+    "phrases": as_phrase,
+}
+"""What rows are made of -> what cuts the text of a pair into the two that are tokenized apart."""
 Ints = NDArray[np.int64]
 
 
@@ -27,6 +32,11 @@ class _Pairs(Unmarked):
     """Base of makers whose documents are pairs."""
 
     left_out: ClassVar[tuple[str, ...]] = (LONG_INPUT, LONG_TARGET, NO_ROOM)
+
+    @property
+    def parting(self) -> Parting:
+        """How the text of a pair is cut into the two that are tokenized apart."""
+        return "pairs"
 
 
 class PairRows(_Pairs):
@@ -92,6 +102,16 @@ class SentenceRows(_Pairs):
     """
 
     kind: Literal["sentences"] = "sentences"
+    full_stop: bool = True
+    """Whether a sentence ends with a full stop; TemporalWiki tunes on `subject relation object` without one, so that
+    nothing says where the object ends."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset({"full_stop"}) if self.full_stop else frozenset())
+
+    @property
+    def parting(self) -> Parting:
+        return "sentences" if self.full_stop else "phrases"
 
     @property
     def special_tokens(self) -> tuple[str, ...]:

@@ -432,7 +432,7 @@ def test_what_is_staged_for_a_step_goes_with_it(
     kept: dict[str, set[str]] = {}
     real = benchmark._publish
 
-    def look(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: None) -> str:
+    def look(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: benchmark.Tagging) -> str:
         files = [file.removeprefix(f"{context.folder}/") for file in context.store.walk(context.folder)]
         kept[draft.period.label] = {file for file in files if file.startswith(("subjects", "triplets", "questions"))}
         return real(recipe, context, draft, tagging)

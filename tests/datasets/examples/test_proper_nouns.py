@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from speakers import speaker
 
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.datasets.examples import proper_nouns
-from ticlm.datasets.examples.proper_nouns import ProperNouns, Tagger, marked
+from ticlm.datasets.examples import word_tags
+from ticlm.datasets.examples.proper_nouns import ProperNouns
+from ticlm.datasets.examples.word_tags import WordTagger, marked
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
@@ -47,6 +49,13 @@ def blank(folder: Path, *parts: str) -> Path:
     return folder
 
 
+class Tagger(WordTagger):
+    """Finds the proper nouns of texts."""
+
+    def __call__(self, texts: Sequence[str]) -> list[Any]:
+        return [spans for found in super().__call__(texts) for spans in found.values()]
+
+
 def agreement(found: list[Spans]) -> tuple[float, float]:
     """Precision and recall of words."""
     right = sum(len(set(spans) & set(true)) for spans, (_, true) in zip(found, NEW, strict=True))
@@ -74,9 +83,9 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
     texts = [text for text, _ in NEW[:40]]
     tagger = Tagger(ProperNouns(pipeline=str(pipeline)))
     together = tagger(texts)
-    assert [list(batch) for batch in proper_nouns._batches(["aa", "b", "c"])] == [["aa", "b", "c"]]
-    monkeypatch.setattr(proper_nouns, "TAGGED_AT_ONCE", 3)
-    assert [list(batch) for batch in proper_nouns._batches(["aa", "b", "c", "dddd", "", "e"])] == [
+    assert [list(batch) for batch in word_tags.batches(["aa", "b", "c"])] == [["aa", "b", "c"]]
+    monkeypatch.setattr(word_tags, "TAGGED_AT_ONCE", 3)
+    assert [list(batch) for batch in word_tags.batches(["aa", "b", "c", "dddd", "", "e"])] == [
         ["aa", "b"],
         ["c"],
         ["dddd"],
@@ -93,15 +102,16 @@ def test_how_many_are_tagged_at_once_changes_nothing(pipeline: Path, monkeypatch
 def test_any_number_of_actors_marks_the_same(
     ray_local: None, pipeline: Path, monkeypatch: pytest.MonkeyPatch, actors: int
 ) -> None:
-    monkeypatch.setattr(proper_nouns, "CHUNK", 32)
+    monkeypatch.setattr(word_tags, "CHUNK", 32)
     texts = [Example(str(i), text) for i, (text, _) in enumerate(NEW)]
     question = Example("q", NEW[0][0], answer="yes")
     subsets = {"a": texts[:90], "b": [question, *texts[90:]], "none": []}
     ray = RayExecutor()
-    with proper_nouns.taggers(ray, ProperNouns(pipeline=str(pipeline), actors=actors)) as tagging:
-        found = marked(tagging, subsets)
+    nouns = ProperNouns(pipeline=str(pipeline), actors=actors)
+    with word_tags.taggers(ray, nouns) as tagging:
+        found = marked(tagging, nouns, subsets)
         assert sorted(ray.each(abs, [-1, -2, -3])) == [1, 2, 3], "actors that wait keep no task waiting"
-        assert marked(tagging, subsets) == found
+        assert marked(tagging, nouns, subsets) == found
     assert {name: [e.id for e in examples] for name, examples in found.items()} == {
         name: [e.id for e in examples] for name, examples in subsets.items()
     }

@@ -153,4 +153,6 @@ def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:
     )
     assert (loss.scale, loss.titled, loss.difference, loss.is_log) == (1, "log-perplexity", "nats", True)
     assert (bits.titled, bits.difference) == ("bits per byte", "bits")
+    stale, share = quantity(TaskMetric("nll-outdated")), quantity(TaskMetric("outdated"))
+    assert (stale.scale, stale.difference, share.scale) == (1, "nats", 100), "a loss, though it ends as a share does"
     assert quantity(TaskMetric("entropy")).titled == "entropy"

@@ -1,4 +1,4 @@
-"""Examples on disk: questions and outdated answers come back, and files of sets without them stay as they were."""
+"""Examples on disk: fields that came later come back, and files of sets without them stay as they were."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ OLD = pa.schema(
     ],
     {b"format": b"1"},
 )
-"""The columns of sets before examples had questions and outdated answers."""
+"""The columns of sets before examples had questions, outdated answers and marked words."""
 PLAIN = Example("a", "The mayor is", "Ada", aliases=("A.",), nouns=((0, 3),), source="s", about={"k": "v"})
 PROBE = Example("b", f"{MASK} leads.", "Ada", question="Who leads?", outdated=("Bo", "Cy"))
+MARKED = Example("c", "Ada won 2", parts={"noun": (), "number": ((8, 9),), "a, b": ((0, 3), (4, 7))})
 
 
-@pytest.mark.parametrize("examples", [[PLAIN], [PROBE], [PLAIN, PROBE], []])
-def test_questions_and_outdated_answers_come_back(tmp_path: Path, examples: list[Example]) -> None:
+@pytest.mark.parametrize("examples", [[PLAIN], [PROBE], [PLAIN, PROBE], [], [MARKED], [PLAIN, MARKED]])
+def test_later_fields_come_back(tmp_path: Path, examples: list[Example]) -> None:
     store, (start, end) = Store(tmp_path), span("202301")
     publish(store, PeriodExamples(period=Period(label="202301", start=start, end=end), subsets={}), {"new": examples})
     found = Examples(store, ExamplesInfo(name="x", version="1", recipe=""))
@@ -64,7 +65,12 @@ def test_a_set_that_needs_no_later_column_has_the_bytes_of_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "more"), [(Example("a", "t", question="?"), ["question"]), (PROBE, ["question", "outdated"])]
+    ("example", "more"),
+    [
+        (Example("a", "t", question="?"), ["question"]),
+        (PROBE, ["question", "outdated"]),
+        (MARKED, ["parts"]),
+    ],
 )
 def test_a_file_has_the_later_columns_that_its_examples_use(example: Example, more: list[str]) -> None:
     names = pq.read_schema(io.BytesIO(to_parquet([PLAIN, example]))).names

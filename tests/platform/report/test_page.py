@@ -18,7 +18,7 @@ from rich.console import Console
 from ticlm.platform.analysis.conventions import Convention, Preset
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.paired_bootstrap import differences
-from ticlm.platform.analysis.results import STATIC_COLUMNS, StudyResult
+from ticlm.platform.analysis.results import STATIC_COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.report.page_tables import tables
 from ticlm.platform.report.report import Report
@@ -213,6 +213,16 @@ def test_core_is_the_mean_at_the_last_checkpoint_in_percent() -> None:
     assert row and re.search(r"46\.0.*\(1\.0\)", row[0], re.DOTALL)  # seeds 1 to 3: 45, 46, 47 %
     parts = html.split('class="static"')[1].split("</details>")[0]
     assert "arc_easy" in parts and "56.0" in parts and "copa" in parts and "36.0" in parts
+
+
+def test_a_loss_without_periods_is_in_nats() -> None:
+    result = with_static(tic_lm(2, ["tic-cc@1"]))
+    rows = result.static[result.static["metric"] == "accuracy"].replace({"accuracy": "nll", "core@1": "facts@1"})
+    metrics = {**result.metrics, "facts@1": TaskMetric()}
+    html = page(dataclasses.replace(result, static=pd.concat([result.static, rows]), metrics=metrics))
+    parts = html.split('class="static"')[1].split("</details>")[0]
+    assert "0.560" in parts and "56.0" in parts, "of a loss, and of an accuracy"
+    assert 'title="facts@1, nats">arc_easy' in parts and 'title="core@1, percent">arc_easy' in parts
 
 
 def test_accuracy_is_in_points_of_regret_or_in_percent_and_says_which_way_is_better() -> None:

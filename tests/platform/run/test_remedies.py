@@ -143,6 +143,8 @@ TABLE = {
     "{}: corpus {} has other columns than {}; build it with these": SETTING,
     "{}: the proper nouns of examples {} ({}, {}) were never marked; say `nouns:` in their recipe, and build it as "
     "another version": SETTING,
+    "{}: the parts of speech of examples {} ({}, {}) were never marked; say `parts_of_speech:` in their recipe, and "
+    "build it as another version": SETTING,
     "the choice is kept in {}, but corpus {} has no period {} yet, to try it on all periods: append it, or say "
     "--all-periods none": SETTING,
     "{} has no tokenizer, and the task reads text; put its files there": OUTSIDE,
