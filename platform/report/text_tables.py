@@ -90,17 +90,6 @@ def split(table: TextTable, most: int) -> list[TextTable]:
     return found
 
 
-def html(template: str, **shown: object) -> str:
-    """Return a template of `web/` as HTML; it can call the macro `table` for tables of text."""
-    from jinja2 import Environment, StrictUndefined
-
-    from ticlm.platform.report.figures import asset
-
-    source = "".join(asset(name).read_text(encoding="utf-8") for name in ("text_table.html", template))
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return environment.from_string(source).render(**shown)
-
-
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame as mappings."""
     return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]

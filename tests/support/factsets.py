@@ -83,6 +83,11 @@ def facts(rows: Iterable[tuple[str, str, str, str]]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=list(FACT_COLUMNS))
 
 
+def joined(*frames: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all frames."""
+    return pd.concat([one.astype(object) for one in frames], ignore_index=True)
+
+
 def every_benchmark(name: str = "all", seed: int = 0) -> StudyResult:
     """A study of three methods with a held-out text, FUAR, EvolvingQA, TemporalWiki and facts that two of them ask."""
     random = np.random.default_rng(seed)

@@ -61,6 +61,18 @@ class FactReader:
         groups = mine.assign(task=mine["task"].map(whole)).groupby(["task", "label", "method", "trained"], sort=False)
         return {(str(a), str(b), str(c), str(d)): held for (a, b, c, d), held in groups}
 
+    def links(self, a: tuple[str, str], b: tuple[str, str]) -> pd.DataFrame:
+        """Return which examples of two tasks at their labels ask for the same facts (`same_facts`)."""
+        if (a, b) not in self._links:
+            frame = self.study.facts
+            assert frame is not None
+            self._links[a, b] = same_facts(*(frame[(frame["task"] == t) & (frame["label"] == at)] for t, at in (a, b)))
+        return self._links[a, b]
+
+    @cached_property
+    def _links(self) -> dict[tuple[tuple[str, str], tuple[str, str]], pd.DataFrame]:
+        return {}
+
     def metric(self, task: str) -> TaskMetric:
         """Return the metric by which a task is compared."""
         return next((one for name, one in self.study.metrics.items() if whole_task(name) == task), TaskMetric())
@@ -149,9 +161,7 @@ def _relation(frame: pd.DataFrame) -> pd.Series:
 
 def _at(reader: FactReader, a: tuple[str, str], b: tuple[str, str], place: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the row of two tasks at their labels; none if they share no scored fact."""
-    frames = [reader.study.facts, reader.study.facts]
-    ours, theirs = (f[(f["task"] == t) & (f["label"] == at)] for f, (t, at) in zip(frames, (a, b)) if f is not None)
-    links = same_facts(ours, theirs)
+    links = reader.links(a, b)
     held = [reader.scores(*one, place["method"], place["trained"]) for one in (a, b)]
     links = links[links["id_a"].isin(held[0].index) & links["id_b"].isin(held[1].index)]
     if not len(links):

@@ -12,7 +12,8 @@ from ticlm.platform.report.benchmarks.facts import TITLE as SAME_FACTS
 from ticlm.platform.report.benchmarks.facts import fact_table
 from ticlm.platform.report.benchmarks.overview import overview_table
 from ticlm.platform.report.benchmarks.pairs import pair_tables
-from ticlm.platform.report.text_tables import TextTable, html, records, split
+from ticlm.platform.report.figures import html
+from ticlm.platform.report.text_tables import TextTable, records, split
 
 if TYPE_CHECKING:
     import pandas as pd

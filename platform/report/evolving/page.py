@@ -11,7 +11,8 @@ from ticlm.platform.report.evolving.analyses import analysis_tables
 from ticlm.platform.report.evolving.answers import answer_tables
 from ticlm.platform.report.evolving.built import built_tables
 from ticlm.platform.report.evolving.tables import blocks
-from ticlm.platform.report.text_tables import TextTable, html
+from ticlm.platform.report.figures import html
+from ticlm.platform.report.text_tables import TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
