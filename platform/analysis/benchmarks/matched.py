@@ -146,8 +146,8 @@ def same_facts(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     a = a.assign(fact=fact)
     merged = []
     for subject, relation in KEYS:
-        both = a.merge(b, on=[subject, relation], suffixes=("_a", "_b"))
-        both = both[(both[subject] != "") & (both[relation] != "")]
+        known = (one[(one[subject] != "") & (one[relation] != "")] for one in (a, b))  # else all unknown ones match
+        both = next(known).merge(next(known), on=[subject, relation], suffixes=("_a", "_b"))
         for label in ("subject", "relation"):
             if label in (subject, relation):  # a label counts only where one side has no id
                 both = both[(both[f"{label}_id_a"] == "") | (both[f"{label}_id_b"] == "")]
