@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.method import Continual
+from ticlm.platform.analysis.benchmarks.facts import fact_frame
 from ticlm.platform.analysis.evolving.construction import built_sets
 from ticlm.platform.analysis.evolving.questions import question_frame
 from ticlm.platform.analysis.inside import inside_cells
@@ -85,6 +86,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         evolving=study.evolving,
         temporalwiki=study.temporalwiki,
         questions=question_frame(plan),
+        facts=fact_frame(plan),
         built_sets=sets,
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),

@@ -161,6 +161,8 @@ class StudyResult:
     """The tables of TemporalWiki that the study asks for."""
     questions: pd.DataFrame | None = None
     """What the sets know of the questions that these tables are about (analysis/evolving/questions.py)."""
+    facts: pd.DataFrame | None = None
+    """Which facts the examples of tasks ask for (analysis/benchmarks/facts.py). None if no two sets can be matched."""
     built_sets: tuple[BuiltSet, ...] = ()
     """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None

@@ -91,6 +91,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     from ticlm.platform.analysis.published import printed
     from ticlm.platform.cli.console import console
     from ticlm.platform.report import write
+    from ticlm.platform.report.benchmarks import page as benchmarks
     from ticlm.platform.report.evolving.page import terminal_tables
     from ticlm.platform.report.fuar import fuar_page_tables
     from ticlm.platform.report.paper import table
@@ -112,8 +113,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     console().print(write.table(report.summary, results=report.results))
     for found in fuar_page_tables(report.fuar):
         console().print(terminal(replace(found, title=f"FUAR {found.title}")))
-    for evolving in terminal_tables(report.evolving):
-        console().print(terminal(evolving))
+    for own in (*terminal_tables(report.evolving), *benchmarks.terminal_tables(report.benchmarks)):
+        console().print(terminal(own))
     if report.paper is not None and len(report.paper):
         console().print(table(report.paper))
     notes = {

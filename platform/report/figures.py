@@ -103,6 +103,15 @@ def asset(name: str) -> Traversable:
     return files("ticlm").joinpath("platform", "report", "web", name)
 
 
+def html(template: str, **shown: object) -> str:
+    """Return a template of `web/` as HTML; it can call the macro `table` for tables of text."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = "".join(asset(name).read_text(encoding="utf-8") for name in ("text_table.html", template))
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    return environment.from_string(source).render(**shown)
+
+
 def _call(function: str, data: str) -> Any:
     """Return what a function of figures.js gives for the numbers of a report."""
     from quickjs import Context

@@ -14,6 +14,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report import palette, words
+from ticlm.platform.report.benchmarks import page as benchmarks
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
 from ticlm.platform.report.evolving.page import render as evolving_section
@@ -69,6 +70,7 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
 def _of_tables(report: Report) -> dict[str, object]:
     """Return what the tables and the cards of the page show."""
     results, summary = report.results, report.summary
+    named = {name: color for (_, name), color in _colors(results).items()}
     every, rows = scores(summary), dated(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
@@ -81,7 +83,11 @@ def _of_tables(report: Report) -> dict[str, object]:
         "source_tables": tables(results, summary, by_source, only_scores=True),
         "parts": parts_table(results, summary),
         "fuar_tables": fuar_page_tables(report.fuar),
-        "evolving": evolving_section(report.evolving, {name: color for (_, name), color in _colors(results).items()}),
+        "evolving": evolving_section(report.evolving, named),
+        "first_sections": (first := benchmarks.first_sections(report.benchmarks)),
+        "later_sections": (later := benchmarks.later_sections(report.benchmarks, any(report.views))),
+        "benchmarks": benchmarks.render(first, named),
+        "temporalwiki": benchmarks.render(later, named),
         "standouts": [
             group
             for score in main[:1]

@@ -15,6 +15,7 @@ from ticlm.platform.report.request import ReportRequest
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ticlm.platform.analysis.benchmarks.tables import BenchmarkTables
     from ticlm.platform.analysis.contamination import Contamination
     from ticlm.platform.analysis.evolving.tables import EvolvingTables
     from ticlm.platform.analysis.probes.study_fuar import FuarTables
@@ -53,11 +54,12 @@ class Report:
     def answers(self) -> list[Answer]:
         """A sentence for each study that says who won, by how much, at what cost."""
         from ticlm.platform.report.answer import answers
+        from ticlm.platform.report.benchmarks.sentence import with_pairs
         from ticlm.platform.report.evolving.sentence import with_evolving
         from ticlm.platform.report.fuar import with_fuar
 
         own = with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
-        return with_evolving(own, self.evolving)
+        return with_pairs(with_evolving(own, self.evolving), self.benchmarks)
 
     @cached_property
     def fuar(self) -> FuarTables:
@@ -74,6 +76,14 @@ class Report:
         return evolving_tables(self.results)
 
     @cached_property
+    def benchmarks(self) -> BenchmarkTables:
+        """The headline numbers of all benchmarks, the tables of TemporalWiki, and facts that several benchmarks ask for
+        (analysis/benchmarks)."""
+        from ticlm.platform.analysis.benchmarks.tables import benchmark_tables
+
+        return benchmark_tables(self.results, self.summary, self.fuar, self.evolving)
+
+    @cached_property
     def contaminations(self) -> list[tuple[Contamination, ...]]:
         """For each study: its tasks that were scored on a held-out split and on the cleaned copy of it."""
         from ticlm.platform.analysis.contamination import contamination
@@ -87,7 +97,7 @@ class Report:
         from ticlm.platform.report.fuar import missing_lines
 
         lines = [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
-        return [*lines, *self.evolving.missing]
+        return [*lines, *self.evolving.missing, *self.benchmarks.missing]
 
     @cached_property
     def paper(self) -> pd.DataFrame | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class TextTable:
     """Whether its cells are texts, not numbers."""
     study: str = ""
     """The study that it is about, where colours need it."""
+    groups: tuple[tuple[str, int], ...] = ()
+    """Headings above the columns, each with the number of columns below it; none, or one for all columns."""
 
 
 def terminal(table: TextTable) -> Table:
@@ -53,11 +55,12 @@ def terminal(table: TextTable) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    above = [name if k == 0 else "" for name, number in table.groups for k in range(number)]
     out = Table(box=HORIZONTALS, title=table.title, title_justify="left", caption_justify="left")
     for name in table.names:
-        out.add_column(name, no_wrap=True)
-    for name in table.columns:
-        out.add_column(name, justify="right")
+        out.add_column(f"\n{name}" if above else name, no_wrap=True)
+    for place, name in enumerate(table.columns):
+        out.add_column(f"{above[place]}\n{name}" if above else name, justify="right")
     before: tuple[str, ...] = ()
     for line in table.lines:
         if len(line.names) > 1 and before and line.names[0] != before[0]:
@@ -67,6 +70,24 @@ def terminal(table: TextTable) -> Table:
         out.add_row(*map(Text, names), *cells)
         before = line.names
     return out
+
+
+def split(table: TextTable, most: int) -> list[TextTable]:
+    """Return tables of about `most` columns each, with the same rows, for a terminal. Groups of columns stay whole."""
+    groups = table.groups or tuple(("", 1) for _ in table.columns)
+    parts: list[list[int]] = []
+    at = 0
+    for _, number in groups:
+        if not parts or sum(parts[-1]) + number > most:
+            parts.append([])
+        parts[-1].append(number)
+    found, begun = [], 0
+    for sizes in parts:
+        end, own = at + sum(sizes), table.groups[begun : begun + len(sizes)]
+        lines = tuple(replace(line, cells=line.cells[at:end]) for line in table.lines)
+        found.append(replace(table, columns=table.columns[at:end], lines=lines, groups=own))
+        at, begun = end, begun + len(sizes)
+    return found
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

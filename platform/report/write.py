@@ -101,8 +101,10 @@ def write(report: Report, folder: Path) -> list[Path]:
     The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
     figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv;
     if a study asks for a FUAR, also fuar.csv and fuar_scores.csv (analysis/probes/study_fuar.py); if one asks for the
-    tables of EvolvingQA, also evolving_*.csv (analysis/evolving/tables.py).
+    tables of EvolvingQA, also evolving_*.csv (analysis/evolving/tables.py); with several benchmarks or tables of
+    TemporalWiki, also benchmarks_*.csv (analysis/benchmarks/tables.py).
     """
+    from ticlm.platform.report.benchmarks import page as benchmarks
     from ticlm.platform.report.evolving.page import FILES, files
     from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
@@ -112,7 +114,7 @@ def write(report: Report, folder: Path) -> list[Path]:
     frames = {"summary.csv": report.summary, "results.csv": tidy(report.results)}
     frames |= {"differences.csv": report.differences} if len(report.differences) else {}
     frames |= {} if report.paper is None else {"paper.csv": report.paper}
-    frames |= _fuar(report, ".csv") | files(report.evolving, ".csv")
+    frames |= _fuar(report, ".csv") | files(report.evolving, ".csv") | benchmarks.files(report.benchmarks, ".csv")
     for name, frame in frames.items():
         _to_csv(frame, folder / name)
     for name in {
@@ -121,6 +123,7 @@ def write(report: Report, folder: Path) -> list[Path]:
         "fuar.csv",
         "fuar_scores.csv",
         *FILES,
+        *benchmarks.FILES,
     } - frames.keys():  # an older report may have left one
         (folder / name).unlink(missing_ok=True)
     data = payload(report)
@@ -153,18 +156,20 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def as_json(report: Report) -> str:
     """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
-    as JSON; with a comparison with the paper's numbers, a FUAR or tables of EvolvingQA, also those.
+    as JSON; with a comparison with the paper's numbers, a FUAR, tables of EvolvingQA or of TemporalWiki, or several
+    benchmarks, also those.
 
     A value that is no number is null.
     """
     import json
 
+    from ticlm.platform.report.benchmarks import page as benchmarks
     from ticlm.platform.report.evolving.page import files
 
     told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
     frames = {"summary": report.summary, "differences": report.differences}
     frames |= {} if report.paper is None else {"paper": report.paper}
-    frames |= _fuar(report) | files(report.evolving)
+    frames |= _fuar(report) | files(report.evolving) | benchmarks.files(report.benchmarks)
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,

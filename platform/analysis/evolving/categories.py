@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.evolving.answer_categories import CATEGORIES, ETC
-from ticlm.platform.analysis.evolving.numbers import numbers
 from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.evolving.scores import NEW
+from ticlm.platform.analysis.probes.predictions import numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.analysis.evolving.numbers import numbers
-from ticlm.platform.analysis.evolving.rows import BlockReader, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader
+from ticlm.platform.analysis.month_rows import TableRow
+from ticlm.platform.analysis.probes.predictions import numbers
 
 if TYPE_CHECKING:
     import pandas as pd

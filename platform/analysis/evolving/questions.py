@@ -44,7 +44,7 @@ def question_frame(plan: Plan) -> pd.DataFrame | None:
         (name, label, *known(example))
         for name, task in tasks.items()
         for label in plan.labels(task)
-        for example in _examples(task, plan.data_of(task), label)  # type: ignore[arg-type]  # it reads examples
+        for example in examples_at(task, plan.data_of(task), label)  # type: ignore[arg-type]  # it reads examples
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -70,7 +70,7 @@ def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
     )
 
 
-def _examples(task: Task, data: Examples, label: str) -> Iterator[Example]:
+def examples_at(task: Task, data: Examples, label: str) -> Iterator[Example]:
     """Yield the examples that a task asks at a label: a subset of that period, or that subset of all periods."""
     periods = {label: data.periods[label]} if task.axis == "period" else data.periods
     subset = task.split if task.axis == "period" else label

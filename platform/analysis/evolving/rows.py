@@ -1,187 +1,38 @@
-"""Whose answers the tables of EvolvingQA show: INITIAL at every month, the others at the month they were trained on."""
+"""The rows, months and scores of EvolvingQA's tables, and what is known of their questions."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.evolving.questions import COLUMNS
-from ticlm.platform.analysis.probes.scores import ScoreReader, bare
+from ticlm.platform.analysis.month_rows import MonthReader
 from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.study.tables.evolving import Evolving
-from ticlm.platform.tasks.base import whole_task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-INITIAL = "INITIAL"
-
-
-class Score(NamedTuple):
-    """A mean over seeds, with the error over questions (that of one seed) and the deviation between seeds."""
-
-    value: float
-    stderr: float
-    n: int
-    std: float = math.nan
-
 
 @dataclass(frozen=True)
-class TableRow:
-    """One row of a table: a method, and the checkpoint of it that answers at each month."""
-
-    name: str
-    """Name of the row."""
-    method: str
-    seeds: tuple[int, ...]
-    checkpoints: Mapping[str, str]
-    """Month -> trained period."""
-    is_initial: bool = False
-
-
-@dataclass(frozen=True)
-class BlockReader:
+class BlockReader(MonthReader):
     """The rows, months and scores of one block `evolving` of a study."""
 
-    study: StudyResult
     asked: Evolving
 
-    @cached_property
-    def months(self) -> tuple[str, ...]:
-        """The periods at which NEW or EDITED were asked; if the block names neither, those that were trained on
-        after the first checkpoint."""
-        if not (self.asked.new or self.asked.edited):
-            runs = [self._reader.labels(one.name, one.seeds[0]) for one in self.study.methods if not one.is_oracle]
-            later = {label for labels in runs for label in labels[1:]}
-            return tuple(label for label in self.study.checkpoints if label in later)
-        dated = self.study.cells
-        tasks = {self._task(name) for name in (self.asked.new, self.asked.edited) if name}
-        found = set(map(str, dated.loc[dated["task"].map(whole_task).isin(tasks), "evaluated"]))
-        order = {label: place for place, label in enumerate(self.study.timeline.labels)}
-        return tuple(sorted(found, key=lambda label: (order.get(label, len(order)), label)))
+    @property
+    def dated(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.asked.new, self.asked.edited) if name)
 
-    @cached_property
-    def rows(self) -> tuple[TableRow, ...]:
-        """INITIAL, or one for each first checkpoint if there are several, and the methods of the study."""
-        first: dict[tuple[str, str], list[str]] = {}
-        rest: list[TableRow] = []
-        for method in self.study.methods:
-            labels = self._reader.labels(method.name, method.seeds[0])
-            if not labels:
-                continue
-            own = {month: month for month in self.months if month in labels}
-            rest.append(TableRow(method.name, method.name, method.seeds, own))
-            if not method.is_oracle:
-                setup = self.study.setup
-                made = "" if setup is None else setup.round_of(method.name, method.seeds[0], labels[0])
-                first.setdefault((labels[0], made), []).append(method.name)
-        seeds = {method.name: method.seeds for method in self.study.methods}
-        initial = [
-            TableRow(
-                INITIAL if len(first) == 1 else f"{INITIAL} of {', '.join(of)}",
-                of[0],
-                seeds[of[0]],
-                dict.fromkeys(self.months, trained),
-                is_initial=True,
-            )
-            for (trained, _), of in first.items()
-        ]
-        return (*initial, *rest)
-
-    def label(self, named: str, month: str) -> str:
-        """Return the label at which a task (`TASK` or `TASK/SET`) is asked at a month; empty if it has none.
-
-        A task with a single label that is no month, such as the period of the first snapshot, is asked it at every
-        month.
-        """
-        _, _, fixed = named.partition("/")
-        if fixed:
-            return fixed
-        labels = self._labels(named)
-        if month in labels:
-            return month
-        return labels[0] if len(labels) == 1 and labels[0] not in self.months else ""
-
-    def score(self, named: str, metric: str, who: TableRow, month: str) -> Score | None:
-        """Return the score of a row at a month; None if it has no checkpoint of that month, or lacks a seed's score."""
-        trained = who.checkpoints.get(month)
-        if trained is None:
-            return None
-        found = self._cells(metric).get((self._task(named), self.label(named, month), who.method, trained))
-        if found is None:
-            return None
-        mine = found[found["seed"].isin(list(who.seeds))]
-        values = mine["value"].astype(float)
-        if len(mine) < len(who.seeds) or values.isna().any():
-            return None
-        errors = mine["stderr"].astype(float)
-        deviation = float(values.std(ddof=1)) if len(mine) > 1 else math.nan
-        return Score(float(values.mean()), float(errors.mean()), int(mine["n"].max()), deviation)
-
-    def predictions(self, named: str, who: TableRow, month: str, trained: str | None = None) -> pd.DataFrame | None:
-        """Return the predictions of a row at a month by all its seeds (results.PREDICTION_COLUMNS); None if there are
-        none. `trained` is another checkpoint than the row's own."""
-        at = trained or who.checkpoints.get(month)
-        found = self._predicted.get((self._task(named), self.label(named, month), who.method, at or ""))
-        if found is None:
-            return None
-        mine = found[found["seed"].isin(list(who.seeds))]
-        return mine if set(who.seeds) <= set(mine["seed"]) else None
+    @property
+    def named(self) -> Iterable[str]:
+        return [task for _, task, _ in self.asked.named()]
 
     def questions(self, named: str, month: str) -> pd.DataFrame:
         """Return what is known of the questions that a task is asked at a month (questions.COLUMNS), by their ids."""
-        return self._questions.get((self._task(named), self.label(named, month)), self._no_questions)
-
-    def trained(self, who: TableRow) -> Sequence[str]:
-        """Return all trained periods of a row's run, oldest first."""
-        return self._reader.labels(who.method, who.seeds[0])
-
-    def has(self, named: str) -> bool:
-        """Return whether anything was scored of a task."""
-        return bool(self._labels(named))
-
-    @cached_property
-    def _reader(self) -> ScoreReader:
-        return self._reader_of("exact-match")
-
-    def _reader_of(self, metric: str) -> ScoreReader:
-        if metric not in self._readers:
-            self._readers[metric] = ScoreReader(self.study, metric)
-        return self._readers[metric]
-
-    @cached_property
-    def _readers(self) -> dict[str, ScoreReader]:
-        return {}
-
-    @cached_property
-    def _by_metric(self) -> dict[str, dict[tuple[str, str, str, str], pd.DataFrame]]:
-        return {}
-
-    def _cells(self, metric: str) -> dict[tuple[str, str, str, str], pd.DataFrame]:
-        """Return the rows of a metric by task, label, method and trained period, without those of single sources."""
-        if metric not in self._by_metric:
-            rows = self._reader_of(metric).rows
-            whole = rows[(rows["label"] == "") | (rows["period"] == "")]
-            whole = whole.assign(at=whole["period"].where(whole["period"] != "", whole["label"]))
-            groups = whole.groupby(["task", "at", "method", "trained"], sort=False) if len(whole) else ()
-            self._by_metric[metric] = {_texts(key): held for key, held in groups}
-        return self._by_metric[metric]
-
-    @cached_property
-    def _predicted(self) -> dict[tuple[str, str, str, str], pd.DataFrame]:
-        """The predictions at the ends of rounds, by task, label, method and trained period."""
-        frame = self.study.predictions
-        if frame is None or not len(frame):
-            return {}
-        tasks = {self._task(name) for _, name, _ in self.asked.named()}
-        whole = {task: whole_task(str(task)) for task in frame["task"].unique()}  # a million rows name few tasks
-        frame = frame[frame["step"].isna() & frame["task"].isin([task for task in whole if whole[task] in tasks])]
-        frame = frame.assign(task=frame["task"].map(whole))
-        groups = frame.groupby(["task", "label", "method", "trained"], sort=False)
-        return {_texts(key): held for key, held in groups}
+        return self._questions.get((self.task(named), self.label(named, month)), self._no_questions)
 
     @cached_property
     def _no_questions(self) -> pd.DataFrame:
@@ -197,34 +48,8 @@ class BlockReader:
         groups = frame.groupby(["task", "label"], sort=False)
         return {(str(task), str(label)): held.set_index("id") for (task, label), held in groups}
 
-    @cached_property
-    def _known(self) -> dict[str, list[str]]:
-        """The labels that were scored of each task, in any metric."""
-        cells = self.study.cells[["task", "evaluated"]].rename(columns={"evaluated": "at"})
-        static = self.study.static[["task", "source"]].rename(columns={"source": "at"})
-        found: dict[str, dict[str, None]] = {}
-        for frame in (cells, static):
-            for task, at in frame.drop_duplicates().itertuples(index=False):
-                if at:
-                    found.setdefault(whole_task(str(task)), {})[str(at)] = None
-        return {task: list(labels) for task, labels in found.items()}
-
-    def _task(self, named: str) -> str:
-        """Return the id of the task that a name stands for; the name itself if nothing was scored of it."""
-        task = named.partition("/")[0]
-        return next((one for one in self._known if task in (one, bare(one))), task)
-
-    def _labels(self, named: str) -> list[str]:
-        return self._known.get(self._task(named), [])
-
 
 def rows_of(study: StudyResult) -> Iterator[BlockReader]:
     """Yield the rows of each block `evolving` of a study."""
     for asked in study.evolving:
         yield BlockReader(study, asked)
-
-
-def _texts(key: object) -> tuple[str, str, str, str]:
-    assert isinstance(key, tuple)  # as there are several columns
-    a, b, c, d = map(str, key)
-    return a, b, c, d

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis.evolving.numbers import numbers
-from ticlm.platform.analysis.evolving.rows import BlockReader, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader
+from ticlm.platform.analysis.month_rows import TableRow
 from ticlm.platform.analysis.paired_bootstrap import mean_interval
+from ticlm.platform.analysis.probes.predictions import numbers
 from ticlm.platform.study.tables.evolving import QuestionTasks
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ticlm.platform.analysis.evolving.rows import BlockReader, Score, TableRow
+from ticlm.platform.analysis.evolving.rows import BlockReader
 from ticlm.platform.analysis.evolving.scores import EXACT, NEW, OUTDATED, UNCHANGED, UPDATED
+from ticlm.platform.analysis.month_rows import Score, TableRow
 
 ECHOED, TEMPORAL = "echoed-date", "echoed-date-temporal"
 PARTS = {

@@ -136,6 +136,14 @@ def gap(first: pd.DataFrame, second: pd.DataFrame, pairs: Sequence[tuple[str, st
     return Gap(len(held), float(means[0]), float(means[1]), float(low[2]), float(high[2]))
 
 
+def numbers(predictions: pd.DataFrame, name: str) -> pd.Series:
+    """Return one of the `numbers` of each prediction, float64; NaN where a prediction has none of this name."""
+    import pandas as pd
+
+    values = [held.get(name, math.nan) if isinstance(held, Mapping) else math.nan for held in predictions["numbers"]]
+    return pd.Series(values, index=predictions.index, dtype="float64")
+
+
 def _place(trained: object, step: Any) -> Place:
     """Return a checkpoint so that places sort by time: a start from outside, then periods, each with its end last."""
     import pandas as pd

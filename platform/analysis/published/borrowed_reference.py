@@ -157,6 +157,7 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         fuar=study.fuar if source else tuple(with_task(one, task, new) for one in study.fuar),
         predictions=study.predictions if source else _with_task(study.predictions, task, new),
         questions=study.questions if source else _with_task(study.questions, task, new),
+        facts=study.facts if source else _with_task(study.facts, task, new),
         evolving=study.evolving if source else tuple(evolving.with_task(one, task, new) for one in study.evolving),
         temporalwiki=study.temporalwiki
         if source

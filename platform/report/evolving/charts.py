@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ticlm.platform.analysis.evolving.rows import INITIAL
 from ticlm.platform.analysis.evolving.scores import F1, OUTDATED, SETS
+from ticlm.platform.analysis.month_rows import INITIAL
 from ticlm.platform.report import palette
 from ticlm.platform.report.evolving.tables import blocks
 from ticlm.platform.report.view_data import rounded

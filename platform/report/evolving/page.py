@@ -11,6 +11,7 @@ from ticlm.platform.report.evolving.analyses import analysis_tables
 from ticlm.platform.report.evolving.answers import answer_tables
 from ticlm.platform.report.evolving.built import built_tables
 from ticlm.platform.report.evolving.tables import blocks
+from ticlm.platform.report.figures import html
 from ticlm.platform.report.text_tables import TextTable
 
 if TYPE_CHECKING:
@@ -53,16 +54,10 @@ def terminal_tables(found: EvolvingTables) -> list[TextTable]:
 
 def render(found: EvolvingTables, colors: Mapping[str, str]) -> str:
     """Return the section as HTML; empty if no study asks for one. `colors` are those of methods by their names."""
-    from jinja2 import Environment, StrictUndefined
-
-    from ticlm.platform.report.figures import asset
-
     shown = sections(found)
     if not shown:
         return ""
-    source = asset("evolving.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return environment.from_string(source).render(sections=shown, color=colors, has_gradients=len(found.points) > 0)
+    return html("evolving.html", sections=shown, color=colors, has_gradients=len(found.points) > 0)
 
 
 def files(found: EvolvingTables, ending: str = "") -> dict[str, pd.DataFrame]:

@@ -1,0 +1,75 @@
+"""The table of facts that several benchmarks ask for: how a model does on them in one and in the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ticlm.platform.analysis.benchmarks.agreement import PHI, RANK
+from ticlm.platform.analysis.benchmarks.pairs import is_log
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.analysis.results import TaskMetric
+from ticlm.platform.report.benchmarks.pairs import number
+from ticlm.platform.report.evolving.tables import percent
+from ticlm.platform.report.text_tables import Row, TextCell, TextLine, TextTable
+from ticlm.platform.report.words import period, title
+
+TITLE = "The same facts in several benchmarks"
+WHAT = (
+    "Examples of two tasks are about the same fact if subject and relation are the same, by their ids where both have "
+    "them, else by their labels; the objects may differ. Each method is shown at the last checkpoint that was asked "
+    "both. Scores are over these facts alone: shares of right answers in percent, or perplexities (PPL)."
+)
+AGREEMENT = {
+    PHI: "φ is the correlation of being right in one and in the other: 1 if both are right on the same facts, 0 if one "
+    "says nothing about the other.",
+    RANK: "ρ is Spearman's rank correlation, signed so that above 0 what is likelier in one is likelier, or rather "
+    "right, in the other.",
+}
+SIGN = {PHI: "φ", RANK: "ρ"}
+
+
+def fact_table(rows: Sequence[Row]) -> TextTable:
+    """Return the table of rows of `analysis.benchmarks.matched`."""
+    several = len({row["study"] for row in rows}) > 1
+    tasks = list(dict.fromkeys(row[name] for row in rows for name in ("task_a", "task_b")))
+    lines = tuple(
+        TextLine(
+            (row["method"], *[row["study"]] * several, _asked(row, "a", tasks), _asked(row, "b", tasks)),
+            (
+                TextCell(period(row["trained"])),
+                TextCell(f"{row['facts']:,}"),
+                _score(row, "a"),
+                _score(row, "b"),
+                TextCell("–" if math.isnan(row["both"]) else percent(row["both"])),
+                _agreement(row),
+            ),
+        )
+        for row in rows
+    )
+    names = ("Method", *["Study"] * several, "First", "Second")
+    columns = ("checkpoint", "facts", "first", "second", "right in both, %", "agreement")
+    notes = (WHAT, *(text for kind, text in AGREEMENT.items() if any(row["kind"] == kind for row in rows)))
+    return TextTable(TITLE, names, columns, lines, (*notes, "In brackets: 95 % intervals over facts."), main=True)
+
+
+def _asked(row: Row, side: str, tasks: Sequence[str]) -> str:
+    return f"{title(row[f'task_{side}'], tasks)}, {period(row[f'label_{side}'])}"
+
+
+def _score(row: Row, side: str) -> TextCell:
+    metric, value = row[f"metric_{side}"], row[f"score_{side}"]
+    if is_log(metric):
+        return TextCell(f"PPL {number(value, metric)}")
+    return TextCell(f"{percent(value)} %", "" if metric == "exact-match" else quantity(TaskMetric(metric)).name)
+
+
+def _agreement(row: Row) -> TextCell:
+    known = math.isfinite(row["low"])
+    around = f"{signed(row['low'], 2)} to {signed(row['high'], 2)}" if known else ""
+    if not math.isfinite(row["agreement"]):
+        return TextCell("–")
+    return TextCell(
+        f"{SIGN[row['kind']]} {signed(row['agreement'], 2)}", around, known and row["low"] * row["high"] > 0
+    )
