@@ -14,7 +14,7 @@ from ticlm.datasets.examples.light_tuning import tuning
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.revised import by_revisions
-from ticlm.datasets.wikidata import aligned, choosing, pairing
+from ticlm.datasets.wikidata import aligned, choosing, dump_pairs, pairing
 from ticlm.datasets.wikidata.aligned import SUBSETS, Match
 from ticlm.datasets.wikidata.changes import FATES
 from ticlm.datasets.wikidata.dumps import Wikidata, same_world
@@ -106,8 +106,10 @@ class TemporalWikiProbes(Settings):
     def _draft(self, context: BuildContext, paired: PairedStep) -> PeriodDraft:
         step, key, label = paired.wiki, paired.key, paired.wiki.period.label
         triplets = context.buckets(f"triplets-{key}", step.buckets.count)
-        compare = partial(aligned.compare, paired.older, paired.newer, triplets)
+        dumps = dump_pairs.paired(context, paired.older, paired.newer)
+        compare = partial(aligned.compare, dumps, triplets)
         compared = sorted(context.each(f"{label}: triplets", compare, groups(paired.newer.subjects)))
+        dumps.forget()
         filters = aligned.Filters(
             match=self.match,
             overlap=self.overlap,
@@ -125,6 +127,7 @@ class TemporalWikiProbes(Settings):
         most |= dict.fromkeys(map(tuning, SUBSETS), self.tune) if self.tune else {}
         chosen = choosing.choose(probes, writers, self.caps, most, aligned.probe)
         of_triplets = [(one["step"], one["fates"]) for one in map(triplets.about, compared)]
+        gone = sum((Counter(triplets.about(writer)["gone"]) for writer in compared), Counter[str]())
         of_probes = [(one["step"], one["aligned"]) for one in map(probes.about, writers)]
         return PeriodDraft(
             period=step.period,
@@ -136,6 +139,7 @@ class TemporalWikiProbes(Settings):
             ),
             statistics={
                 "triplets": _summed(fates for _, fates in of_triplets),
+                **({"triplets of subjects that are gone": dict(sorted(gone.items()))} if gone else {}),
                 "triplets in their text": _summed(fates for _, fates in of_probes),
                 **_statistics([one for several in chosen.examples.values() for one in several]),
             },

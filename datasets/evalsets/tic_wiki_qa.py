@@ -16,7 +16,7 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wikidata import cloze, pairing
 from ticlm.datasets.wikidata.dumps import Wikidata, same_world
-from ticlm.datasets.wikidata.pairing import DumpPair, PairedStep, groups, paired_steps
+from ticlm.datasets.wikidata.pairing import DumpsOfStep, PairedStep, groups, paired_steps
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
@@ -72,7 +72,7 @@ class WikiQuestions(Settings):
             for name in ("triplets", "questions"):
                 context.store.remove(f"{context.folder}/{name}-{step.key}")
 
-    def pairs(self, snapshots: Sequence[Snapshot]) -> tuple[dict[str, DumpPair], Counter[str]]:
+    def pairs(self, snapshots: Sequence[Snapshot]) -> tuple[dict[str, DumpsOfStep], Counter[str]]:
         """Return the older and the newer dump of each step by the label of its period, and the number of steps without
         them by reason."""
         return pairing.pairs(snapshots, self.wikidata.all_dumps, self.within_days)

@@ -17,13 +17,10 @@ from ticlm.datasets.examples.facts import OBJECT_ID, RELATION, RELATION_ID, SUBJ
 from ticlm.datasets.examples.light_tuning import is_for_tuning, tuning
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wiki.changed_texts import WikiStep
-from ticlm.datasets.wiki.diffs import LOST_BEFORE
-from ticlm.datasets.wikidata.changes import changes
 from ticlm.datasets.wikidata.choosing import Value
 from ticlm.datasets.wikidata.cloze import CHANGED, NO_ARTICLE, UNCHANGED
+from ticlm.datasets.wikidata.dump_pairs import DumpPair, PairCounts, SubjectChanges, subject_changes
 from ticlm.datasets.wikidata.pairing import Work
-from ticlm.datasets.wikidata.statements import Statements, Subject, pairs
-from ticlm.datasets.wikidata.triplets import REPEATED, UNNAMED, Triplet
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import hash64
@@ -59,49 +56,37 @@ class Alignment:
     salt: str
 
 
-def compare(older: Statements, newer: Statements, into: Buckets, work: Work) -> str:
+def compare(pair: DumpPair, into: Buckets, work: Work) -> str:
     """Stage what became of the triplets of the subjects in some buckets, by title; return the writer's name.
 
-    Subjects that a broken older dump lacks are not compared, because they need not be new.
+    Subjects that a broken older dump lacks are not compared, because they need not be new. What became of all triplets
+    is counted by fate (`fates`), and those of subjects that are gone by reason too (`gone`).
     """
     name, numbers = work
     if into.is_written(name):
         return name
-    read = 0
-    dropped: Counter[str] = Counter()
+    counts = PairCounts()
     fates: Counter[str] = Counter()
     with into.writing(name) as writer:
-        for number in numbers:
-            for subject, before in pairs(newer, older, number):
-                read += len(subject.triplets)
-                if before is None and older.broken:
-                    dropped[LOST_BEFORE] += len(subject.triplets)
-                elif subject.label is None:
-                    dropped[NAMELESS] += len(subject.triplets)
-                elif rows := list(_rows(subject, before, fates, dropped)):
-                    writer.add(subject.title, {"subject": subject.id, "label": subject.label, "triplets": rows})
-        step = Step(name="triplets", read=read, dropped=dict(sorted((+dropped).items())))
-        writer.about = {"step": step.model_dump(), "fates": fates}
+        for found in subject_changes(pair, numbers, counts):
+            fates.update(change.fate for change in found.changes)
+            subject, rows = found.subject, [] if found.gone else list(_rows(found))
+            if subject.label is None:
+                counts.dropped[NAMELESS] += len(rows)
+            elif rows:
+                writer.add(subject.title, {"subject": subject.id, "label": subject.label, "triplets": rows})
+        step = Step(name="triplets", read=counts.read, dropped=dict(sorted((+counts.dropped).items())))
+        writer.about = {"step": step.model_dump(), "fates": fates, "gone": counts.gone}
     return name
 
 
-def _rows(
-    subject: Subject, before: Sequence[Triplet] | None, fates: Counter[str], dropped: Counter[str]
-) -> Iterator[list[Any]]:
-    """Yield the triplets of a subject that the newer dump has and can name, with what became of them."""
-    distinct = 0
-    for change in changes(before, subject.triplets):
-        fates[change.fate] += 1
-        if change.fate == "removed":
-            continue
-        distinct += 1
-        now = change.triplet
-        if now.text is None:
-            dropped[UNNAMED] += 1
-        else:
+def _rows(found: SubjectChanges) -> Iterator[list[Any]]:
+    """Yield the triplets that the newer dump has, with what became of them."""
+    for change in found.changes:
+        if change.fate != "removed":
+            now = change.triplet
             outdated = dict.fromkeys(old.text for old in change.replaced if old.text is not None)
             yield [now.relation, now.object, now.text, now.aliases, change.fate, list(outdated)]
-    dropped[REPEATED] += len(subject.triplets) - distinct
 
 
 def align(rules: Alignment, into: Buckets, work: Work) -> str:

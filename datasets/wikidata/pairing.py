@@ -19,7 +19,7 @@ from ticlm.platform.core.fingerprint import hash64
 
 Work = tuple[str, Sequence[int]]
 """The name of a task's writer, and the buckets that the task reads."""
-DumpPair = tuple[WikidataDump, WikidataDump]
+DumpsOfStep = tuple[WikidataDump, WikidataDump]
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ def groups(buckets: Buckets) -> list[Work]:
 
 def pairs(
     snapshots: Sequence[Snapshot], dumps: Sequence[WikidataDump], within_days: int
-) -> tuple[dict[str, DumpPair], Counter[str]]:
+) -> tuple[dict[str, DumpsOfStep], Counter[str]]:
     """Return the older and the newer dump of each step by the label of its period, and the number of steps without
     them by reason.
 
     Each snapshot goes with the dump that is nearest in time, at most `within_days` away and not after the snapshot's
     month; the earlier one of two that are equally near.
     """
-    paired: dict[str, DumpPair] = {}
+    paired: dict[str, DumpsOfStep] = {}
     unpaired: Counter[str] = Counter()
     for old, new in pairwise(snapshots):
         before, after = (_nearest(snapshot, dumps, within_days) for snapshot in (old, new))
@@ -83,7 +83,7 @@ def paired_steps(
     context: BuildContext,
     wiki: WikiDumps,
     wikidata: Wikidata,
-    paired: Callable[[Sequence[Snapshot]], tuple[dict[str, DumpPair], Counter[str]]],
+    paired: Callable[[Sequence[Snapshot]], tuple[dict[str, DumpsOfStep], Counter[str]]],
     split: Split = by_passages,
 ) -> Iterator[PairedStep]:
     """Yield each step of the wiki that has two dumps and whose period is not in `context.built`, oldest first.
