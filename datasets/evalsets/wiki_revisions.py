@@ -172,9 +172,9 @@ class WikiRevisions(Settings):
         names = {subset: tuple(f"{writer}-{subset}" for writer in writers) for subset in self._later}
         changed = StagedExamples(samples, names["changed"], self._most("changed"))
         articles = None if self.changed is None else frozenset(row["id"] for row in changed.values())
-        parts = {name: StagedExamples(samples, names[name], self._most(name), articles) for name in PARTS}
-        held_out = {HELD_OUT: StagedExamples(samples, names[HELD_OUT])} if self.held_out else {}
-        return {"changed": changed, **parts, **held_out}
+        found = {"changed": changed}
+        found |= {name: StagedExamples(samples, names[name], self._most(name), articles) for name in PARTS}
+        return found | ({HELD_OUT: StagedExamples(samples, names[HELD_OUT])} if self.held_out else {})
 
 
 def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:

@@ -101,8 +101,8 @@ def test_articles_that_are_held_out_are_in_no_other_subset_of_any_month(tmp_path
         assert {one.about["article"] for name in ("added", "revised") for one in rows[name].values()} <= set(
             rows["changed"]
         )
-        for name, articles in ever.items():
-            articles |= set(rows[name])
+        for name, ids in ever.items():
+            ids |= set(rows[name])
         steps = {step.name: step for step in found.periods[label].steps}
         assert (
             steps["changed articles"].dropped["article held out"]
