@@ -19,18 +19,26 @@ from ticlm.platform.core.fingerprint import hash64
 UNCHANGED = "unchanged"
 PARTS: tuple[Literal["added", "revised"], ...] = ("added", "revised")
 SUBSETS: tuple[str, ...] = ("changed", *PARTS)
+HELD_OUT = "held-out"
+APART = "article held out"
 SHORT = "too little updated text"
 LONG = "first paragraph too long"
 
 
 @dataclass(frozen=True)
 class RowRules:
-    """What becomes a row: see the fields of WikiRevisions. `most` is the largest number of rows of each subset."""
+    """What becomes a row: see the fields of WikiRevisions. `most` is the largest number of rows of each subset, among
+    them HELD_OUT if articles are held out."""
 
     longer_than: int
     unchanged_chars: int
     most: Mapping[str, int]
     seed: int
+    held_out: float = 0.0
+
+    def holds_out(self, article: str) -> bool:
+        """Return whether an article, given by its page id, is held out, which it is in all months or in none."""
+        return hash64(f"held out\0{self.seed}\0{article}") < self.held_out * 2**64
 
 
 @dataclass(frozen=True)
@@ -78,9 +86,9 @@ class _Rows:
         most = work.rules.most
         # where articles are sampled, passages are sampled after them
         limits: dict[str, int] = {subset: most[subset] if most["changed"] == ALL else ALL for subset in PARTS}
-        limits |= {subset: most[subset] for subset in ("changed", UNCHANGED)}
+        limits |= {subset: limit for subset, limit in most.items() if subset not in PARTS}
         self._kept = {subset: Smallest(limit) for subset, limit in limits.items()}
-        self.counts = {name: Counter[str]() for name in ("pages", "left", "passages", *SUBSETS)}
+        self.counts = {name: Counter[str]() for name in ("pages", "left", "passages", *SUBSETS, HELD_OUT)}
         self._same: list[str] = []
         self._same_count, self._long = 0, 0
         before = None if link is None else link.before
@@ -97,14 +105,14 @@ class _Rows:
 
     def _add_changed(self, found: RevisedArticle) -> None:
         whole = found.whole()
-        parts: dict[str, list[Row]] = {subset: list(found.rows(subset)) for subset in PARTS}
-        if len(whole["text"]) <= self._rules.longer_than:
-            self.counts["changed"][SHORT] += 1
-            self.counts["added"][SHORT] += len(parts["added"])
-            self.counts["revised"][SHORT] += len(parts["revised"])
-            return
-        for subset in SUBSETS:
-            for row in [whole] if subset == "changed" else parts[subset]:
+        rows: dict[str, list[Row]] = {"changed": [whole], **{subset: list(found.rows(subset)) for subset in PARTS}}
+        short = len(whole["text"]) <= self._rules.longer_than
+        if short or self._rules.holds_out(whole["id"]):
+            for subset, several in rows.items():
+                self.counts[subset][SHORT if short else APART] += len(several)
+            rows = {} if short else {HELD_OUT: [whole]}
+        for subset, several in rows.items():
+            for row in several:
                 if any(map(str.isalpha, row["text"])):
                     self.counts[subset]["found"] += 1
                     self._kept[subset].add(self._hash(subset, row["id"]), row)
@@ -146,5 +154,7 @@ class _Rows:
         """Stage the rows of the period. The subset that is written last has the counts."""
         changed = None if self._rules.most["changed"] == ALL else self._kept["changed"].in_order()
         articles = None if changed is None else frozenset(row["id"] for _, row in changed)
+        if HELD_OUT in self._kept:
+            self._kept[HELD_OUT].stage(into, f"{writer(self._number)}-{HELD_OUT}", {})
         for subset in SUBSETS:
             self._kept[subset].stage(into, f"{writer(self._number)}-{subset}", {"counts": self.counts}, articles)

@@ -56,7 +56,8 @@ class TemporalWikiProbes(Settings):
 
     Each snapshot of the wiki is paired with the dump of Wikidata that is nearest in time, at most `within_days` away
     and not after the snapshot's month; the earlier one of two that are equally near. A step without two different dumps
-    gives no period, nor does a step without a probe. Labels are those of the newer dump.
+    gives no period, nor does a step without a probe. Labels are those of the newer dump. A subject that the older dump
+    lacks, or has without a label or an article, counts as new with all its triplets.
     """
 
     kind: Literal["temporalwiki-probes"] = "temporalwiki-probes"

@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from ticlm.datasets.evalsets.revision_rows import (
+    HELD_OUT,
     LONG,
     PARTS,
     SUBSETS,
@@ -64,6 +65,12 @@ class WikiRevisions(Settings):
     """Largest number of articles that never changed; null keeps all."""
     unchanged_chars: int = Field(2000, gt=0)
     """Most characters that are kept of an article that never changed: whole paragraphs from its beginning."""
+    held_out: float = Field(0, ge=0, lt=1)
+    """Share of the articles (0 to 1), the same ones in all months, whose updated text goes to the subset `held-out` in
+    place of `changed`; their passages are left out. A corpus of `changed` then leaves text to measure on."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset() if self.held_out else frozenset({"held_out"})  # sets were built so before it could be set
 
     @property
     def identity(self) -> Settings:
@@ -79,8 +86,9 @@ class WikiRevisions(Settings):
         rules = RowRules(
             longer_than=self.longer_than,
             unchanged_chars=self.unchanged_chars,
-            most={subset: self._most(subset) for subset in (*SUBSETS, UNCHANGED)},
+            most={subset: self._most(subset) for subset in (*self._later, UNCHANGED)},
             seed=context.seed,
+            held_out=self.held_out,
         )
         for comparison in comparisons(replace(context, built=chain.settled()), self.wiki, context.inputs):
             label = comparison.period.label
@@ -98,15 +106,20 @@ class WikiRevisions(Settings):
         else:
             _say_what_stands(context, snapshots)
 
+    @property
+    def _later(self) -> tuple[str, ...]:
+        """The subsets of the later months."""
+        return (*SUBSETS, HELD_OUT) if self.held_out else SUBSETS
+
     def _most(self, subset: str) -> int:
-        most: int | None = getattr(self, subset)
+        most: int | None = None if subset == HELD_OUT else getattr(self, subset)
         return ALL if most is None else most
 
     def _draft(self, comparison: Comparison, samples: Buckets, writers: Sequence[str]) -> PeriodDraft:
         counts = _summed(samples.about(f"{writer}-{SUBSETS[-1]}")["counts"] for writer in writers)
         pages, left = counts["pages"], counts["left"]
         subsets = self._subsets(samples, writers)
-        kept = {name: min(counts[name]["found"], self._most(name)) for name in SUBSETS}
+        kept = {name: min(counts[name]["found"], self._most(name)) for name in self._later}
         if self.changed is not None:  # passages are those of the articles that were chosen
             kept |= {name: subsets[name].count() for name in PARTS}
         same = {state: pages[state] for state in STATES[2:] if pages[state]}
@@ -116,7 +129,7 @@ class WikiRevisions(Settings):
             steps=(
                 *comparison.steps(pages.total(), left),
                 Step(name="compared pages", read=pages.total(), dropped=same),
-                *(_step(name, counts[name], kept[name]) for name in SUBSETS),
+                *(_step(name, counts[name], kept[name]) for name in self._later),
             ),
             statistics={
                 "articles": {
@@ -156,12 +169,12 @@ class WikiRevisions(Settings):
 
     def _subsets(self, samples: Buckets, writers: Sequence[str]) -> dict[str, StagedExamples]:
         """Return the rows of a month with the smallest hashes among all buckets."""
-        names = {subset: tuple(f"{writer}-{subset}" for writer in writers) for subset in SUBSETS}
+        names = {subset: tuple(f"{writer}-{subset}" for writer in writers) for subset in self._later}
         changed = StagedExamples(samples, names["changed"], self._most("changed"))
         articles = None if self.changed is None else frozenset(row["id"] for row in changed.values())
-        return {"changed": changed} | {
-            name: StagedExamples(samples, names[name], self._most(name), articles) for name in PARTS
-        }
+        found = {"changed": changed}
+        found |= {name: StagedExamples(samples, names[name], self._most(name), articles) for name in PARTS}
+        return found | ({HELD_OUT: StagedExamples(samples, names[HELD_OUT])} if self.held_out else {})
 
 
 def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:
@@ -187,7 +200,7 @@ def _summed(several: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Cou
 
 def _step(subset: str, counts: Counter[str], kept: int) -> Step:
     dropped = {why: n for why, n in sorted(counts.items()) if why != "found"} | {"not sampled": counts["found"] - kept}
-    unit = "articles" if subset == "changed" else "passages"
+    unit = "passages" if subset in PARTS else "articles"
     return Step(name=f"{subset} {unit}", read=counts.total(), dropped=_nonzero(dropped))
 
 

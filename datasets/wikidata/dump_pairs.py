@@ -21,7 +21,7 @@ from ticlm.datasets.wikidata.statements import GROUPS, Statements, Subject, by_n
 from ticlm.datasets.wikidata.triplets import REPEATED, UNNAMED, Triplet
 from ticlm.platform.core.fingerprint import hash64
 
-GONE = "subject deleted, merged or without article"
+GONE = "subject deleted, or without label or article"
 MERGED = "subject merged into one without article"
 
 

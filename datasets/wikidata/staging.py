@@ -102,7 +102,7 @@ def join_labels(
     An object without a label that was merged into another item is asked for again, under the id of that item.
     """
     name, numbers = work
-    if subjects.is_written(name):
+    if objects.is_written(name) and subjects.is_written(name):
         return
     store = subjects.store
     merges = redirects.load(store, redirects_path) if store.exists(redirects_path) else Redirects()

@@ -245,14 +245,14 @@ class Edits:
         self._removed((name if self.redirects else other, "P90004", lost))
         if not self.redirects:
             self._removed((other, "P90003", kept))
-            self.gone["subject deleted, merged or without article"] += 2
+            self.gone["subject deleted, or without label or article"] += 2
 
     def _delete(self, name: str) -> None:
         del self.new[name]
         gone = [ids for ids in self.fates if ids[0] == name]
         self.dropped["repeated triplet"] -= len(triplets(self.old[name], self._day)) - len(gone)
         self._removed(*gone)
-        self.gone["subject deleted, merged or without article"] += len(gone)
+        self.gone["subject deleted, or without label or article"] += len(gone)
         self.labels[name] = "an item without an article"  # as others name it still
 
     def lines(self, newer: bool) -> Iterator[Raw]:

@@ -81,6 +81,38 @@ def test_a_diffset_has_all_new_text_and_nothing_else(tmp_path: Path) -> None:
     assert f"Plus. {DIFFS['Plus']}" in texts and len(texts) == len(DIFFS)
 
 
+def test_articles_that_are_held_out_are_in_no_other_subset_of_any_month(tmp_path: Path) -> None:
+    months = (("08", AUGUST), ("09", SEPTEMBER), ("10", {title: f"{text} It grew." for title, text in AUGUST.items()}))
+    for month, articles in months:
+        pages = [
+            page(id, title, Edit(articles[title], int(month)))
+            for id, title in enumerate(AUGUST, 1)
+            if title in articles
+        ]
+        write(tmp_path / "dumps", f"wwiki-2021{month}01-pages-articles.xml.bz2", pages)
+    dumps = f"examples.wiki.dumps=[{tmp_path}/dumps]"
+    plain = build(recipe(dumps, "examples.held_out=0"), str(tmp_path / "plain"))
+    found = build(recipe(dumps, "examples.held_out=0.5"), str(tmp_path / "found"))
+    ever: dict[str, set[str]] = {"changed": set(), "held-out": set()}
+    for label in ("202109", "202110"):
+        rows = {name: {one.id: one for one in found.read(label, name)} for name in found.periods[label].subsets}
+        assert rows["changed"] and rows["held-out"]
+        assert rows["changed"] | rows["held-out"] == {one.id: one for one in plain.read(label, "changed")}
+        assert {one.about["article"] for name in ("added", "revised") for one in rows[name].values()} <= set(
+            rows["changed"]
+        )
+        for name, ids in ever.items():
+            ids |= set(rows[name])
+        steps = {step.name: step for step in found.periods[label].steps}
+        assert (
+            steps["changed articles"].dropped["article held out"]
+            == steps["held-out articles"].read
+            == len(rows["held-out"])
+        )
+    assert not ever["changed"] & ever["held-out"]
+    assert "held-out" not in plain.periods["202109"].subsets
+
+
 @pytest.mark.parametrize("form", ["extracted", "history"])
 def test_snapshots_of_two_wikis_are_refused_in_one_line(tmp_path: Path, form: str) -> None:
     if form == "extracted":
