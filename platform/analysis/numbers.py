@@ -45,6 +45,15 @@ def percent(value: float) -> str:
     return signed(100 * value, 1)
 
 
+def share_bound(share: float, n: int) -> float | None:
+    """Return the one-sided bound of 95 % (Clopper and Pearson; about 3 / n from the end) of a share of n outcomes that
+    are all alike; None for other shares, and for no outcomes."""
+    if n < 1 or share not in (0.0, 1.0):
+        return None
+    tail = float(0.05 ** (1 / n))
+    return 1 - tail if share == 0 else tail
+
+
 def ratio(value: float) -> str:
     """Return how many times as much: 5.18×; a dash if it is not a finite number."""
     return f"{value:.2f}×" if math.isfinite(value) else "–"

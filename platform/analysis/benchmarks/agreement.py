@@ -22,7 +22,8 @@ def agreement(first: Array, second: Array, by_rank: bool) -> tuple[float, float,
     Of right and wrong it is Pearson's, which is phi; `by_rank`, Spearman's of average ranks. All are NaN for fewer than
     three facts, and where one of the scores is the same for all. The interval is that of a bootstrap over facts, of
     ranks among all of them; beyond DRAWN facts, that of Fisher's transformation, for ranks with the variance of
-    Fieller, Hartley and Pearson (1957).
+    Fieller, Hartley and Pearson (1957). Its ends are NaN if more than 2.5 % of the resamples have the same score for
+    all facts, as where three of many are right: the others cannot say how far the correlation goes.
     """
     kind = RANK if by_rank else PHI
     x, y = (_ranks(one) if by_rank else one for one in (first, second))
@@ -37,7 +38,7 @@ def agreement(first: Array, second: Array, by_rank: bool) -> tuple[float, float,
         low, high = (math.tanh(math.atanh(value) + side * Z * error) for side in (-1, 1))
         return value, low, high, kind
     drawn = _drawn(x, y)
-    if not len(drawn) or np.ptp(drawn) < 1e-12:
+    if len(drawn) < RESAMPLES * (1 + LEVEL) / 2 or np.ptp(drawn) < 1e-12:
         return value, math.nan, math.nan, kind
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return value, float(low), float(high), kind

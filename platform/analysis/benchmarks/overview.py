@@ -10,7 +10,7 @@ from ticlm.platform.analysis.benchmarks.pairs import is_log
 from ticlm.platform.analysis.evolving.scores import EXACT, OUTDATED, UNCHANGED
 from ticlm.platform.analysis.evolving.tables import EvolvingTables
 from ticlm.platform.analysis.month_rows import INITIAL
-from ticlm.platform.analysis.numbers import HEADINGS
+from ticlm.platform.analysis.numbers import HEADINGS, share_bound
 from ticlm.platform.analysis.probes.scores import bare
 from ticlm.platform.analysis.probes.study_fuar import NO_GAIN, FuarTables
 from ticlm.platform.analysis.results import StudyResult
@@ -23,12 +23,13 @@ TIC_LM, FUAR, EVOLVING, TEMPORALWIKI, STATIC = "TiC-LM", "FUAR", "EvolvingQA", "
 PAGES = (TIC_LM, FUAR, EVOLVING, TEMPORALWIKI)
 """The benchmarks of which two make a report one of several benchmarks; CORE is read with TiC-LM's."""
 COLUMNS = (
-    *("study", "row", "method", "benchmark", "block", "part", "metric", "relative", "higher_is_better"),
+    *("study", "row", "method", "benchmark", "block", "part", "metric", "per", "relative", "higher_is_better"),
     *("value", "std", "stderr", "low", "high", "trained", "complete", "best", "reason"),
 )
-"""`block` is a task or the name of a study's table; `part` is the number of it. `trained` is the checkpoint where the
-number is of one, `complete` is false where cells or months are missing. `std` is the deviation between seeds, `stderr`
-the error over questions or facts, `low` to `high` the 95 % interval. Where there is no value, `reason` says why."""
+"""`block` is a task or the name of a study's table; `part` is the number of it. `per` is what a log-loss is counted
+per, if that is known. `trained` is the checkpoint where the number is of one, `complete` is false where cells or months
+are missing. `std` is the deviation between seeds, `stderr` the error over questions or facts, `low` to `high` the 95 %
+interval, one-sided if all answers are wrong or all are right. Where there is no value, `reason` says why."""
 
 
 def overview(
@@ -96,7 +97,7 @@ def _row(study: str, row: str, method: str, column: tuple[str, str, str], **more
     """Return a row of COLUMNS; what is not given is not known."""
     benchmark, block, part = column
     where = {"study": study, "row": row, "method": method, "benchmark": benchmark, "block": block, "part": part}
-    plain = {"metric": "", "relative": False, "higher_is_better": True, "value": math.nan, "std": math.nan}
+    plain = {"metric": "", "per": "", "relative": False, "higher_is_better": True, "value": math.nan, "std": math.nan}
     errors = {"stderr": math.nan, "low": math.nan, "high": math.nan}
     return where | plain | errors | {"trained": "", "complete": True, "best": None, "reason": ""} | more
 
@@ -112,6 +113,7 @@ def _transfer(study: StudyResult, summary: pd.DataFrame) -> Iterator[dict[str, A
         for mean, heading in HEADINGS.items():
             for row in dated[dated["task"] == task].to_dict("records"):
                 values = {"metric": row["metric"], "relative": row["relative"], "value": row[mean]}
+                values |= {"per": study.metric(task).per}
                 values |= {"higher_is_better": row["higher_is_better"] and not row["relative"]}
                 values |= {"std": row[f"{mean}_std"], "complete": not row[f"{mean}_missing"]}
                 column = TIC_LM, str(task), heading
@@ -145,7 +147,8 @@ def _fuar(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _evolving(scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the means over months of the exact match on each of EvolvingQA's sets.
 
-    The questions of UNCHANGED are the same in every month, so that more months make its error no smaller.
+    The questions of UNCHANGED are the same in every month, so that more months make its error no smaller, nor the bound
+    of a share that is 0 or 1. The bound of the others is that of as many questions in each month as in the least.
     """
     exact = scores[scores["metric"] == EXACT]
     for (block, name), held in exact.groupby(["evolving", "set"], sort=False):
@@ -154,6 +157,9 @@ def _evolving(scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
             errors = mine["stderr"].astype(float)
             error = errors.mean() if name == UNCHANGED else math.sqrt((errors**2).sum(skipna=False)) / len(mine)
             values: dict[str, Any] = {"value": float(mine["value"].mean()), "stderr": float(error)}
+            bound = share_bound(values["value"], int(mine["n"].min()) * (1 if name == UNCHANGED else len(mine)))
+            if bound is not None:
+                values |= {"low": min(bound, values["value"]), "high": max(bound, values["value"])}
             more = {"complete": len(mine) == months, "metric": EXACT, "higher_is_better": name != OUTDATED}
             where = str(mine["study"].iloc[0]), str(row), str(mine["method"].iloc[0])
             yield _row(*where, (EVOLVING, str(block), str(name)), **(values | more))

@@ -27,6 +27,10 @@ AGREEMENT = {
     RANK: "ρ is Spearman's rank correlation, signed so that above 0 what is likelier in one is likelier, or rather "
     "right, in the other.",
 }
+BRACKETS = (
+    "In brackets: 95 % intervals over facts, in bold where they leave out 0. There is none where only some three facts "
+    "are right, or wrong, and no agreement where all are, or for fewer than three facts."
+)
 SIGN = {PHI: "φ", RANK: "ρ"}
 
 
@@ -34,6 +38,7 @@ def fact_table(rows: Sequence[Row]) -> TextTable:
     """Return the table of rows of `analysis.benchmarks.matched`."""
     several = len({row["study"] for row in rows}) > 1
     tasks = list(dict.fromkeys(row[name] for row in rows for name in ("task_a", "task_b")))
+    has_both = any(math.isfinite(row["both"]) for row in rows)
     lines = tuple(
         TextLine(
             (row["method"], *[row["study"]] * several, _asked(row, "a", tasks), _asked(row, "b", tasks)),
@@ -42,16 +47,16 @@ def fact_table(rows: Sequence[Row]) -> TextTable:
                 TextCell(f"{row['facts']:,}"),
                 _score(row, "a"),
                 _score(row, "b"),
-                TextCell("–" if math.isnan(row["both"]) else percent(row["both"])),
+                *[TextCell("–" if math.isnan(row["both"]) else percent(row["both"]))] * has_both,
                 _agreement(row),
             ),
         )
         for row in rows
     )
-    names = ("Method", *["Study"] * several, "First", "Second")
-    columns = ("checkpoint", "facts", "first", "second", "right in both, %", "agreement")
+    names = ("Method", *["Study"] * several, "First task", "Second task")
+    columns = ("checkpoint", "facts", "in the first", "in the second", *["right in both, %"] * has_both, "agreement")
     notes = (WHAT, *(text for kind, text in AGREEMENT.items() if any(row["kind"] == kind for row in rows)))
-    return TextTable(TITLE, names, columns, lines, (*notes, "In brackets: 95 % intervals over facts."), main=True)
+    return TextTable(TITLE, names, columns, lines, (*notes, BRACKETS), main=True)
 
 
 def _asked(row: Row, side: str, tasks: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.probes.study_fuar import NO_GAIN
 from ticlm.platform.analysis.results import TaskMetric
-from ticlm.platform.report.benchmarks.pairs import measure, number
-from ticlm.platform.report.evolving.tables import percent, plus_minus
+from ticlm.platform.report.benchmarks.pairs import error, measure, number
+from ticlm.platform.report.evolving.tables import BOUND, bounded, percent, plus_minus
 from ticlm.platform.report.text_tables import Row, TextCell, TextLine, TextTable
 from ticlm.platform.report.words import measured, period, title
 
@@ -21,7 +21,7 @@ TITLE = "All benchmarks"
 Heading = tuple[str, str]
 """What stands above a group of columns, and above one of them."""
 WHAT = {
-    TIC_LM: "TiC-LM: Bwd., ID and Fwd. as in the tables below; in brackets the deviation between seeds.",
+    TIC_LM: "TiC-LM: Bwd., ID and Fwd. as in the tables below.",
     FUAR: "FUAR: what was forgotten over what was gained, at the last checkpoint; in brackets the 95 % interval.",
     EVOLVING: "EvolvingQA: exact match, means over the months, ± the standard error over questions.",
     TEMPORALWIKI: "TemporalWiki: facts that did not change (Un.), that did (C.), and the mean of the two (Avg.); means "
@@ -32,6 +32,8 @@ BEST = (
     "Arrows point to the better side. Bold is the best of a column among the methods of a study, as in the benchmark's "
     "own table; it does not say that the difference is certain."
 )
+SEEDS = "In brackets is the deviation between seeds."
+FIRST = "INITIAL is the first checkpoint, which has no number in some benchmarks."
 PARTIAL = "† some cells or months are missing: the mean is over the others, and is not compared."
 CORE = {"core": "CORE", "core-centered": "CORE, centred"}
 
@@ -74,7 +76,7 @@ def _heading(row: Row, tasks: Sequence[str]) -> Heading:
     column = f"{row['part']} {arrow}"
     match row["benchmark"]:
         case "TiC-LM":
-            metric = TaskMetric(row["metric"], row["higher_is_better"])
+            metric = TaskMetric(row["metric"], row["higher_is_better"], row["per"])
             return f"{TIC_LM}: {title(block, tasks)}, {measured(metric, row['relative'])}", column
         case "FUAR":
             return FUAR, f"{block} {arrow}"
@@ -110,9 +112,10 @@ def _written(row: Mapping[str, Any]) -> tuple[str, str]:
             high = NO_GAIN if math.isnan(row["high"]) else signed(row["high"], 2)
             return signed(value, 2), f"{signed(row['low'], 2)} to {high}" if math.isfinite(row["low"]) else ""
         case "EvolvingQA":
-            return percent(value), plus_minus(row["stderr"])
+            bound = row["low"] if value == 1 else row["high"]
+            return percent(value), bounded(value, bound) if math.isfinite(bound) else plus_minus(row["stderr"])
         case "TemporalWiki":
-            return number(value, metric), number(row["stderr"], metric, "± ")
+            return number(value, metric), error(row)
     at = period(row["trained"])
     deviation = percent(row["std"], 1) if math.isfinite(row["std"]) else ""
     return percent(value, 1), ", ".join(filter(None, (deviation, f"at {at}")))
@@ -121,6 +124,14 @@ def _written(row: Mapping[str, Any]) -> tuple[str, str]:
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
     there = {row["benchmark"] for row in rows}
     yield BEST
-    yield from (text for name, text in WHAT.items() if name in there)
+    for name, text in WHAT.items():
+        if name in there:
+            yield text
+        if name == TIC_LM and any(row["benchmark"] == TIC_LM and math.isfinite(row["std"]) for row in rows):
+            yield SEEDS
+        if name == EVOLVING and any(row["benchmark"] == EVOLVING and math.isfinite(row["high"]) for row in rows):
+            yield BOUND
+    if any(is_initial(row["row"]) for row in rows):
+        yield FIRST
     if any(not row["complete"] and math.isfinite(row["value"]) for row in rows):
         yield PARTIAL

@@ -18,8 +18,8 @@ from ticlm.platform.report.text_tables import TextTable, records, split
 if TYPE_CHECKING:
     import pandas as pd
 
-WIDE = 6
-"""Most columns of one table in the terminal."""
+WIDE, PAGE_WIDE = 6, 11
+"""Most columns of one table in the terminal, and of one that is shown at once on the page."""
 FILES = tuple(f"benchmarks_{name}.csv" for name in BenchmarkTables.__dataclass_fields__ if name != "missing")
 """All files that a report may have."""
 
@@ -61,21 +61,28 @@ def terminal_tables(found: BenchmarkTables) -> list[TextTable]:
         replace(own[0], title=f"{name}: {own[0].title}" if name not in own[0].title else own[0].title)
         for name, own in _blocks(found)
     ]
-    parts = []
-    for table in tables:
-        first, *others = split(table, WIDE)
-        parts += [first, *(replace(one, title="") for one in others)]
-    return parts
+    return [part for table in tables for part in _parts(table, WIDE)]
 
 
 def render(sections: Sequence[BenchmarkSection], colors: Mapping[str, str]) -> str:
     """Return sections as HTML; empty if there are none. `colors` are those of methods by their names."""
-    return html("benchmarks.html", sections=sections, color=colors) if sections else ""
+    parts = [
+        replace(one, tables=tuple(part for t in one.tables for part in (_parts(t, PAGE_WIDE) if t.main else [t])))
+        for one in sections
+    ]
+    return html("benchmarks.html", sections=parts, color=colors) if sections else ""
 
 
 def files(found: BenchmarkTables, ending: str = "") -> dict[str, pd.DataFrame]:
     """Return the frames that have rows, by the names of their files."""
     return {f"benchmarks_{name}{ending}": frame for name, frame in found.files().items()}
+
+
+def _parts(table: TextTable, most: int) -> list[TextTable]:
+    """Return the parts of a table; the first has its title, and the last its notes."""
+    *others, last = split(table, most)
+    parts = [*(replace(one, notes=()) for one in others), last]
+    return [replace(one, title="" if k else one.title) for k, one in enumerate(parts)]
 
 
 def _blocks(found: BenchmarkTables) -> list[tuple[str, list[TextTable]]]:

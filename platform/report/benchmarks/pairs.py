@@ -37,7 +37,7 @@ LOSS = (
     "A perplexity is exp of the mean loss per token of a fact's object, given its subject and relation; lower is "
     "better. After ± is the standard error over facts, by the delta method."
 )
-SHARE = "Higher is better. After ± is the standard error over facts."
+SHARE = "Higher is better. After ± is the standard error over facts; there is none where all answers are alike."
 MONTHS = (
     "Means over months are arithmetic. Facts that changed are others in every month; those that did not are mostly the "
     "same, so that more months make the error of their mean no smaller."
@@ -65,6 +65,13 @@ def number(value: float, metric: str, before: str = "") -> str:
     if before and not math.isfinite(value):
         return ""
     return before + signed(value if is_log(metric) else 100 * value, DIGITS)
+
+
+def error(row: Row) -> str:
+    """Return the standard error of a value as it stands below it; empty if it is not known, or 0 since all answers are
+    alike, which does not say how sure the share is."""
+    alike = not is_log(row["metric"]) and row["value"] in (0.0, 1.0)
+    return "" if alike else number(row["stderr"], row["metric"], "± ")
 
 
 def pair_tables(pairs: pd.DataFrame, means: pd.DataFrame, apart: pd.DataFrame) -> Iterator[TextTable]:
@@ -125,7 +132,7 @@ def _cell(row: Row | None, metric: str, best: float | None) -> TextCell:
         return TextCell("–")
     whole = bool(row.get("complete", True))
     text = number(row["value"], metric) + ("" if whole else "†")
-    return TextCell(text, number(row["stderr"], metric, "± "), whole and row["value"] == best)
+    return TextCell(text, error(row), whole and row["value"] == best)
 
 
 def _apart(rows: Sequence[Row], metric: str) -> TextTable:

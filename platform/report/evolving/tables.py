@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.analysis.numbers import share_bound, signed
 from ticlm.platform.report.text_tables import Row, TextCell, TextLine
 
 if TYPE_CHECKING:
@@ -36,11 +36,14 @@ def plus_minus(error: float, scale: float = 100.0) -> str:
 
 def uncertain(share: float, error: float, n: int) -> str:
     """Return what stands below the mean of n outcomes of 0 or 1: its error; if all of them are alike, of which an error
-    would be 0, the one-sided bound of 95 % (Clopper and Pearson; about 3 / n from the end)."""
-    if n < 1 or share not in (0.0, 1.0):
-        return plus_minus(error)
-    tail = 0.05 ** (1 / n)
-    return f"≤ {percent(1 - tail)}" if share == 0 else f"≥ {percent(tail)}"
+    would be 0, their `share_bound`."""
+    bound = share_bound(share, n)
+    return plus_minus(error) if bound is None else bounded(share, bound)
+
+
+def bounded(share: float, bound: float) -> str:
+    """Return the one-sided bound of a share of 0 or 1 as it stands below it."""
+    return f"{'≤' if share == 0 else '≥'} {percent(bound)}"
 
 
 def blocks(frames: Iterable[pd.DataFrame]) -> list[tuple[str, str]]:

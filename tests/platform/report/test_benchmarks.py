@@ -141,11 +141,34 @@ def test_every_row_of_a_table_is_as_wide_as_its_head_and_every_heading_has_a_sco
 def test_facts_that_two_benchmarks_ask_for_stand_with_their_agreement(report: Report) -> None:
     section = later_sections(report.benchmarks)[-1]
     (table,) = section.tables
-    assert table.names == ("Method", "First", "Second") and len(table.lines) == 9
+    assert table.names == ("Method", "First task", "Second task") and len(table.lines) == 9
     found = {line.names: line.cells for line in table.lines}["FULL", "kept, 2023-04", "new, 2023-04"]
     assert [cell.text for cell in found[:2]] == ["2023-04", "40"] and found[2].text.startswith("PPL ")
-    assert found[4].text == "–" and found[5].text.startswith("ρ") and " to " in found[5].under
+    assert table.columns[4] == "agreement", "no column for what is right in both where one is a perplexity"
+    assert found[4].text.startswith("ρ") and " to " in found[4].under
     assert len(table.notes) == 3, "φ is not explained where it is not used"
+
+
+def test_wide_tables_are_split_on_the_page_and_their_notes_stand_once() -> None:
+    of = every_benchmark()
+    twice = of.temporalwiki[0].model_copy(update={"name": "again"})
+    shown = page(dataclasses.replace(of, temporalwiki=(*of.temporalwiki, twice)))
+    own = shown.split('<section id="benchmarks">')[1].split("</section>")[0]
+    assert [widths[0] for widths in Tables(own).tables] == [12, 4] and own.count('class="note"') == 1
+
+
+def test_a_share_of_nothing_right_has_a_bound_or_no_error() -> None:
+    of = every_benchmark()
+    none = of.cells["task"].isin(["unchanged@1", "new@1"]) & (of.cells["method"] == "FULL")
+    cells = of.cells.assign(value=of.cells["value"].where(~none, 0.0), stderr=of.cells["stderr"].where(~none, 0.0))
+    (section,) = first_sections(Report([dataclasses.replace(of, cells=cells)]).benchmarks)
+    below = {line.names: [cell.under for cell in line.cells] for line in section.tables[0].lines}["FULL",]
+    bounds = [100 * (1 - 0.05 ** (1 / n)) for n in (40, 80)]
+    assert below[4:6] == [f"≤ {bound:.2f}" for bound in bounds], "the questions of UNCHANGED are always the same"
+    wrong = study().cells.assign(metric="exact-match", value=0.0, stderr=0.0)
+    right = {f"{name}@1": TaskMetric("exact-match", True) for name in ("kept", "moved")}
+    table = later_sections(Report([study(cells=wrong, metrics=right)]).benchmarks)[0].tables[0]
+    assert {(cell.text, cell.under) for line in table.lines for cell in line.cells} == {("0.00", "")}
 
 
 def test_the_terminal_shows_the_overview_and_the_pairs_in_parts_that_fit(report: Report) -> None:

@@ -120,6 +120,8 @@ def test_an_interval_of_agreement_holds_it_and_shrinks_with_more_facts() -> None
         assert few[1] < few[0] < few[2] and many[1] < many[0] < many[2]
         assert many[2] - many[1] < 0.5 * (few[2] - few[1])
     assert all(math.isnan(x) for x in agreement(np.ones(9), np.arange(9.0), True)[:3]), "all are right"
+    few = agreement((np.arange(28) == 5).astype(float), np.arange(28.0), True)
+    assert few[0] < 0 and math.isnan(few[1]) and math.isnan(few[2]), "a third of the resamples have no right answer"
     assert agreement(np.arange(9.0), np.arange(9.0) ** 3, True)[0] == pytest.approx(1)
 
 
