@@ -73,6 +73,7 @@ def test_probes_of_the_world_are_true(tmp_path: Path, compare: ModuleType) -> No
     assert any(one.recall < 1 for one in stated)
 
 
+@pytest.mark.nightly
 def test_fill_in_questions_ask_for_what_changed_and_what_stayed_in_sentences_that_say_so(
     tmp_path: Path, compare: ModuleType
 ) -> None:

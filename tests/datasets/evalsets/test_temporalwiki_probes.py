@@ -244,6 +244,7 @@ def many(tmp_path: Path) -> dict[str, Any]:
     return {"name": "many", "version": 1, "examples": examples}
 
 
+@pytest.mark.nightly
 def test_a_prompt_to_tune_on_is_asked_in_no_period(tmp_path: Path) -> None:
     recipe = many(tmp_path)
     made = build(recipe, tmp_path / "root")

@@ -17,7 +17,7 @@ from rich.console import Console
 from ticlm.methods.seams import Context, Penalty, PenaltyState
 from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import quantities, settings
+from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import make
@@ -60,16 +60,6 @@ def test_the_lines_of_a_plan_tell_it_without_any_data() -> None:
     assert "training: 9.81e+22 FLOPs (1.1e+23 with attention), and 4e+21 that penalties add" in text
     assert "USD" not in text and "the corpus's shards are not known yet" in text
     assert " USD at 2.5 USD an hour" in printed(load("tic-lm-3b-440b"), Machine("b200", 0.4, 2.5))
-
-
-# what starts from a published folder is sized with its corpus, whose tokenizer is the folder's
-@pytest.mark.parametrize(
-    "name", [name for name in settings.packaged("platform/studies") if load(name).model.kind != "folder"]
-)
-def test_every_packaged_study_has_a_cost_before_there_is_a_corpus(name: str) -> None:
-    found = priced(load(name))
-    assert min(found["cost"][key] for key in ("parameters", "flops", "gpu_hours", "weights_bytes")) > 0
-    assert found["total"]["disk_bytes"] == 4 * found["parameters"] * found["rounds"] == found["cost"]["weights_bytes"]
 
 
 def test_no_library_is_loaded_to_size_a_preset() -> None:

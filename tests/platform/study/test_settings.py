@@ -19,6 +19,7 @@ from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
 from ticlm.platform.cli import plan_view
 from ticlm.platform.core.periods import TIC_CC_MONTHS
 from ticlm.platform.core.settings import packaged
+from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import load
@@ -73,10 +74,15 @@ def describe(name: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_packaged_study_has_its_files_name_and_plans_without_data(name: str) -> None:
+def test_a_packaged_study_has_its_files_name_a_plan_and_a_cost_without_data(name: str) -> None:
     plan = planned(name)
     assert plan.study.name == name and plan.corpus is None
-    assert plan_view.describe(plan)["total"]["rounds"] == len(plan.tree.rounds) > 0
+    found = plan_view.describe(plan, Machine())
+    assert found["total"]["rounds"] == len(plan.tree.rounds) > 0
+    if plan.study.model.kind != "folder":  # a published folder is sized with its corpus, whose tokenizer is its own
+        assert min(found["cost"][key] for key in ("parameters", "flops", "gpu_hours", "weights_bytes")) > 0
+        weights = 4 * found["parameters"] * found["rounds"]
+        assert found["total"]["disk_bytes"] == weights == found["cost"]["weights_bytes"]
 
 
 @pytest.mark.parametrize("name", PAPER)
