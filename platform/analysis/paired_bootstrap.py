@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 LEVEL = 0.95
+NORMAL_QUANTILE = 1.959963984540054
+"""How many standard errors a normal interval of this level reaches to either side."""
 DRAWN_AT_ONCE = 1 << 22
 """Number of counts that `mean_interval` draws at once."""
 COLUMNS = (

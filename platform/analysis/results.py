@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.setup import Setup
 from ticlm.platform.analysis.tallies import CountedExamples
@@ -183,6 +183,13 @@ class StudyResult:
             return []
         mine = self.costs[(self.costs["method"] == method) & (self.costs["seed"] == seed)]
         return list(dict.fromkeys(map(str, mine["trained"])))
+
+
+def as_frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Return rows as a frame of these columns."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))
 
 
 def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:

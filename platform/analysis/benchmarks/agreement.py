@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from ticlm.platform.analysis.benchmarks.pairs import Array
-from ticlm.platform.analysis.paired_bootstrap import LEVEL
+from ticlm.platform.analysis.paired_bootstrap import LEVEL, NORMAL_QUANTILE
 
 PHI, RANK = "phi", "rank"
 RESAMPLES = 4000
 DRAWN = 1000
 """Most facts of which resamples are drawn; of more, the interval is that of Fisher's transformation."""
-Z = 1.959963984540054
 
 
 def agreement(first: Array, second: Array, by_rank: bool) -> tuple[float, float, float, str]:
@@ -35,7 +34,7 @@ def agreement(first: Array, second: Array, by_rank: bool) -> tuple[float, float,
         if abs(value) == 1:
             return value, math.nan, math.nan, kind
         error = math.sqrt((1.06 if by_rank else 1.0) / (len(x) - 3))
-        low, high = (math.tanh(math.atanh(value) + side * Z * error) for side in (-1, 1))
+        low, high = (math.tanh(math.atanh(value) + side * NORMAL_QUANTILE * error) for side in (-1, 1))
         return value, low, high, kind
     drawn = _drawn(x, y)
     if len(drawn) < RESAMPLES * (1 + LEVEL) / 2 or np.ptp(drawn) < 1e-12:

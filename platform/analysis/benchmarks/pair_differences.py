@@ -10,7 +10,7 @@ import numpy as np
 
 from ticlm.platform.analysis.benchmarks.pairs import CHANGED, UNCHANGED, Array, PairReader, is_log
 from ticlm.platform.analysis.month_rows import TableRow
-from ticlm.platform.analysis.paired_bootstrap import mean_interval, paired
+from ticlm.platform.analysis.paired_bootstrap import NORMAL_QUANTILE, mean_interval, paired
 from ticlm.platform.analysis.probes.predictions import numbers
 
 COLUMNS = (
@@ -24,7 +24,6 @@ PER_FACT = {"exact-match": "exact", "f1": "f1"}
 """Column of the predictions that holds a metric of single facts."""
 LOSS, TOKENS = "nll", "tokens"
 """What `fact-perplexity` keeps of a fact among its numbers: the loss of its object, summed, and the tokens of it."""
-Z = 1.959963984540054
 
 
 def pair_differences(reader: PairReader) -> list[dict[str, Any]]:
@@ -70,7 +69,7 @@ def ratio_interval(sums: Array, counts: Array) -> tuple[float, float, float, str
         _, low, high = paired(sums[:, np.newaxis], counts[:, np.newaxis])
         return ratio, float(low[0]), float(high[0]), BOOTSTRAP
     error = math.sqrt(len(sums) / (len(sums) - 1) * float((residuals**2).sum())) / float(counts.sum())
-    return ratio, ratio - Z * error, ratio + Z * error, NORMAL
+    return ratio, ratio - NORMAL_QUANTILE * error, ratio + NORMAL_QUANTILE * error, NORMAL
 
 
 def _is_oracle(reader: PairReader, row: TableRow) -> bool:

@@ -7,7 +7,7 @@ The paper prints perplexities: that of unchanged facts (Un.), that of changed on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from ticlm.platform.study.tables.temporalwiki import FactPairs
 from ticlm.platform.tasks.base import whole_task
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 UNCHANGED, CHANGED, AVERAGE = "Un.", "C.", "Avg."
 PARTS = (UNCHANGED, CHANGED, AVERAGE)
@@ -169,10 +169,3 @@ def _over_months(held: dict[str, list[BySeed]], months: int) -> Iterator[dict[st
 def _shown(part: str, one: BySeed) -> dict[str, Any]:
     deviation = float(one.values.std(ddof=1)) if len(one.values) > 1 else math.nan
     return {"part": part, "value": float(one.values.mean()), "stderr": float(one.errors.mean()), "std": deviation}
-
-
-def frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Return rows as a frame of these columns."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(columns))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.benchmarks import matched, overview, pair_differences, pairs
 from ticlm.platform.analysis.evolving.tables import EvolvingTables
 from ticlm.platform.analysis.probes.study_fuar import FuarTables
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.results import StudyResult, as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +48,12 @@ def benchmark_tables(
             missing += lost if rows else [f"{reader.asked.name}: has no scores yet"]
             found["pair_differences"] += pair_differences.pair_differences(reader)
         found["facts"] += matched.matched(study)
-    means_frame = pairs.frame(found["pair_means"], pairs.MEAN_COLUMNS)
+    means_frame = as_frame(found["pair_means"], pairs.MEAN_COLUMNS)
     whole = overview.overview(results, summary, fuar, evolving, means_frame)
     if len(overview.kinds(whole)) > 1:
         found["overview"] = whole
         missing += overview.missing(results, whole)
-    frames = {name: pairs.frame(rows, _COLUMNS[name]) for name, rows in found.items()}
+    frames = {name: as_frame(rows, _COLUMNS[name]) for name, rows in found.items()}
     return BenchmarkTables(**frames, missing=tuple(missing))
 
 

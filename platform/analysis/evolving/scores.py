@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.evolving.rows import BlockReader
@@ -12,7 +12,7 @@ from ticlm.platform.analysis.probes.predictions import numbers
 from ticlm.platform.study.tables.evolving import QuestionTasks
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 UNCHANGED, NEW, OUTDATED, UPDATED = "UNCHANGED", "NEW", "OUTDATED", "UPDATED"
 SETS = (UNCHANGED, NEW, OUTDATED, UPDATED)
@@ -79,13 +79,6 @@ def differences(reader: BlockReader) -> list[dict[str, Any]]:
             values = {"outdated": outdated.mean(), "updated": updated.mean(), "difference": apart}
             found.append(where | values | {"low": low, "high": high, "n": len(means)})
     return found
-
-
-def frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Return rows as a frame of these columns."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(columns))
 
 
 def reader_rows(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.evolving import categories, construction, gradients, leakage, preferred, scores
 from ticlm.platform.analysis.evolving import time_prompt as dated
 from ticlm.platform.analysis.evolving.rows import rows_of
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.results import StudyResult, as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,8 +70,8 @@ def evolving_tables(results: Sequence[StudyResult]) -> EvolvingTables:
         found["sizes"] += construction.sizes(study.name, study.built_sets)
         found["steps"] += construction.steps(study.name, study.built_sets)
         found["counts"] += construction.counts(study.name, study.built_sets)
-    frames = {name: scores.frame(rows, _COLUMNS[name]) for name, rows in found.items()}
-    every = pd.concat(points, ignore_index=True) if points else scores.frame([], gradients.POINT_COLUMNS)
+    frames = {name: as_frame(rows, _COLUMNS[name]) for name, rows in found.items()}
+    every = pd.concat(points, ignore_index=True) if points else as_frame([], gradients.POINT_COLUMNS)
     return EvolvingTables(**frames, points=every, missing=tuple(missing))
 
 

@@ -8,7 +8,8 @@ from pydantic import field_validator, model_validator
 
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.study.tables.fuar import FORM
-from ticlm.platform.tasks.base import Task, whole_task
+from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.tasks.base import Task
 
 EXACT, PREFERRED, NORM = "exact-match", "updated", "gradient-norm"
 """Metrics by which tasks are compared: those that answer, choose between two answers, and measure gradients."""
@@ -118,24 +119,11 @@ def with_task(asked: Evolving, task: str, new: str) -> Evolving:
 def check_evolving(wanted: Sequence[Evolving], tasks: Sequence[Task]) -> None:
     """Raise ValueError if two have one name, or if one names a task that is not there, is ambiguous, or has not the
     metric of its table."""
-    names = [one.name for one in wanted]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"evolving: {twice} is named twice; give each its own name")
+    check_names("evolving", [one.name for one in wanted])
     for one in wanted:
-        rows = [reader.name for reader in one.readers]
-        if twice := next((name for name in rows if rows.count(name) > 1), None):
-            raise ValueError(f"evolving.{one.name}.readers: {twice} is named twice; give each its own name")
+        check_names(f"evolving.{one.name}.readers", [reader.name for reader in one.readers])
         for field, named, metric in one.named():
-            where, task = f"evolving.{one.name}.{field}", named.partition("/")[0]
-            meant = {
-                whole_task(held.id): held
-                for held in tasks
-                if task in (held.id, held.name, whole_task(held.id), whole_task(held.name))
-            }
-            if not meant:
-                raise ValueError(f"{where}: no evaluation {task}; there are {', '.join(held.id for held in tasks)}")
-            if len(meant) > 1:
-                raise ValueError(f"{where}: {task} may be {' or '.join(held.id for held in meant.values())}")
-            found = next(iter(meant.values()))
+            where = f"evolving.{one.name}.{field}"
+            found = named_task(where, named.partition("/")[0], tasks)
             if found.metric != metric:
                 raise ValueError(f"{where}: {found.id} is compared by {found.metric}, this table needs {metric}")

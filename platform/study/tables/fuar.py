@@ -10,7 +10,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
-from ticlm.platform.tasks.base import Task, whole_task
+from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.tasks.base import Task
 
 Scores = tuple[str, ...]
 FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
@@ -106,22 +107,10 @@ def with_task(asked: Fuar, task: str, new: str) -> Fuar:
 
 def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[str]) -> None:
     """Raise ValueError if two have one name, or if one names a task or a period that is not there, or a loss."""
-    names = [one.name for one in wanted]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"fuar: {twice} is named twice; give each its own name")
+    check_names("fuar", [one.name for one in wanted])
     for one in wanted:
         for named in one.tasks:
-            meant = {
-                whole_task(task.id): task
-                for task in tasks
-                if named in (task.id, task.name, whole_task(task.id), whole_task(task.name))
-            }
-            there = ", ".join(task.id for task in tasks)
-            if not meant:
-                raise ValueError(f"fuar.{one.name}: no evaluation {named}; there are {there}")
-            if len(meant) > 1:
-                raise ValueError(f"fuar.{one.name}: {named} may be {' or '.join(task.id for task in meant.values())}")
-            first = next(iter(meant.values()))
+            first = named_task(f"fuar.{one.name}", named, tasks)
             if one.metric == first.metric and not first.higher_is_better:
                 raise ValueError(f"fuar.{one.name}: of {one.metric} ({first.id}) less is better; name another")
         if one.base != "first" and one.base not in labels:

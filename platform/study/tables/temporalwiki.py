@@ -8,7 +8,8 @@ from pydantic import field_validator, model_validator
 
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.study.tables.fuar import FORM
-from ticlm.platform.tasks.base import Task, whole_task
+from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.tasks.base import Task
 
 
 class FactPairs(Settings):
@@ -54,23 +55,12 @@ def with_task(asked: FactPairs, task: str, new: str) -> FactPairs:
 def check_pairs(wanted: Sequence[FactPairs], tasks: Sequence[Task]) -> None:
     """Raise ValueError if two have one name, or if one names a task that is not there, is ambiguous or has no months,
     or two tasks with different metrics."""
-    names = [one.name for one in wanted]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"temporalwiki: {twice} is named twice; give each its own name")
+    check_names("temporalwiki", [one.name for one in wanted])
     for one in wanted:
         metrics: dict[str, str] = {}
         for field, named in one.named():
             where = f"temporalwiki.{one.name}.{field}"
-            meant = {
-                whole_task(held.id): held
-                for held in tasks
-                if named in (held.id, held.name, whole_task(held.id), whole_task(held.name))
-            }
-            if not meant:
-                raise ValueError(f"{where}: no evaluation {named}; there are {', '.join(held.id for held in tasks)}")
-            if len(meant) > 1:
-                raise ValueError(f"{where}: {named} may be {' or '.join(held.id for held in meant.values())}")
-            found = next(iter(meant.values()))
+            found = named_task(where, named, tasks)
             if found.axis != "period":
                 raise ValueError(f"{where}: {found.id} has no months; leave out its sets")
             metrics[found.metric] = found.id
