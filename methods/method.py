@@ -14,6 +14,7 @@ from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.budgets import ContinualTokens
+from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
@@ -57,6 +58,8 @@ AnyAdapter = Annotated[
     Annotated[LoRA | KAdapter | Modular, Field(discriminator="kind")] | InstanceOf[Adapter], Own(Adapter, METHODS)
 ]
 
+AnyDeploy = Annotated[ExponentialAverage | MeanOfLast | DecayShaped, Field(discriminator="kind"), Own(Deploy, METHODS)]
+
 
 class Continual(Settings):
     """Training on the first period under the study's `initial`, then one round for each further period."""
@@ -79,6 +82,8 @@ class Continual(Settings):
     freeze: Freeze | None = None
     """Which of the model's own weights continual rounds do not train: `nothing`, `encoder` (with the input embeddings),
     or `all`; by default all with an adapter, and nothing without one."""
+    deploy: AnyDeploy | None = None
+    """What is published and scored for a period in place of the chain's own checkpoint; by default that one is."""
     seeds: tuple[int, ...] = (0,)
     """The seeds to run it with; each is a run of its own."""
     is_series: ClassVar[bool] = False
@@ -99,6 +104,9 @@ class Continual(Settings):
         if alone and any(isinstance(penalty, EWC) for penalty in self.penalties):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         return self
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"deploy"} if self.deploy is None else ())
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
         yield timeline.first()
@@ -143,6 +151,8 @@ class Joint(Continual):
     def _draws_all(self) -> Self:
         if not isinstance(self.replay, NoReplay):
             raise ValueError(f"{self.name}: replay has no meaning in a joint round, which draws all periods at once")
+        if self.deploy is not None:
+            raise ValueError(f"{self.name}: deploy has no meaning in a joint round, which has only one checkpoint")
         return self
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:

@@ -183,10 +183,10 @@ def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
     paid: set[str] = set()
     for run in plan.tree.runs:
         tokens = executed = 0
-        for label, key in run.rounds.items():
-            tokens += plan.tree.rounds[key].tokens
-            executed += 0 if key in paid else plan.tree.rounds[key].tokens
-            paid.add(key)
+        for label, keys in run.work.items():
+            tokens += sum(plan.tree.rounds[key].tokens for key in keys)
+            executed += sum(plan.tree.rounds[key].tokens for key in keys if key not in paid)
+            paid.update(keys)
             yield {
                 "method": run.method.name,
                 "seed": run.seed,
@@ -202,7 +202,7 @@ def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield points of the learning-rate curve of each run."""
     for run in plan.tree.runs:
         before = 0
-        for label, key in run.rounds.items():
+        for label, key in ((label, key) for label, keys in run.work.items() for key in keys):
             spec = plan.tree.rounds[key]
             shown = {round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)} if spec.steps else set()
             for step in sorted(shown):
@@ -247,4 +247,4 @@ def _reference(plan: Plan) -> tuple[str, int, str] | None:
 def _target(plan: Plan, run: Run) -> int:
     """Return the nominal tokens of a continual run of this study; of `run` if it has none."""
     continual = next((r for r in plan.tree.runs if isinstance(r.method, Continual)), run)
-    return sum(plan.tree.rounds[key].budget for key in continual.rounds.values())
+    return sum(plan.tree.rounds[key].budget for key in continual.keys)

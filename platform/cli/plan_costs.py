@@ -41,7 +41,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
     per_token = plan.size.flops_per_token(study.length)
     gpus = study.resources.worker_range[1]
     pending = plan.pending()
-    copies = sum(chain.is_tuned_copy for chain in pending)
+    copies = sum(chain.is_side for chain in pending)
     inside = costs.inside_models(study, rounds)
     return {
         "parameters": parameters,

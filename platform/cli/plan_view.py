@@ -92,7 +92,7 @@ def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
     round per line."""
     users: dict[str, list[dict[str, Any]]] = {}
     for run in plan.tree.runs:
-        for key in run.rounds.values():
+        for key in run.keys:
             users.setdefault(key, []).append({"method": run.method.name, "seed": run.seed})
     copies = {leaf: {"of": key, "task": task} for (key, task), leaf in plan.tree.leaves.items()}
     rounds = [
@@ -107,6 +107,7 @@ def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
             "steps": spec.steps,
             "tokens": spec.tokens,
             "unspent": spec.unspent,
+            "average": {part.round: part.weight for part in spec.average},
             "mixture": {str(source): rows for source, rows in spec.draws().items()},
         }
         for key, spec in plan.tree.rounds.items()
@@ -179,23 +180,27 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():
-        specs = {label: plan.tree.rounds[key] for label, key in run.rounds.items()}
-        given = {label: spec.budget for label, spec in specs.items()}
+        rounds = {label: [plan.tree.rounds[key] for key in keys] for label, keys in run.work.items()}
+        specs = [spec for own in rounds.values() for spec in own]
+        given = {label: sum(spec.budget for spec in own) for label, own in rounds.items()}
         periods, size = plan.kept(run)
         rows.append(
             {
                 "name": run.method.name,
                 "seeds": list(run.method.seeds),
                 "rounds": len(specs),
-                "steps": sum(spec.steps for spec in specs.values()),
+                "steps": sum(spec.steps for spec in specs),
                 "tokens": sum(given.values()),
-                "periods": {label: {"steps": specs[label].steps, "tokens": given[label]} for label in specs},
-                "new_rows": sum(spec.new_rows for spec in specs.values() if spec.parent is not None),
-                "old_rows": sum(spec.old_rows for spec in specs.values() if spec.parent is not None),
+                "periods": {
+                    label: {"steps": sum(spec.steps for spec in own), "tokens": given[label]}
+                    for label, own in rounds.items()
+                },
+                "new_rows": sum(spec.new_rows for spec in specs if spec.parent is not None),
+                "old_rows": sum(spec.old_rows for spec in specs if spec.parent is not None),
                 "old_on_top": run.method.has_old_on_top,
                 "kept_periods": periods,
                 "kept_bytes": size,
-                **plan_costs.of_rounds(plan, tuple(run.rounds.values()), machine),
+                **plan_costs.of_rounds(plan, run.keys, machine),
             }
         )
     rows.reverse()

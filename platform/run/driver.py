@@ -25,8 +25,8 @@ from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.work import ChainWork, work_of
 
-COPIES_POLL_S = 1.0
-"""Seconds between two looks at whether running chains have finished rounds that tuned copies start from."""
+SIDE_POLL_S = 1.0
+"""Seconds between two looks at whether running chains have finished rounds that side chains start from."""
 
 
 def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
@@ -53,10 +53,10 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
                     running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
                 if not running:
                     break
-                copies = [chain for chain in left if chain.is_tuned_copy]
-                finished, _ = wait(running, COPIES_POLL_S if copies else None, return_when=FIRST_COMPLETED)
-                if copies:  # a chain that still runs may have finished the rounds that they start from
-                    _read_parents(plan, copies, list(running.values()))
+                side = [chain for chain in left if chain.is_side]
+                finished, _ = wait(running, SIDE_POLL_S if side else None, return_when=FIRST_COMPLETED)
+                if side:  # a chain that still runs may have finished the rounds that they start from
+                    _read_needed(plan, side, list(running.values()))
                 for future in finished:
                     chain = running.pop(future)
                     try:
@@ -96,31 +96,31 @@ def evaluate(plan: Plan, show: Show = SILENT) -> None:
             fanout.here(units, through)
 
 
-def _read_parents(plan: Plan, copies: list[Chain], running: list[Chain]) -> None:
-    """Read the records of the rounds that these tuned copies start from, if running chains have written them."""
+def _read_needed(plan: Plan, side: list[Chain], running: list[Chain]) -> None:
+    """Read the records of the rounds that these side chains need, if running chains have written them."""
     trained = {key for chain in running for key in chain.keys}
-    parents = dict.fromkeys(plan.tree.rounds[chain.keys[0]].parent for chain in copies)
-    plan.read_records([key for key in parents if key in trained and not plan.done(key)])
+    needed = dict.fromkeys(key for chain in side for key in plan.tree.rounds[chain.keys[0]].needs)
+    plan.read_records([key for key in needed if key in trained and not plan.done(key)])
 
 
 def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
     """Return the chains that can start now: their parent is done, and enough workers are free. Chains that others wait
-    for come first. Tuned copies come last; they have a pool of workers of their own."""
+    for come first. Side chains come last; they have a pool of workers of their own."""
     resources = plan.study.resources
     pools = {
-        is_copy: _Pool(plan.study.resources.worker_range[1], slots)
-        for is_copy, slots in ((False, resources.chains), (True, resources.tuned_copies))
+        is_side: _Pool(plan.study.resources.worker_range[1], slots)
+        for is_side, slots in ((False, resources.chains), (True, resources.tuned_copies))
     }
     for chain in running:
-        pools[chain.is_tuned_copy].take(plan.share(chain)[1])
+        pools[chain.is_side].take(plan.share(chain)[1])
     # in one process there is one stream of random numbers: chains side by side would take each other's
     together = 1 - len(running) if resources.trainer == "process" else len(left)
     busy = {plan.ids[key] for c in running for key in c.keys}  # rounds with different keys may be the same work
     chosen: list[Chain] = []
-    for chain in sorted(left, key=lambda c: (c.is_tuned_copy, not plan.is_trunk(c))):
-        parent, ids = plan.tree.rounds[chain.keys[0]].parent, {plan.ids[key] for key in chain.keys}
-        is_ready = (parent is None or plan.done(parent)) and not busy & ids and len(chosen) < together
-        if is_ready and pools[chain.is_tuned_copy].take(plan.share(chain)[1]):
+    for chain in sorted(left, key=lambda c: (c.is_side, not plan.is_trunk(c))):
+        needs, ids = plan.tree.rounds[chain.keys[0]].needs, {plan.ids[key] for key in chain.keys}
+        is_ready = all(map(plan.done, needs)) and not busy & ids and len(chosen) < together
+        if is_ready and pools[chain.is_side].take(plan.share(chain)[1]):
             chosen.append(chain)
             busy |= ids
     return chosen
@@ -184,6 +184,8 @@ def _in_process(work: ChainWork, share: tuple[int, int], report: Report, stop: E
 def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     work = work_of(plan, chain)
     name = plan.label(chain)
+    if not work.rounds[0].is_trained:
+        return _beside(plan, work)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
     workers = plan.share(chain)[1]
     if plan.study.resources.trainer == "ray":
@@ -198,6 +200,17 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 
     fit(work, plan.share(chain), report, stop)
     show.end(name)
+
+
+def _beside(plan: Plan, work: ChainWork) -> None:
+    """Make a round that no group of workers trains: in a task on Ray, or in this process."""
+    from ticlm.platform.train.average import publish_average
+
+    if plan.study.resources.trainer != "ray":
+        return publish_average(work)
+    from ticlm.platform.cluster.tasks import in_task
+
+    in_task(publish_average, work)
 
 
 def require(plan: Plan) -> None:
@@ -258,7 +271,7 @@ def connected(plan: Plan, dashboard: bool = False) -> Iterator[str]:
 
     resources = plan.study.resources
     root = plan.store.root if plan.store is not None else None
-    # tuned copies train beside the chains, on as many workers again
-    workers = plan.study.resources.worker_range[1] * (2 if plan.tree.tuned_copies else 1)
+    # side chains run beside the others, on as many workers again
+    workers = plan.study.resources.worker_range[1] * (2 if plan.tree.side_rounds else 1)
     with connect.connected(max(workers, resources.evaluators), dashboard, root) as address:
         yield address

@@ -14,49 +14,51 @@ from ticlm.platform.study.tree import Tree
 class Chain:
     """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree.
 
-    A tuned copy (a leaf round) is a chain of its own, and no branch of the chain that it hangs on.
+    A tuned copy, an average or a leaf that no round starts from is a side chain: one of its own, and no branch of the
+    chain that it hangs on. A round that no group of workers trains is always a chain of its own.
     """
 
     keys: tuple[str, ...]
     depth: int
-    is_tuned_copy: bool = False
+    is_side: bool = False
 
 
 def cut(tree: Tree) -> list[Chain]:
     """Return all rounds as chains, cut at every branch, parents before children, whatever is done."""
-    copies = tree.tuned_copies
-    children = Counter(spec.parent for key, spec in tree.rounds.items() if key not in copies)
+    side = tree.side_rounds
+    children = Counter(spec.parent for key, spec in tree.rounds.items() if key not in side)
     chains: list[list[str]] = []
     depths: list[int] = []
     position: dict[str, int] = {}
     for key, spec in tree.rounds.items():
         above = position.get(spec.parent) if spec.parent is not None else None
-        if above is not None and key not in copies and children[spec.parent] == 1:
+        alike = spec.parent is not None and spec.is_trained and tree.rounds[spec.parent].is_trained
+        if above is not None and alike and key not in side and children[spec.parent] == 1:
             position[key] = above
             chains[above].append(key)
         else:
             position[key] = len(chains)
             chains.append([key])
             depths.append(0 if above is None else depths[above] + 1)
-    return [Chain(tuple(keys), depth, keys[0] in copies) for keys, depth in zip(chains, depths)]
+    return [Chain(tuple(keys), depth, keys[0] in side) for keys, depth in zip(chains, depths)]
 
 
 def awaited(tree: Tree) -> set[str | None]:
-    """Return the keys of rounds that other rounds start from; tuned copies do not count."""
-    copies = tree.tuned_copies
-    return {spec.parent for key, spec in tree.rounds.items() if key not in copies}
+    """Return the keys of rounds that other rounds start from; side rounds do not count."""
+    side = tree.side_rounds
+    return {spec.parent for key, spec in tree.rounds.items() if key not in side}
 
 
 def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resources: Resources) -> tuple[int, int]:
-    """Return the workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. Tuned
-    copies have a pool of their own, as large as that of the chains, which `tuned_copies` of them share evenly.
+    """Return the workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. Side
+    chains have a pool of their own, as large as that of the chains, which `tuned_copies` of them share evenly.
 
     It depends on the study and its resources, never on what is done, so that an interrupted run goes on with the same.
     """
     low, high = resources.worker_range
     beside = resources.tuned_copies
-    if not chain.is_tuned_copy:
+    if not chain.is_side:
         is_trunk = chain.keys[-1] in awaited
-        alike = [c for c in chains if not c.is_tuned_copy and (c.keys[-1] in awaited) == is_trunk]
+        alike = [c for c in chains if not c.is_side and (c.keys[-1] in awaited) == is_trunk]
         beside = min(resources.chains, len([c for c in alike if not is_trunk or c.depth == chain.depth]))
     return max(1, low // beside), max(1, high // beside)

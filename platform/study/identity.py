@@ -13,7 +13,7 @@ from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import Round, RoundRecipe
+from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
 from ticlm.platform.study.tree import Tree
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Identity(Settings):
     position: RoundPosition
     tokenizer: str
     vocab_size: int
+    average: tuple[AveragedRound, ...] = ()
+    """What is averaged, by the ids of the rounds."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset(() if self.average else {"average"})
 
 
 def identities(
@@ -56,7 +61,7 @@ def identities(
     ids: dict[str, str] = {}
     for key, spec in tree.rounds.items():
         known = all(source in hashes for source in spec.sources)
-        if not known or (spec.parent is not None and spec.parent not in ids):
+        if not known or any(need not in ids for need in spec.needs):
             continue
         ids[key] = fingerprint(_identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus))
     return ids
@@ -82,6 +87,7 @@ def _identity(
         position=spec.position,
         tokenizer=corpus.info.tokenizer.sha256,
         vocab_size=corpus.info.tokenizer.vocab_size,
+        average=tuple(AveragedRound(round=ids[part.round], weight=part.weight) for part in spec.average),
     )
 
 

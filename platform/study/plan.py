@@ -124,20 +124,20 @@ class Plan:
 
     def label(self, chain: Chain) -> str:
         """Return a name for a chain: the methods that share it (only the number of runs if there are more than two),
-        their seeds, its periods; for a tuned copy also the tasks that need it."""
-        key = self.tree.rounds[chain.keys[0]].parent if chain.is_tuned_copy else chain.keys[0]
-        users = [
-            (run.method.name, run.seed, len(run.method.seeds) > 1)
-            for run in self.tree.runs
-            if key in run.rounds.values()
-        ]
+        their seeds, its periods; for a tuned copy also the tasks that need it, for an average that it is one."""
+        first = chain.keys[0]
+        is_copy = first in self.tree.tuned_copies
+        key = self.tree.rounds[first].parent if is_copy else first
+        users = [(run.method.name, run.seed, len(run.method.seeds) > 1) for run in self.tree.runs if key in run.keys]
         names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
         who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
-        if chain.is_tuned_copy:
-            tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == chain.keys[0])
+        if is_copy:
+            tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == first)
             who = f"{who}, tuned for {', '.join(tasks)}"
-        first, last = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
-        return f"{who}: {first}" + (f" … {last}" if len(chain.keys) > 1 else "")
+        if self.tree.rounds[first].average:
+            who = f"{who}, average"
+        begin, end = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
+        return f"{who}: {begin}" + (f" … {end}" if len(chain.keys) > 1 else "")
 
     @cached_property
     def vocabulary(self) -> tuple[int, str] | None:
@@ -171,8 +171,9 @@ class Plan:
     @property
     def tokens_per_s(self) -> float | None:
         """Training speed in tokens per second, from the newest record of a round; None if it has no measurement."""
-        newest = max(self.records.values(), key=lambda r: r.created, default=None)
-        if newest is None or not newest.about["measured"]["seconds"]:
+        trained = (record for record in self.records.values() if record.about["measured"]["seconds"])
+        newest = max(trained, key=lambda record: record.created, default=None)
+        if newest is None:
             return None
         return float(newest.about["measured"]["tokens"] / newest.about["measured"]["seconds"])
 
@@ -234,7 +235,7 @@ class Plan:
         """Return how much old data a run needs at the same time: the largest number of other periods (an old corpus is
         one) that one of its rounds reads, and the largest number of bytes of their shards (None without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
-        for key in run.rounds.values():
+        for key in run.keys:
             spec = self.tree.rounds[key]
             old = [source for source in spec.sources if source != spec.own]
             periods = max(periods, len(old))

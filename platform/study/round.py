@@ -72,11 +72,19 @@ class RoundRecipe(Settings):
         return frozen(self.freeze, self.adapter)
 
 
+class AveragedRound(Settings):
+    """A round whose weights are part of an average (its key), and their weight in it."""
+
+    round: str
+    weight: float
+
+
 class Round(Settings):
     """A node of the tree of rounds.
 
     `parent` is the key of the round whose weights it starts from, or None: from scratch. A round without steps is an
-    imported checkpoint taken as it is. `reads` has for each penalty the source that it draws batches from, or None.
+    imported checkpoint taken as it is, or else an `average` of rounds, whose newest is the parent. `reads` has for each
+    penalty the source that it draws batches from, or None.
     """
 
     parent: str | None
@@ -86,6 +94,21 @@ class Round(Settings):
     position: RoundPosition
     cursors: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
+    average: tuple[AveragedRound, ...] = ()
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset(() if self.average else {"average"})
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether a group of workers trains it, or takes an imported checkpoint; an average is computed without one."""
+        return not self.average
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The keys of the rounds that must be done before it."""
+        parent = () if self.parent is None else (self.parent,)
+        return tuple(dict.fromkeys((*parent, *(part.round for part in self.average))))
 
     @property
     def steps(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ticlm.methods.freezing import frozen
-from ticlm.methods.method import Joint, Method, OracleSeries
+from ticlm.methods.method import Continual, Joint, Method, OracleSeries
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import MethodTimeline, RoundRequest
 from ticlm.platform.core import paths
@@ -16,6 +16,7 @@ from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
+from ticlm.platform.study.deployment import Deployment
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tuned_copies import tuned_copy
@@ -23,11 +24,25 @@ from ticlm.platform.study.tuned_copies import tuned_copy
 
 @dataclass(frozen=True)
 class Run:
-    """One method under one seed. `rounds` maps each trained period to the key of the round that ends there."""
+    """One method under one seed. `rounds` maps each trained period to the key of the round whose weights are scored."""
 
     method: Method
     seed: int
     rounds: Mapping[str, str]
+    trunk: Mapping[str, str] = field(default_factory=dict)
+    """Trained period -> key of the round that was trained there, where another one is deployed in its place."""
+
+    @property
+    def work(self) -> dict[str, tuple[str, ...]]:
+        """The keys of all rounds that the run needs, by trained period: its trunk's, then what is deployed."""
+        return {
+            label: (self.trunk[label], key) if label in self.trunk else (key,) for label, key in self.rounds.items()
+        }
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all rounds that the run needs."""
+        return tuple(key for keys in self.work.values() for key in keys)
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,16 @@ class Tree:
     @cached_property
     def tuned_copies(self) -> set[str]:
         """Keys of the rounds that prepare for a task and are not also rounds of a run."""
-        return set(self.leaves.values()) - {key for run in self.runs for key in run.rounds.values()}
+        return set(self.leaves.values()) - {key for run in self.runs for key in run.keys}
+
+    @cached_property
+    def side_rounds(self) -> set[str]:
+        """Keys of the rounds that no other round of a run starts from, and that hang beside a chain: tuned copies, and
+        what is deployed beside a trunk."""
+        deployed = {run.rounds[label] for run in self.runs for label in run.trunk}
+        copies = self.tuned_copies
+        started = {self.rounds[key].parent for run in self.runs for key in run.keys if key not in copies}
+        return copies | (deployed - started)
 
     def scored(self, key: str, task: str) -> str:
         """Return the key of the round whose weights a task scores when it evaluates the checkpoint `key`."""
@@ -102,6 +126,8 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
     if isinstance(method, Joint) and not timeline.later:
         raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
+    trunk: dict[str, str] = {}
+    deployment = Deployment(study, method) if isinstance(method, Continual) and method.deploy is not None else None
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
     continual: list[int] = []  # steps of the rounds so far
@@ -116,7 +142,14 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
         ends[request.period] = previous = key
         if request.start == "previous":
             continual.append(round_.steps)
-    return Run(method=method, seed=seed, rounds=ends)
+        beside = deployment.beside(key, round_) if deployment is not None else None
+        if deployment is not None and beside is not None:
+            trunk[request.period] = key
+            ends[request.period] = deployed = fingerprint(beside)
+            tree.rounds.setdefault(deployed, beside)
+            deployment.deployed = deployed
+            previous = deployment.next(key)
+    return Run(method=method, seed=seed, rounds=ends, trunk=trunk)
 
 
 def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:

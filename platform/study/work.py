@@ -42,6 +42,8 @@ class ChainWork:
     last_visible_period: str | None = None
     micro_rows: int | None = None
     lease: int | None = None
+    needed: Mapping[str, str] = field(default_factory=dict)
+    """Key of a round that one of these needs, beside the one that it starts from -> its id."""
 
     @property
     def store(self) -> Store:
@@ -76,4 +78,5 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,
+        needed={key: plan.ids[key] for r in rounds for key in r.needs if key in plan.ids},
     )

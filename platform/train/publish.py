@@ -27,7 +27,7 @@ def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, worker
     state = sharding.whole_state(running.module)
     if workers.rank == 0:
         stack = list(getattr(running.module, "ticlm_adapters", []))
-        with _target(attempt.store, paths.model(attempt.folder, attempt.name)) as folder:
+        with target(attempt.store, paths.model(attempt.folder, attempt.name)) as folder:
             folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
             with Store(work.tokenizer).local("") as tokenizer:
                 for file in tokenizer.iterdir():
@@ -62,7 +62,7 @@ def tidy(store: Store, folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _target(store: Store, path: str) -> Iterator[Path]:
+def target(store: Store, path: str) -> Iterator[Path]:
     """Give a local folder whose files end up at `path`."""
     if store.is_local:
         yield Path(store.path(path))

@@ -147,7 +147,7 @@ def test_copies_have_workers_and_slots_of_their_own(toy_study: MakeStudy, root: 
     resources = {"workers": 4, "chains": 2, "tuned_copies": 4}
     found = made(toy_study, root, methods=[PLAIN, SLOW], resources=resources)
     trunk, *others = found.chains
-    chains, tuned = [c for c in others if not c.is_tuned_copy], [c for c in others if c.is_tuned_copy]
+    chains, tuned = [c for c in others if not c.is_side], [c for c in others if c.is_side]
     assert [found.share(c) for c in (trunk, *chains)] == [(4, 4), (2, 2), (2, 2)]
     assert [found.share(c) for c in tuned] == [(1, 1)] * 3
     alone = made(toy_study, root, methods=[PLAIN, SLOW], resources=resources, evaluations=[{}])

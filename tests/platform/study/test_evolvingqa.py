@@ -28,7 +28,7 @@ def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(
     assert len(labels) == months + 1
     for run in made.tree.runs:
         assert [*run.rounds] == labels and made.tree.rounds[run.rounds[start]].steps == 0
-    tuned = [chain for chain in made.pending() if chain.is_tuned_copy]
+    tuned = [chain for chain in made.pending() if chain.is_side]
     checkpoints = {key for run in made.tree.runs for key in run.rounds.values()}
     ways = {task.prepare.model_dump_json() for task in study.evaluations if task.prepare}
     assert len(tuned) == len(ways) * len(checkpoints), "all sets are asked of one copy; a reader is another"

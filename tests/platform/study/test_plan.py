@@ -79,7 +79,7 @@ def test_a_tuned_copy_is_a_chain_of_its_own_and_no_branch(toy_study: Studies, to
     plan = make(study, str(toy_root))
     assert periods_of(plan, plan.chains) == ["202301 202302 202303 202304", "202302"]
     chain, copy = plan.chains
-    assert (chain.is_tuned_copy, copy.is_tuned_copy, copy.depth) == (False, True, 1) and not plan.is_trunk(chain)
+    assert (chain.is_side, copy.is_side, copy.depth) == (False, True, 1) and not plan.is_trunk(chain)
     assert plan.label(copy) == "cyclic-cosine, tuned for tuned@1: 202302"
 
 

@@ -1,0 +1,47 @@
+"""Publishing an average of finished rounds: no step is trained, and no worker group is needed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from ticlm.platform.core import paths
+from ticlm.platform.core.store import Attempt, read_record
+from ticlm.platform.models import averaging
+from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.work import ChainWork
+from ticlm.platform.train.publish import target, tidy
+
+
+def publish_average(work: ChainWork) -> None:
+    """Publish the average that is the only round of `work`, unless it has a record: its model, then the record."""
+    (spec,), (round_id,) = work.rounds, work.ids
+    store, folder = work.store, paths.round_folder(round_id)
+    if read_record(store, folder) is not None:
+        return
+    attempt = Attempt(store, folder)
+    with ExitStack() as stack:
+        parts = []
+        for part in spec.average:
+            model = stack.enter_context(store.local(published(store, work.needed[part.round])))
+            parts.append((Path(model), part.weight))
+        with target(store, paths.model(attempt.folder, attempt.name)) as place:
+            averaging.average(parts, place)
+    newest = read_record(store, paths.round_folder(work.needed[spec.average[-1].round]))
+    assert newest is not None and work.parent is not None
+    attempt.publish(
+        {
+            "kind": "average",
+            "parent": work.parent,
+            "average": {work.needed[part.round]: part.weight for part in spec.average},
+            "period": spec.period,
+            "steps": 0,
+            "tokens": 0,
+            "parameters": newest.about["parameters"],
+            "trained_parameters": 0,
+            "loss": None,
+            "measured": {"tokens": 0, "seconds": 0.0},
+            "label": work.label,
+        }
+    )
+    tidy(store, folder)
