@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any, Literal
 
 from ticlm.datasets.dedup.settings import Deduplicate
@@ -58,7 +59,7 @@ def check(filters: Sequence[Any], documents: Any, rows: str, deduplicate: Dedupl
         )
     if rows not in OF_TEXT:
         raise ValueError(f"filters: date-line goes with rows of kind {' or '.join(OF_TEXT)}, got {rows}")
-    words = len(re.findall(r"\w+|[^\w\s]", line))
+    words = len(re.findall(r"\w+|[^\w\s]", dated(line, date(2015, 1, 31))))
     if deduplicate is not None and deduplicate.ngram <= words:
         raise ValueError(
             f"filters: date-line has {words} words, and deduplicate.ngram {deduplicate.ngram} would take it for "
