@@ -10,8 +10,10 @@ from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
+from ticlm.methods.mer import MER
 from ticlm.methods.method import Continual, Joint, OracleSeries
 from ticlm.methods.mix_review import MixReview
+from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay
@@ -68,6 +70,9 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     # CKL, appendix D; TemporalWiki mixes one to one throughout
     Continual(name="mix-review", group="replay", replay=MixReview()),
     Continual(name="mix-review-1-1", group="replay", replay=MixReview(ratio=1, decay=1)),
+    # beyond the papers of this field
+    Continual(name="muon", optimizer=Muon()),
+    Continual(name="mer", group="replay", replay=FixedReplay(alpha=0.5), optimizer=MER()),
     # beside any model, all of whose own weights are frozen
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),

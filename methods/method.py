@@ -18,7 +18,9 @@ from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, MeanOf
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
+from ticlm.methods.mer import MER
 from ticlm.methods.mix_review import MixReview
+from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
@@ -51,7 +53,7 @@ AnyReplay = Annotated[
     Own(Replay, METHODS),
 ]
 AnyOptimizer = Annotated[
-    AdamW | ScheduleFree | Adafactor | RecAdam, Field(discriminator="kind"), Own(Optimizer, METHODS)
+    AdamW | ScheduleFree | Adafactor | RecAdam | Muon | MER, Field(discriminator="kind"), Own(Optimizer, METHODS)
 ]
 AnyPenalty = Annotated[Annotated[EWC | LwF, Field(discriminator="kind")] | InstanceOf[Penalty], Own(Penalty, METHODS)]
 AnyAdapter = Annotated[

@@ -24,7 +24,7 @@ class AdamW(Optimizer):
     """Decoupled weight decay; each step shrinks the weights by this times the rate."""
 
     def start(self, context: Context) -> torch.optim.Optimizer:
-        from ticlm.methods.adamw import ShardableAdamW
+        from ticlm.methods.steps.adamw import ShardableAdamW
 
         return ShardableAdamW(
             context.trained, lr=0.0, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=True
@@ -75,7 +75,7 @@ class Adafactor(Optimizer):
     """Decoupled weight decay; each step shrinks the weights by this times the rate."""
 
     def start(self, context: Context) -> torch.optim.Optimizer:
-        from ticlm.methods.adafactor import WholeAdafactor
+        from ticlm.methods.steps.adafactor import WholeAdafactor
 
         return WholeAdafactor(
             context.trained,

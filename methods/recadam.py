@@ -44,7 +44,7 @@ class RecAdam(Optimizer):
     """Decoupled weight decay; each step shrinks the weights by this times the rate times λ."""
 
     def start(self, context: Context) -> torch.optim.Optimizer:
-        from ticlm.methods.recadam_step import RecallingAdamW
+        from ticlm.methods.steps.recadam import RecallingAdamW
 
         return RecallingAdamW(
             context.trained,

@@ -15,6 +15,7 @@ from ticlm.datasets.corpus.splits import AnySplits, HeldOut, Splits
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer, ids_of, padding
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.examples.documents import ExampleDocuments
+from ticlm.datasets.filters import date_line
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
@@ -225,6 +226,7 @@ class CorpusRecipe(Settings):
             raise ValueError(f"rows of kind pairs or sentences and documents of kind {kinds} go together")
         if self.parting and (self.deduplicate is not None or any(f.kind != "share" for f in self.filters)):
             raise ValueError("pairs must stay whole: they take no deduplicate, and no filters but share")
+        date_line.check(self.filters, self.documents, self.rows.kind, self.deduplicate)
         bounded = self.periods.last is not None or self.periods.only is not None
         if isinstance(self.documents, SyntheticWorld) and bounded:
             self.documents.check(self.periods.timeline().periods[0])
@@ -245,11 +247,9 @@ class CorpusRecipe(Settings):
 
     @property
     def reader(self) -> DocumentReader:
-        match self.documents:
-            case SyntheticWorld():
-                return WorldReader(self.documents, self.periods)
-            case _:
-                return self.documents
+        if isinstance(self.documents, SyntheticWorld):
+            return WorldReader(self.documents, self.periods)
+        return self.documents
 
     @property
     def calendar(self) -> Calendar:
@@ -275,7 +275,7 @@ class CorpusRecipe(Settings):
     def external_inputs(self) -> tuple[str, ...]:
         """Return one line for each thing from outside the timeline that writes, selects or marks text."""
         lines = (getattr(step, "external_inputs", None) for step in (*self.filters, self.rows, self.documents))
-        return tuple(line for line in lines if line is not None)
+        return tuple(filter(None, lines))
 
     def position(self, label: str) -> int:
         """Return the position of a period in the timeline, whose end does not matter. Without a start, count months."""

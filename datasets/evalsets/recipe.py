@@ -11,6 +11,7 @@ from pydantic import Field
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
+from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
 from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
@@ -53,6 +54,7 @@ Tagging = Sequence[tuple[WordTaggers, WordTags]]
 
 AnyBuilder = Annotated[
     ExampleFiles
+    | HeldOutDocuments
     | TicWiki
     | WikiQuestions
     | WikiRevisions

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field
 
 from ticlm.datasets.filters.clean_lines import CleanLines
+from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.language import Language
 from ticlm.datasets.filters.quality import (
     Alphabetic,
@@ -131,6 +132,7 @@ AnyFilter = Annotated[
     | CleanLines
     | MinChars
     | ShareOfDocuments
+    | DateLine
     | Function,
     Field(discriminator="kind"),
 ]

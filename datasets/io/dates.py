@@ -23,7 +23,7 @@ numbers, up to 99991231, are smaller."""
 NUMBER = "a date or a year written as a number: set fields.timestamp_format"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Resolution = Literal["day", "month", "year"]
-_FINER = ("day", "month", "year")
+_FINER: tuple[str, ...] = ("day", "month", "year")
 
 
 def _checked(form: str) -> str:
@@ -99,13 +99,18 @@ def resolution(form: str | None) -> Resolution | None:
     return None
 
 
+def is_coarser(told: str, needed: str) -> bool:
+    """Return whether times that are told by one unit cannot tell another: `month` does not tell the `day`."""
+    return _FINER.index(told) > _FINER.index(needed)
+
+
 def check_resolution(form: str | None, calendar: Calendar) -> None:
     """Raise ValueError if times of this format cannot tell a period of the calendar: a year does not tell its month.
 
     Its first day would let a text of December into January, before it was written.
     """
     told, needed = resolution(form), {"week": "day", "year": "year"}.get(calendar.step, "month")
-    if told is not None and _FINER.index(told) > _FINER.index(needed):
+    if told is not None and is_coarser(told, needed):
         raise ValueError(
             f"documents.fields.timestamp_format {form} says no {needed}, which periods.step {calendar.step} needs; "
             f"set periods.step to {'month, quarter or year' if told == 'month' else 'year'}"

@@ -1,10 +1,9 @@
 """Tasks: what a checkpoint is asked, and the numbers that its answers make.
 
 `base` holds `Task`: its axis and labels, what it reads, and `measure`, which yields measurements. `packed_rows` scores
-rows of a corpus, `documents` and `parts_of_speech` read whole texts, `facts` triples, `questions` asks for answers, and
-`static` runs benchmarks through lm-evaluation-harness. `subsets` gives tasks subsets as labels. `probes` is the base of
-questions about single facts, `time_prompt` puts a date before them: `generated` compares what a model writes,
-`answer_ranks` ranks the right answer, `preferred` sets it against an outdated one. `gradients` asks how far an example
-would move the model. All ask through the protocol of `answerer`; `statistics` gives standard errors, `cell` is one
-number as it is kept, `union` lists all kinds. Start with `base`, then `documents`.
+rows of a corpus, `documents` and `parts_of_speech` read whole texts, `dated_documents` texts behind dates, `facts`
+triples, `questions` asks for answers, and `static` runs benchmarks. `subsets` gives tasks subsets as labels. `probes`
+is the base of questions about single facts, `time_prompt` puts a date before them: `generated` compares what a model
+writes, `answer_ranks` ranks the right answer, `preferred` sets it against an outdated one. `gradients` asks how far an
+example would move the model. All ask through `answerer`; `statistics` gives standard errors, `cell` is one number.
 """

@@ -8,17 +8,13 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
+from ticlm.datasets.text.date_lines import MONTHS
 from ticlm.datasets.text.matching import exact_match
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import span
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.probes import ProbeTask
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-"""English names; those of the module `calendar` are in the language of the process."""
 PLACES = ("month", "year")
 
 

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Tag
 from ticlm.platform.core.extensions import TASKS, Own
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.dated_documents import DatedPerplexity
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.facts import FactPerplexity
 from ticlm.platform.tasks.generated import GeneratedAnswers
@@ -20,7 +21,7 @@ from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, Multipl
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
-    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity"),
+    *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity", "dated-perplexity"),
     *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
     *("preferred-answers", "fact-perplexity", "gradient-norms", "static"),
 )
@@ -37,6 +38,7 @@ AnyTask = Annotated[
     | Annotated[DocumentPerplexity, Tag("document-perplexity")]
     | Annotated[NounPerplexity, Tag("noun-perplexity")]
     | Annotated[PartOfSpeechPerplexity, Tag("pos-perplexity")]
+    | Annotated[DatedPerplexity, Tag("dated-perplexity")]
     | Annotated[AnswerPerplexity, Tag("answer-perplexity")]
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]

@@ -45,6 +45,8 @@ def entry(method: Continual | OracleSeries) -> dict[str, Any]:
         changes["adapter"] = {"layers": [0, 1]}
     if method.name.endswith("recadam"):
         changes["optimizer"] = {"gamma": 50.0, "t0": 3, "k": 1.0}  # or it would hold still in so short a round
+    if method.name == "mer":
+        changes["optimizer"] = {"every": 2}
     if method.penalties:
         (penalty,) = method.penalties
         small = {"weight": 300.0, "batches": 3} if penalty.reads.__qualname__.startswith("EWC") else {}
@@ -72,6 +74,8 @@ BY_STATE = (
     "schedule-free",  # a second copy of the weights
     "adafactor",  # means over whole weights
     "recadam",  # a copy of the weights at the start, that no checkpoint holds
+    "muon",  # momentum of whole matrices, and moments of the rest
+    "mer",  # a copy of the weights after a group of steps, and where in a group it is
     "replay-half",  # a mixture without state of its own
     "buffered",  # what was thrown away
     "ewc",  # an anchor and its Fisher information

@@ -38,6 +38,8 @@ PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps":
 EWC = {"base": "ewc", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
 EWC_WHOLE = EWC | {"optimizer": {"kind": "adafactor"}}
 EWC_ANNEALED = EWC | {"optimizer": {"kind": "recadam", "gamma": 50.0, "t0": 2}}
+WHOLE = PLAIN | {"optimizer": {"kind": "muon"}}
+GROUPED = PLAIN | {"optimizer": {"kind": "mer", "every": 3}}
 AVERAGED = {"base": "cyclic-cosine", "schedule": CONSTANT, "optimizer": {"kind": "schedule-free"}}
 INITIAL = {"budget": {"steps": 6}, "schedule": CONSTANT}
 EVERY_TWO = {"inside": {"every_steps": 2}}
@@ -70,8 +72,8 @@ def insides(work: ChainWork) -> dict[tuple[int, int], str]:
 
 @pytest.mark.parametrize(
     "method",
-    [PLAIN, AVERAGED, EWC, EWC_WHOLE, EWC_ANNEALED],
-    ids=["AdamW", "Schedule-Free", "EWC", "EWC and Adafactor", "EWC and RecAdam"],
+    [PLAIN, AVERAGED, WHOLE, GROUPED, EWC, EWC_WHOLE, EWC_ANNEALED],
+    ids=["AdamW", "Schedule-Free", "Muon", "MER", "EWC", "EWC and Adafactor", "EWC and RecAdam"],
 )
 def test_publishing_inside_changes_no_bit(toy_root: Path, toy_study: MakeStudy, method: Mapping[str, Any]) -> None:
     with_, without = made(toy_study, toy_root, method), made(toy_study, toy_root, method, evaluate={})

@@ -261,27 +261,40 @@ def test_a_converted_model_trains_to_the_same_bits_on_any_number_of_workers(
     assert_same_bits(converted.outcome(f"handed-{kind}"), one)
 
 
+ADAFACTOR_RECADAM = {"kind": "adafactor"}, {"kind": "recadam", "gamma": 50.0, "t0": 3, "k": 1.0}
+MUON_MER = {"kind": "muon"}, {"kind": "mer", "every": 4}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["float32", pytest.param("bfloat16", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    ("optimizers", "kind"),
+    [
+        pytest.param(ADAFACTOR_RECADAM, "float32", id="adafactor-recadam"),
+        pytest.param(ADAFACTOR_RECADAM, "bfloat16", id="adafactor-recadam-bfloat16", marks=pytest.mark.nightly),
+        pytest.param(MUON_MER, "float32", id="muon-mer", marks=pytest.mark.nightly),
+        pytest.param(MUON_MER, "bfloat16", id="muon-mer-bfloat16", marks=pytest.mark.nightly),
+    ],
+)
 def test_optimizers_with_other_state_train_alike_on_workers_that_come_and_go(
-    replay: Worlds, kind: Literal["float32", "bfloat16"]
+    replay: Worlds, optimizers: tuple[dict[str, Any], dict[str, Any]], kind: Literal["float32", "bfloat16"]
 ) -> None:
-    """Means over whole weights (Adafactor, in the initial round), and a copy of the weights that a round starts from,
-    which no checkpoint holds (RecAdam, after it). Killed in the middle of a round of each."""
-    from ticlm.methods.optimizers import Adafactor
-    from ticlm.methods.recadam import RecAdam
+    """In the initial round, means over whole weights (Adafactor), or momentum of matrices (Muon). After it, a copy
+    of the weights that a round starts from, which no checkpoint holds (RecAdam), or one of those after a group of
+    steps, which they do (MER). Killed in the middle of a round of each."""
     from ticlm.platform.models.settings import Precision
 
-    study, recadam = replay.study, RecAdam(gamma=50.0, t0=3, k=1.0)
-    changes: dict[str, Any] = {
-        "initial": study.initial.model_copy(update={"optimizer": Adafactor()}),
-        "methods": tuple(method.model_copy(update={"optimizer": recadam}) for method in study.methods),
-        "precision": Precision(compute=kind, reduce=kind),
-    }
-    annealed = replace(replay, study=study.model_copy(update=changes))
-    one = annealed.whole(f"annealed-{kind}-1", 1)
-    assert_same_bits(annealed.whole(f"annealed-{kind}-2", 2), one)
-    annealed.train(f"annealed-{kind}", 2, saves=1)
-    annealed.train(f"annealed-{kind}", 1, saves=1)
-    annealed.train(f"annealed-{kind}", 3)
-    assert_same_bits(annealed.outcome(f"annealed-{kind}"), one)
+    first, later = optimizers
+    whole = replay.study.model_dump()
+    whole["initial"]["optimizer"] = first
+    for method in whole["methods"]:
+        method["optimizer"] = later
+    study = Study.model_validate(whole)
+    study = study.model_copy(update={"precision": Precision(compute=kind, reduce=kind)})
+    name = f"{first['kind']}-{kind}"
+    other = replace(replay, study=study)
+    one = other.whole(f"{name}-1", 1)
+    assert_same_bits(other.whole(f"{name}-2", 2), one)
+    other.train(name, 2, saves=1)
+    other.train(name, 1, saves=1)
+    other.train(name, 3)
+    assert_same_bits(other.outcome(name), one)

@@ -21,6 +21,7 @@ from ticlm.platform.core.errors import InputError
 KILT = ("fever", "ay2", "wnwi", "wncw", "trex", "zsre", "nq", "hopo", "tqa", "eli5", "wow")
 NEEDED: dict[str, dict[str, Any]] = {
     "monthly": {"documents": {"paths": ["x"]}},
+    "monthly-dated": {"documents": {"paths": ["x"]}},
     "web": {"documents": {"paths": "x"}},
     "cc-recentnews": {"documents": {"paths": "x"}},
     "cc-recentnews-small": {"documents": {"kind": "articles", "paths": "x"}},

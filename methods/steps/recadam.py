@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from ticlm.methods.adamw import ShardableAdamW
 from ticlm.methods.seams import local_shard
+from ticlm.methods.steps.adamw import ShardableAdamW
 
 
 class RecallingAdamW(ShardableAdamW):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch import nn
+from torch.distributed.tensor import DTensor
 from transformers.optimization import Adafactor
 
-from ticlm.methods.seams import local_shard
+from ticlm.methods.steps.whole import gathered, put_back
 
 
 class WholeAdafactor(Adafactor):  # type: ignore[misc]
@@ -41,20 +41,12 @@ class WholeAdafactor(Adafactor):  # type: ignore[misc]
             self.param_groups = [{**group, "params": [parameter]}]
             super().step()
             return
-        whole = nn.Parameter(_gathered(parameter))
-        whole.grad = _gathered(parameter.grad)
+        whole = nn.Parameter(gathered(parameter))
+        whole.grad = gathered(parameter.grad)
         self.state[whole] = self.state[parameter]  # one mapping, that the step fills for both
         self.param_groups = [{**group, "params": [whole]}]
         try:
             super().step()
         finally:
             del self.state[whole]
-        # every rank has the whole weight, so cutting it sends nothing
-        cut = distribute_tensor(whole.detach(), parameter.device_mesh, parameter.placements, src_data_rank=None)
-        local_shard(parameter).copy_(cut.to_local())
-
-
-def _gathered(sharded: Any) -> Tensor:
-    """Return a sharded tensor as a whole one, laid out as an unsharded weight is."""
-    found: Tensor = sharded.detach().full_tensor()
-    return found.contiguous()
+        put_back(whole, parameter)
