@@ -14,7 +14,7 @@ from ticlm.methods.method import Continual, Joint, OracleSeries
 from ticlm.methods.mix_review import MixReview
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, SelfReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, LinearDecay, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Adapter, Replay
 
@@ -68,6 +68,8 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     # CKL, appendix D; TemporalWiki mixes one to one throughout
     Continual(name="mix-review", group="replay", replay=MixReview()),
     Continual(name="mix-review-1-1", group="replay", replay=MixReview(ratio=1, decay=1)),
+    # arXiv 2605.26097: the other half is sampled from the model itself
+    Continual(name="replay-self", group="replay", replay=SelfReplay()),
     # beside any model, all of whose own weights are frozen
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),

@@ -21,7 +21,7 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.mix_review import MixReview
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay, SelfReplay
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -46,7 +46,7 @@ AnySchedule = Annotated[
     Own(Schedule, METHODS),
 ]
 AnyReplay = Annotated[
-    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview,
+    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview | SelfReplay,
     Field(discriminator="kind"),
     Own(Replay, METHODS),
 ]
@@ -119,6 +119,7 @@ class Continual(Settings):
                 mixtures=self.replay.mixtures(label, timeline),
                 index=timeline.continual.index(label),
                 previous=previous,
+                sampling=self.replay.samples,
             )
             previous = label
 
