@@ -43,7 +43,7 @@ def publish_sample(work: ChainWork) -> None:
     own = Corpus.open(work.corpus, work.last_visible_period).info
     column = Column(name=TOKENS, length=spec.recipe.length + 1, dtype=dtype_for(work.vocab_size))
     info = own.model_copy(
-        update={"format": FORMAT, "name": "sampled", "version": round_id[:16], "columns": (column,), "recipe": round_id}
+        update={"format": FORMAT, "name": "sampled", "version": "1", "columns": (column,), "recipe": round_id}
         | {"sources": None, "external_inputs": ()}
     )
     store.write(f"{rows}/{INFO}", json.dumps(info.model_dump(mode="json")).encode())
