@@ -16,7 +16,7 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, SelfReplay
 from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, LinearDecay, Rsqrt, WarmupCosine
 from ticlm.methods.seams import Adapter, Replay
 
@@ -73,6 +73,8 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     # beyond the papers of this field
     Continual(name="muon", optimizer=Muon()),
     Continual(name="mer", group="replay", replay=FixedReplay(alpha=0.5), optimizer=MER()),
+    # arXiv 2605.26097: the other half is sampled from the model itself
+    Continual(name="replay-self", group="replay", replay=SelfReplay()),
     # beside any model, all of whose own weights are frozen
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),

@@ -23,7 +23,7 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay, SelfReplay
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -48,7 +48,7 @@ AnySchedule = Annotated[
     Own(Schedule, METHODS),
 ]
 AnyReplay = Annotated[
-    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview,
+    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview | SelfReplay,
     Field(discriminator="kind"),
     Own(Replay, METHODS),
 ]
@@ -121,6 +121,7 @@ class Continual(Settings):
                 mixtures=self.replay.mixtures(label, timeline),
                 index=timeline.continual.index(label),
                 previous=previous,
+                sampling=self.replay.samples,
             )
             previous = label
 

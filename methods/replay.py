@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ticlm.methods.seams import Replay
+from ticlm.methods.seams import Rehearsal, Replay
+from ticlm.methods.timeline import ITSELF, MethodTimeline, Sampling
 from ticlm.platform.core.mixture import Mixture, Source, allot
 
 
@@ -75,3 +76,23 @@ class ExponentialReplay(Replay):
             left -= share
             weights |= dict.fromkeys(members, share / len(members))
         return Mixture.of(allot(budget, {source: weights[source] for source in seen}))
+
+
+class SelfReplay(Rehearsal):
+    """Replay from the model itself: `alpha` of the budget for the new period, the rest for rows that are sampled anew
+    from the checkpoint which the round starts from (arXiv 2605.26097). No old text is kept or read again."""
+
+    kind: Literal["self"] = "self"
+    alpha: float = Field(0.5, gt=0, lt=1)
+    """Share of the budget (0 to 1) for the new period."""
+    sampling: Sampling = Sampling()
+    """How the rows are sampled."""
+
+    @property
+    def samples(self) -> Sampling:
+        return self.sampling
+
+    def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
+        alpha = Fraction(str(self.alpha))
+        weights = {Source(corpus=ITSELF, period=label): 1 - alpha, timeline.sources[label]: alpha}
+        return (Mixture.of(allot(timeline.budget(label), weights)),)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from ticlm.methods.timeline import Imported, MethodTimeline
+from ticlm.methods.timeline import Imported, MethodTimeline, Sampling
 from ticlm.platform.core.mixture import Mixture, OldCorpus, Source
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
@@ -62,6 +62,11 @@ class Rehearsal(Settings):
     @property
     def old_corpus(self) -> OldCorpus | None:
         """The corpus, other than the study's, that old data come from; None: there is no such corpus."""
+        return None
+
+    @property
+    def samples(self) -> Sampling | None:
+        """How rows are sampled from the checkpoint that a round starts from; None: its mixtures draw no such rows."""
         return None
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import Field
+
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
@@ -23,6 +25,21 @@ class Imported(Settings):
     """Hash of its files; plans fill it in."""
 
 
+ITSELF = "itself"
+"""Stands in mixtures for the corpus of the rows that are sampled from the checkpoint which a round starts from."""
+
+
+class Sampling(Settings):
+    """How text is sampled from a checkpoint: token by token from the model's own distribution, after an end of text."""
+
+    temperature: float = Field(1.0, gt=0)
+    """What logits are divided by; below 1, likely tokens become likelier."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Draw from the likeliest tokens only, as few as have this probability together (nucleus sampling)."""
+    rows_at_once: int = Field(32, gt=0)
+    """Rows that are sampled at once. Part of a round's identity: sums of another shape round otherwise."""
+
+
 class RoundRequest(Settings):
     """A round that a method asks for: where it starts, what it draws, and under whose schedule and optimizer."""
 
@@ -36,6 +53,8 @@ class RoundRequest(Settings):
     """The number of the timeline's continual periods before this round."""
     previous: str | None = None
     """The period of the round before, which penalties refer to."""
+    sampling: Sampling | None = None
+    """How the rows are sampled that its mixtures draw from the corpus `ITSELF`."""
     model: Imported | None = None
     """The imported model that a round without tokens takes as it is, if that is not the study's own."""
 

@@ -27,6 +27,7 @@ from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.cell_store import labelled, read_by_key
+from ticlm.platform.study.costs import sampling_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
@@ -179,22 +180,26 @@ def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
     """Yield the cumulative tokens and FLOPs of each run: of the run alone, and without the rounds that it shares with
-    earlier runs."""
+    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled, too."""
     paid: set[str] = set()
     for run in plan.tree.runs:
-        tokens = executed = 0
+        tokens = executed = sampled = executed_sampled = 0
         for label, keys in run.work.items():
-            tokens += sum(plan.tree.rounds[key].tokens for key in keys)
-            executed += sum(plan.tree.rounds[key].tokens for key in keys if key not in paid)
+            specs = [plan.tree.rounds[key] for key in keys]
+            new = [plan.tree.rounds[key] for key in keys if key not in paid]
+            tokens += sum(spec.tokens for spec in specs)
+            sampled += sum(spec.sampled_tokens for spec in specs)
+            executed += sum(spec.tokens for spec in new)
+            executed_sampled += sum(spec.sampled_tokens for spec in new)
             paid.update(keys)
             yield {
                 "method": run.method.name,
                 "seed": run.seed,
                 "trained": label,
                 "tokens": tokens,
-                "flops": 6.0 * parameters * tokens,
+                "flops": 6.0 * parameters * tokens + sampling_flops(parameters, sampled),
                 "executed_tokens": executed,
-                "executed_flops": 6.0 * parameters * executed,
+                "executed_flops": 6.0 * parameters * executed + sampling_flops(parameters, executed_sampled),
             }
 
 

@@ -47,7 +47,7 @@ class CellsDifference:
 
 def compare_weights(first: Plan, second: Plan) -> WeightsDifference:
     """Compare the weights of all rounds of two plans of one study; their records must be up to date."""
-    ids = dict.fromkeys(first.ids.values())
+    ids = dict.fromkeys(id for key, id in first.ids.items() if first.tree.rounds[key].sample is None)
     same, missing, largest, where = 0, 0, 0.0, ""
     one, other = _store(first), _store(second)
     labels = {first.ids[key]: spec.period for key, spec in first.tree.rounds.items()}

@@ -17,16 +17,17 @@ LEAST_HOURS = 0.1
 def of_rounds(plan: Plan, keys: Sequence[str], machine: Machine) -> dict[str, Any]:
     """Return the FLOPs, GPU-hours and bytes of published weights of some rounds; None if the model has no size yet.
 
-    `flops` are 6N per token, `added_flops` what penalties add to them. GPU-hours count both.
+    `flops` are 6N per token, `added_flops` what penalties add to them, `sampling_flops` those of rows that models
+    write. GPU-hours count all.
     """
-    names = ("flops", "flops_with_attention", "added_flops", "gpu_hours", "disk_bytes")
+    names = ("flops", "flops_with_attention", "added_flops", "sampling_flops", "gpu_hours", "disk_bytes")
     parameters = plan.parameters
     if plan.size is None or parameters is None:
         return dict.fromkeys(names)
     work = costs.work(plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length)
-    hours = machine.hours(work.flops + work.added)
-    disk = costs.published_bytes(parameters, len(keys))
-    return dict(zip(names, (work.flops, work.with_attention, work.added, hours, disk)))
+    hours = machine.hours(work.flops + work.added + work.sampling)
+    disk = costs.published_bytes(parameters, sum(plan.tree.rounds[key].sample is None for key in keys))
+    return dict(zip(names, (work.flops, work.with_attention, work.added, work.sampling, hours, disk)))
 
 
 def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any] | None:
@@ -37,7 +38,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         return None
     study, rounds = plan.study, [plan.tree.rounds[key] for key in left]
     work = costs.work(plan.size, rounds, study.length)
-    flops = work.flops + work.added
+    flops = work.flops + work.added + work.sampling
     per_token = plan.size.flops_per_token(study.length)
     gpus = study.resources.worker_range[1]
     pending = plan.pending()
@@ -52,6 +53,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "flops": work.flops,
         "flops_with_attention": work.with_attention,
         "added_flops": work.added,
+        "sampling_flops": work.sampling,
         "not_counted": list(work.not_counted),
         "frozen": bool(plan.adapted),
         "gpu": machine.gpu,
@@ -63,7 +65,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "days": machine.hours(flops) / gpus / 24,
         "price_per_gpu_hour": machine.price,
         "money": None if machine.price is None else machine.price * machine.hours(flops),
-        "weights_bytes": costs.published_bytes(parameters, len(rounds) + (inside or 0)),
+        "weights_bytes": costs.published_bytes(parameters, sum(spec.sample is None for spec in rounds) + (inside or 0)),
         "inside_models": inside,
         "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
         "shard_bytes": _shards(plan),
@@ -84,6 +86,7 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
         return ["model: sized with the corpus, whose tokenizer no packaged recipe tells"]
     flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
+    added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
     unknown = ["evaluation", *(["what frozen weights save"] if cost["frozen"] else []), *cost["not_counted"]]
     return [
         f"model: {cost['parameters']:,} parameters, "

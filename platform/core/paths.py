@@ -5,6 +5,7 @@
     rounds/ID/record.json                     the round is done, by the attempt that the record names
     rounds/ID/ATTEMPT/model/                  weights at the end of the round, in Hugging Face's format
     rounds/ID/ATTEMPT/metrics.json            loss, learning rate and gradient norm of every step
+    rounds/ID/ATTEMPT/rows/                   rows that were sampled from a checkpoint, as a corpus:   periods/LABEL/…
     rounds/ID/ATTEMPT/steps/STEP/             a mid-round checkpoint (DCP): files/ and its record.json
     rounds/ID/inside/STEP/record.json         the weights after STEP steps of the round are published
     rounds/ID/inside/STEP/ATTEMPT/model/      those weights, as at the end of the round
@@ -91,6 +92,11 @@ def attempt(folder: str, name: str) -> str:
 def model(folder: str, attempt_name: str) -> str:
     """Return the model folder that this attempt at the work in `folder` published."""
     return f"{attempt(folder, attempt_name)}/{MODEL}"
+
+
+def sampled_rows(folder: str, attempt_name: str) -> str:
+    """Return the corpus of rows that this attempt at the sample in `folder` published."""
+    return f"{attempt(folder, attempt_name)}/rows"
 
 
 def metrics(attempt: str) -> str:

@@ -205,12 +205,15 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
 def _beside(plan: Plan, work: ChainWork) -> None:
     """Make a round that no group of workers trains: in a task on Ray, or in this process."""
     from ticlm.platform.train.average import publish_average
+    from ticlm.platform.train.sample import publish_sample
 
+    is_sample = work.rounds[0].sample is not None
+    make = publish_sample if is_sample else publish_average
     if plan.study.resources.trainer != "ray":
-        return publish_average(work)
+        return make(work)
     from ticlm.platform.cluster.tasks import in_task
 
-    in_task(publish_average, work)
+    in_task(make, work, device=work.resources.device if is_sample else "cpu")
 
 
 def require(plan: Plan) -> None:
@@ -239,6 +242,8 @@ def _require_data(plan: Plan) -> None:
         )
     for spec in plan.tree.rounds.values():
         for source in spec.sources:
+            if source == spec.sampled_source:
+                continue  # it will have the rows that the round draws
             if plan.corpora[source.corpus].split(source.period, source.split).rows == 0:
                 raise InputError(
                     f"{source} has no row to train on; pool periods (periods.step), or use shorter rows when building"

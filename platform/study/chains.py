@@ -15,12 +15,14 @@ class Chain:
     """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree.
 
     A tuned copy, an average or a leaf that no round starts from is a side chain: one of its own, and no branch of the
-    chain that it hangs on. A round that no group of workers trains is always a chain of its own.
+    chain that it hangs on. A round that no group of workers trains is always a chain of its own. A sample is no side
+    chain, because a round waits for it; with that round it is a branch of the chain that it hangs on.
     """
 
     keys: tuple[str, ...]
     depth: int
     is_side: bool = False
+    is_trained: bool = True
 
 
 def cut(tree: Tree) -> list[Chain]:
@@ -40,25 +42,31 @@ def cut(tree: Tree) -> list[Chain]:
             position[key] = len(chains)
             chains.append([key])
             depths.append(0 if above is None else depths[above] + 1)
-    return [Chain(tuple(keys), depth, keys[0] in side) for keys, depth in zip(chains, depths)]
+    return [
+        Chain(tuple(keys), depth, keys[0] in side, tree.rounds[keys[0]].is_trained)
+        for keys, depth in zip(chains, depths)
+    ]
 
 
 def awaited(tree: Tree) -> set[str | None]:
-    """Return the keys of rounds that other rounds start from; side rounds do not count."""
+    """Return the keys of rounds that other rounds start from, and of samples; side rounds do not count."""
     side = tree.side_rounds
-    return {spec.parent for key, spec in tree.rounds.items() if key not in side}
+    return {need for key, spec in tree.rounds.items() if key not in side for need in (spec.parent, spec.sampled)}
 
 
 def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resources: Resources) -> tuple[int, int]:
     """Return the workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. Side
-    chains have a pool of their own, as large as that of the chains, which `tuned_copies` of them share evenly.
+    chains have a pool of their own, as large as that of the chains, which `tuned_copies` of them share evenly. A chain
+    that is not trained takes one worker, and no part of the others' shares.
 
     It depends on the study and its resources, never on what is done, so that an interrupted run goes on with the same.
     """
+    if not chain.is_trained:
+        return 1, 1
     low, high = resources.worker_range
     beside = resources.tuned_copies
     if not chain.is_side:
         is_trunk = chain.keys[-1] in awaited
-        alike = [c for c in chains if not c.is_side and (c.keys[-1] in awaited) == is_trunk]
+        alike = [c for c in chains if c.is_trained and not c.is_side and (c.keys[-1] in awaited) == is_trunk]
         beside = min(resources.chains, len([c for c in alike if not is_trunk or c.depth == chain.depth]))
     return max(1, low // beside), max(1, high // beside)

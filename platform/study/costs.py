@@ -78,12 +78,19 @@ class Machine:
 @dataclass(frozen=True)
 class Work:
     """FLOPs of training: 6N per token, the same with attention, and what penalties add in the units of the first.
-    `not_counted` names the penalties that do not say what they add."""
+    `not_counted` names the penalties that do not say what they add. `sampling` are the FLOPs of rows that models write:
+    2N per token, a forward pass with cached keys and values."""
 
     flops: float
     with_attention: float
     added: float
     not_counted: tuple[str, ...]
+    sampling: float = 0.0
+
+
+def sampling_flops(parameters: int, tokens: int) -> float:
+    """Return the FLOPs of sampling so many tokens, a third of those of training on them."""
+    return 2.0 * parameters * tokens
 
 
 def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
@@ -101,7 +108,8 @@ def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
             else:
                 added += share * spec.tokens * plain
     attention = sum(size.flops_per_token(long)[1] * count for long, count in tokens.items())
-    return Work(plain * tokens.total(), attention, added, tuple(unknown))
+    sampling = sampling_flops(size.parameters, sum(spec.sampled_tokens for spec in rounds))
+    return Work(plain * tokens.total(), attention, added, tuple(unknown), sampling)
 
 
 def published_bytes(parameters: int, models: int) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticlm.methods.method import Continual
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.row_columns import check_columns
+from ticlm.platform.core.row_columns import TOKENS, check_columns
 from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
@@ -155,6 +156,10 @@ def either(name: str, store: Store) -> Corpus | Examples:
 def check(study: Study, corpus: Corpus) -> None:
     """Raise InputError if the corpus does not fit the study: columns, row length, periods, tokenizer."""
     check_columns(corpus.info.id, corpus.info.columns, study.objective.columns, study.length)
+    names = [column.name for column in corpus.info.columns]
+    if names != [TOKENS] and any(isinstance(m, Continual) and m.replay.samples for m in study.methods):
+        has = f"corpus {corpus.info.id} has columns {', '.join(names)}"
+        raise InputError(f"replay self samples rows of {TOKENS} alone, and {has}; use a corpus of packed rows")
     for period in study.timeline.periods:
         manifest = corpus.periods.get(period.label)
         if manifest is not None and manifest.period != period:

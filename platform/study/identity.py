@@ -13,7 +13,7 @@ from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
+from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, SampledRows
 from ticlm.platform.study.tree import Tree
 
 if TYPE_CHECKING:
@@ -46,20 +46,24 @@ class Identity(Settings):
     vocab_size: int
     average: tuple[AveragedRound, ...] = ()
     """What is averaged, by the ids of the rounds."""
+    sample: SampledRows | None = None
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(() if self.average else {"average"})
+        return frozenset(name for name in ("average", "sample") if not getattr(self, name))
 
 
 def identities(
     tree: Tree, corpus: Corpus, splits: Mapping[Source, SplitManifest], contents: dict[str, str]
 ) -> dict[str, str]:
     """Return the ids of all rounds whose data are there, by key. `corpus` is the study's; `splits` are all that there
-    is to read. A round without all its data has no id, nor have those below it. Adds to `contents` the hash of every
-    imported model's folder that it reads."""
+    is to read. A round without all its data has no id, nor have those below it. Rows that are sampled count as the id
+    of their sample, which is known before there are any. Adds to `contents` the hash of every imported model's folder
+    that it reads."""
     hashes = {source: manifest.sha256 for source, manifest in splits.items()}
     ids: dict[str, str] = {}
     for key, spec in tree.rounds.items():
+        if (rows := spec.sampled_source) is not None and spec.sampled in ids:
+            hashes[rows] = ids[spec.sampled]
         known = all(source in hashes for source in spec.sources)
         if not known or any(need not in ids for need in spec.needs):
             continue
@@ -88,6 +92,7 @@ def _identity(
         tokenizer=corpus.info.tokenizer.sha256,
         vocab_size=corpus.info.tokenizer.vocab_size,
         average=tuple(AveragedRound(round=ids[part.round], weight=part.weight) for part in spec.average),
+        sample=spec.sample,
     )
 
 

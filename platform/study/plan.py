@@ -134,7 +134,10 @@ class Plan:
         if is_copy:
             tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == first)
             who = f"{who}, tuned for {', '.join(tasks)}"
-        if self.tree.rounds[first].average:
+        spec = self.tree.rounds[first]
+        if spec.sample is not None and spec.parent is not None:
+            return f"{who}: {spec.sample.rows:,} rows sampled at {self.tree.rounds[spec.parent].period}"
+        if spec.average:
             who = f"{who}, average"
         begin, end = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
         return f"{who}: {begin}" + (f" … {end}" if len(chain.keys) > 1 else "")
@@ -232,12 +235,12 @@ class Plan:
                     yield key, source, float(seen[key][source])
 
     def kept(self, run: Run) -> tuple[int, int | None]:
-        """Return how much old data a run needs at the same time: the largest number of other periods (an old corpus is
+        """Return how much old text a run needs at the same time: the largest number of other periods (an old corpus is
         one) that one of its rounds reads, and the largest number of bytes of their shards (None without a corpus)."""
         periods, most = 0, None if self.corpus is None else 0
         for key in run.keys:
             spec = self.tree.rounds[key]
-            old = [source for source in spec.sources if source != spec.own]
+            old = [source for source in spec.sources if source not in (spec.own, spec.sampled_source)]
             periods = max(periods, len(old))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}

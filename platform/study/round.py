@@ -8,6 +8,7 @@ from ticlm.methods.freezing import Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
+from ticlm.methods.timeline import Sampling
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import Settings
@@ -79,12 +80,21 @@ class AveragedRound(Settings):
     weight: float
 
 
+class SampledRows(Settings):
+    """Rows to sample from a checkpoint; `seed` is that of the run."""
+
+    rows: int
+    seed: int
+    sampling: Sampling
+
+
 class Round(Settings):
     """A node of the tree of rounds.
 
     `parent` is the key of the round whose weights it starts from, or None: from scratch. A round without steps is an
-    imported checkpoint taken as it is, or else an `average` of rounds, whose newest is the parent. `reads` has for each
-    penalty the source that it draws batches from, or None.
+    imported checkpoint taken as it is, or else an `average` of rounds, whose newest is the parent, or a `sample`: rows
+    that the parent's checkpoint writes for a round at `period`, and no weights. `reads` has for each penalty the source
+    that it draws batches from, or None. `sampled` is the key of the sample that it draws from, as from a corpus.
     """
 
     parent: str | None
@@ -95,20 +105,28 @@ class Round(Settings):
     cursors: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
     average: tuple[AveragedRound, ...] = ()
+    sample: SampledRows | None = None
+    sampled: str | None = None
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(() if self.average else {"average"})
+        return frozenset(name for name in ("average", "sample", "sampled") if not getattr(self, name))
 
     @property
     def is_trained(self) -> bool:
-        """Whether a group of workers trains it, or takes an imported checkpoint; an average is computed without one."""
-        return not self.average
+        """Whether a group of workers trains it, or takes an imported checkpoint; averages and samples need none."""
+        return not self.average and self.sample is None
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The keys of the rounds that must be done before it."""
         parent = () if self.parent is None else (self.parent,)
-        return tuple(dict.fromkeys((*parent, *(part.round for part in self.average))))
+        sampled = () if self.sampled is None else (self.sampled,)
+        return tuple(dict.fromkeys((*parent, *(part.round for part in self.average), *sampled)))
+
+    @property
+    def sampled_source(self) -> Source | None:
+        """The source of the rows that were sampled for it; None: it draws no such rows."""
+        return None if self.sampled is None else sampled_source(self.sampled, self.period)
 
     @property
     def steps(self) -> int:
@@ -119,6 +137,11 @@ class Round(Settings):
     def tokens(self) -> int:
         """Tokens that its steps train on."""
         return self.steps * self.recipe.batch_rows * self.recipe.length
+
+    @property
+    def sampled_tokens(self) -> int:
+        """Tokens that are sampled if it is a sample, else 0."""
+        return 0 if self.sample is None else self.sample.rows * self.recipe.length
 
     @property
     def budget(self) -> int:
@@ -162,3 +185,8 @@ class Round(Settings):
             for source, count in segment.mixture.rows(segment.steps * self.recipe.batch_rows).items():
                 rows[source] = rows.get(source, 0) + count
         return rows
+
+
+def sampled_source(key: str, period: str) -> Source:
+    """Return the source of the rows of the sample with this key, which were sampled for a round at `period`."""
+    return Source(corpus=f"sampled@{key[:16]}", period=period)

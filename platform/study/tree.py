@@ -18,6 +18,7 @@ from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
 from ticlm.platform.study.deployment import Deployment
 from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
+from ticlm.platform.study.samples import sampled_for
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tuned_copies import tuned_copy
 
@@ -31,13 +32,14 @@ class Run:
     rounds: Mapping[str, str]
     trunk: Mapping[str, str] = field(default_factory=dict)
     """Trained period -> key of the round that was trained there, where another one is deployed in its place."""
+    samples: Mapping[str, str] = field(default_factory=dict)
+    """Trained period -> key of the sample whose rows were drawn there."""
 
     @property
     def work(self) -> dict[str, tuple[str, ...]]:
-        """The keys of all rounds that the run needs, by trained period: its trunk's, then what is deployed."""
-        return {
-            label: (self.trunk[label], key) if label in self.trunk else (key,) for label, key in self.rounds.items()
-        }
+        """The keys of all rounds that the run needs, by trained period: its sample, its trunk's, what is deployed."""
+        beside = (self.samples, self.trunk)
+        return {label: (*(of[label] for of in beside if label in of), key) for label, key in self.rounds.items()}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -127,6 +129,7 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
         raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
     trunk: dict[str, str] = {}
+    samples: dict[str, str] = {}
     deployment = Deployment(study, method) if isinstance(method, Continual) and method.deploy is not None else None
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
@@ -136,6 +139,9 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
             previous, cursor, continual = None, {}, []
         recipe = _recipe(study, method, request, seed)
         round_ = _round(request, recipe, previous, cursor, continual, timeline)
+        if request.sampling is not None:
+            round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
+            samples[request.period] = str(round_.sampled)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
         cursor.update(_advance(round_))
@@ -149,7 +155,7 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
             tree.rounds.setdefault(deployed, beside)
             deployment.deployed = deployed
             previous = deployment.next(key)
-    return Run(method=method, seed=seed, rounds=ends, trunk=trunk)
+    return Run(method=method, seed=seed, rounds=ends, trunk=trunk, samples=samples)
 
 
 def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ticlm.platform.core import paths
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Store
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
@@ -44,6 +45,8 @@ class ChainWork:
     lease: int | None = None
     needed: Mapping[str, str] = field(default_factory=dict)
     """Key of a round that one of these needs, beside the one that it starts from -> its id."""
+    corpus: str = ""
+    """URI of the study's corpus."""
 
     @property
     def store(self) -> Store:
@@ -68,7 +71,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         rounds=rounds,
         ids=tuple(plan.ids[key] for key in chain.keys),
         parent=None if parent is None else plan.ids[parent],
-        corpora={s.corpus: plan.corpora[s.corpus].store.root for r in rounds for s in r.sources},
+        corpora={s.corpus: _uri(plan, r, s) for r in rounds for s in r.sources},
         tokenizer=f"{uri}/{paths.TOKENIZER}",
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
@@ -79,4 +82,14 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,
         needed={key: plan.ids[key] for r in rounds for key in r.needs if key in plan.ids},
+        corpus=uri,
     )
+
+
+def _uri(plan: Plan, spec: Round, source: Source) -> str:
+    """Return where the rows of a source of a round lie; those of a sample are there once it is done."""
+    if source != spec.sampled_source or spec.sampled is None:
+        return plan.corpora[source.corpus].store.root
+    assert plan.store is not None
+    folder, record = paths.round_folder(plan.ids[spec.sampled]), plan.records[spec.sampled]
+    return f"{plan.store.root}/{paths.sampled_rows(folder, record.attempt)}"

@@ -77,6 +77,7 @@ BY_STATE = (
     "muon",  # momentum of whole matrices, and moments of the rest
     "mer",  # a copy of the weights after a group of steps, and where in a group it is
     "replay-half",  # a mixture without state of its own
+    "replay-self",  # rows that the model itself wrote
     "buffered",  # what was thrown away
     "ewc",  # an anchor and its Fisher information
     "lwf-per-token",  # a teacher
@@ -100,6 +101,7 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
 
     from ticlm.platform.models.sharding import Workers
     from ticlm.platform.train import checkpoint, trainer
+    from ticlm.platform.train.sample import publish_sample
 
     class Stopped(Exception):
         pass
@@ -119,7 +121,13 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
         dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
     made = plan.make(study, str(root))
     for found in made.chains:
+        made.read_records([need for key in found.keys for need in made.tree.rounds[key].needs])
         work = work_of(made, found)
+        if work.rounds[0].sample is not None:
+            if rank == 0:
+                publish_sample(work)
+            Workers(rank, world).barrier()
+            continue
         left = 2 if stop else 0
         try:
             trainer.run_chain(work, Workers(rank, world))

@@ -1,0 +1,62 @@
+"""Rows of text that a causal model writes itself, token by token with cached keys and values.
+
+transformers' `generate` draws from one stream of random numbers for a whole batch, so a row would depend on the rows
+beside it. Here each token of each row has a random number of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ticlm.methods.timeline import Sampling
+from ticlm.platform.core.errors import RunError
+from ticlm.platform.core.fingerprint import hash64
+from ticlm.platform.core.seeds import random_numbers
+
+
+@torch.no_grad()
+def sample_rows(
+    module: nn.Module, numbers: Sequence[int], length: int, end_of_text: int, vocab_size: int, how: Sampling, key: str
+) -> NDArray[np.int64]:
+    """Return rows [len(numbers), length + 1] that a module writes: an end of text, and `length` tokens after it.
+
+    As in packed rows, the next document follows the end of text of the one before, in the same window. Row `number`
+    depends on the module, `key` and its number; beyond rounding, not on which rows are written beside it. Tokens from
+    `vocab_size` on, which no tokenizer knows, are never drawn. Raises RunError if logits are not numbers.
+    """
+    device = next(module.parameters()).device
+    uniform = np.stack([_uniform(hash64(f"{key} {number}"), length) for number in numbers])
+    drawn = torch.from_numpy(uniform).to(device)
+    rows = torch.full((len(numbers), length + 1), end_of_text, dtype=torch.int64, device=device)
+    cache, is_finite = None, torch.ones((), dtype=torch.bool, device=device)
+    for place in range(length):
+        out = module(input_ids=rows[:, place : place + 1], past_key_values=cache, use_cache=True)
+        cache = out.past_key_values
+        logits = out.logits[:, -1, :vocab_size].double()
+        is_finite &= logits.isfinite().all()
+        rows[:, place + 1] = draw(logits, drawn[:, place], how)
+    if not is_finite:
+        raise RunError("a checkpoint gives logits that are not numbers, so no row can be sampled from it")
+    return rows.cpu().numpy()
+
+
+def draw(logits: Tensor, uniform: Tensor, how: Sampling) -> Tensor:
+    """Return a token for each row of logits [rows, vocabulary] in float64, by a number in [0, 1) each: the first one,
+    in the order of the vocabulary, up to which the tokens have more than that probability together."""
+    kept = torch.softmax(logits / how.temperature, -1)
+    if how.top_p < 1:
+        sorted_, order = kept.sort(dim=-1, descending=True, stable=True)
+        before = sorted_.cumsum(-1) - sorted_
+        kept = torch.zeros_like(kept).scatter(-1, order, sorted_.where(before < how.top_p, 0.0))
+    upto = kept.cumsum(-1)
+    found = torch.searchsorted(upto, uniform[:, None] * upto[:, -1:], right=True)[:, 0]
+    return found.clamp(max=logits.shape[-1] - 1)
+
+
+def _uniform(key: int, count: int) -> NDArray[np.float64]:
+    return (random_numbers(count, key) >> np.uint64(11)).astype(np.float64) * 2.0**-53
