@@ -14,7 +14,7 @@ from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.budgets import ContinualTokens
-from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, MeanOfLast
+from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
@@ -26,11 +26,13 @@ from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
     CyclicRsqrt,
+    Infinite,
     Linear,
     LinearDecay,
     OneCycleLegacy,
     Rsqrt,
     WarmupCosine,
+    WarmupStableDecay,
 )
 from ticlm.methods.seams import Adapter, Optimizer, Penalty, Replay, Schedule
 from ticlm.methods.timeline import Imported, MethodTimeline, RoundRequest
@@ -41,7 +43,16 @@ from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
-    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant | LinearDecay | OneCycleLegacy,
+    WarmupCosine
+    | AutoregressiveCosine
+    | CyclicRsqrt
+    | Rsqrt
+    | WarmupStableDecay
+    | Infinite
+    | Linear
+    | Constant
+    | LinearDecay
+    | OneCycleLegacy,
     Field(discriminator="kind"),
     Own(Schedule, METHODS),
 ]
@@ -58,7 +69,9 @@ AnyAdapter = Annotated[
     Annotated[LoRA | KAdapter | Modular, Field(discriminator="kind")] | InstanceOf[Adapter], Own(Adapter, METHODS)
 ]
 
-AnyDeploy = Annotated[ExponentialAverage | MeanOfLast | DecayShaped, Field(discriminator="kind"), Own(Deploy, METHODS)]
+AnyDeploy = Annotated[
+    ExponentialAverage | MeanOfLast | DecayShaped | Leaf, Field(discriminator="kind"), Own(Deploy, METHODS)
+]
 
 
 class Continual(Settings):
