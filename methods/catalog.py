@@ -82,8 +82,8 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),
     *CKL,
-    # beyond the papers: a round that decays at its end (WSD, arXiv 2404.06395), and trunks that never decay, with a cooled
-    # leaf for each period (branch cooldown, Kairos, arXiv 2605.22769; infinite schedules, arXiv 2503.02844)
+    # beyond the papers: a round that decays at its end (WSD, arXiv 2404.06395), and trunks that never decay, with a
+    # cooled leaf for each period (branch cooldown, Kairos, arXiv 2605.22769; infinite schedules, arXiv 2503.02844)
     Continual(name="wsd", schedule=WarmupStableDecay()),
     Continual(name="trunk-leaf", schedule=Constant(), deploy=Leaf(share=0.2)),
     Continual(name="infinite", schedule=Infinite(), deploy=Leaf(share=0.2)),

@@ -1,6 +1,7 @@
 """Deployment: which checkpoint of a period is published and scored beside the chain of rounds, which is its trunk.
 
-A leaf is a short round of its own. An average costs no training token. Its weights sum to 1, and follow from the order of the trunk's rounds alone.
+A leaf is a short round of its own. An average costs no training token. Its weights sum to 1, and follow from the order
+of the trunk's rounds alone.
 """
 
 from __future__ import annotations
@@ -114,18 +115,18 @@ class Leaf(Deploy):
     trunk's last one to `end_rate`. It is deployed, and no round starts from it, so the trunk never decays (branch
     cooldown: Kairos, arXiv 2605.22769; the annealing of infinite schedules, arXiv 2503.02844).
 
-    Only its schedule differs from its trunk's round: the leaf has the same sources in the same proportions, the rows that
-    come next in the trunk's order, and the method's penalties, which then tie it to the trunk's checkpoint. The trunk goes
-    on where it stood itself, so that no row comes twice on the way to any checkpoint. The round of the initial checkpoint
-    has a schedule that ends low already: it is deployed as it is.
+    Only its schedule differs from its trunk's round: the leaf has the same sources in the same proportions, the rows
+    that come next in the trunk's order, and the method's penalties, which then tie it to the trunk's checkpoint. The
+    trunk goes on where it stood itself, so that no row comes twice on the way to any checkpoint. The round of the
+    initial checkpoint has a schedule that ends low already: it is deployed as it is.
     """
 
     kind: Literal["leaf"] = "leaf"
     share: float = Field(gt=0, lt=1)
     """The leaf's own budget, in whole steps: a share of what the period's round is given."""
     on_top: bool = False
-    """Whether the leaf comes on top of that budget; by default the trunk trains on the rest of it, so that both together
-    have as many tokens as a round without a leaf."""
+    """Whether the leaf comes on top of that budget; by default the trunk trains on the rest of it, so that both
+    together have as many tokens as a round without a leaf."""
     decay: Decay = "sqrt"
     """The decay over progress p: `linear` is 1 − p, `cosine` (1 + cos πp) / 2, and `sqrt` 1 − √p (arXiv 2405.18392)."""
     end_rate: float = Field(0.0, ge=0)
@@ -138,8 +139,8 @@ class Leaf(Deploy):
     def _is_left_behind(self) -> Self:
         if self.next == "deployed":
             raise ValueError(
-                "next: deployed has no meaning for a leaf: a trunk that goes on from it decays in every round, which is "
-                "the schedule wsd"
+                "next: deployed has no meaning for a leaf: a trunk that goes on from its leaves decays in every round, "
+                "as the schedule wsd does"
             )
         return self
 

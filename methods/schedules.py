@@ -174,8 +174,8 @@ class WarmupStableDecay(Warmup):
 class Infinite(Warmup):
     """One trajectory over all continual rounds that needs no end: the warm-up to `max_rate`, a cosine down to
     `constant_rate` over `cooldown_steps`, and then this rate for ever (the first three phases of arXiv 2503.02844; the
-    fourth, the annealing, is a leaf). A later round rises from 0 to the trajectory over its first `rewarm_steps`, because
-    its optimizer starts fresh."""
+    fourth, the annealing, is a leaf). A later round rises from 0 to the trajectory over its first `rewarm_steps`,
+    because its optimizer starts fresh."""
 
     kind: Literal["infinite"] = "infinite"
     warmup_steps: int = Field(50, ge=0)

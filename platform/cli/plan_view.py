@@ -14,7 +14,8 @@ from rich.table import Table
 from ticlm.platform.cli import plan_costs
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.study.chains import Chain, groups, name
+from ticlm.platform.study.chains import Chain, groups
+from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.needs import missing_periods
@@ -61,7 +62,7 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
         own = [rows[chain.keys] for chain in group]
         sums = {key: sum(row[key] for row in own) for key in ("done", "rounds", "steps", "tokens")}
         table.add_row(
-            "  " * group[0].depth + name(plan.tree, group),
+            "  " * group[0].depth + name_of(plan.tree, group),
             f"{sums['done']}/{sums['rounds']}",
             f"{sums['steps']:,}",
             f"{sums['tokens']:,}",
@@ -177,9 +178,10 @@ def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:
 def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     """Return a row per method: its run under one of its seeds, counted alone.
 
-    `tokens` are its budgets, per period and in all (those of its trunk and of its leaves apart, if it has leaves); `oracle_ratio` is the tokens of the Oracle series per token of it.
-    FLOPs are those of the tokens that its steps train on. `new_rows` are those that its continual rounds draw of their
-    own period, `old_rows` all others; `old_on_top` tells whether these come on top of its budget.
+    `tokens` are its budgets, per period and in all (those of its trunk and of its leaves apart, if it has leaves);
+    `oracle_ratio` is the tokens of the Oracle series per token of it. FLOPs are those of the tokens that its steps
+    train on. `new_rows` are those that its continual rounds draw of their own period, `old_rows` all others;
+    `old_on_top` tells whether these come on top of its budget.
     """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():

@@ -36,7 +36,7 @@ class Deployment:
                 raise InputError(f"{where}: {error}") from None
 
     def parted(self, request: RoundRequest, recipe: RoundRecipe) -> tuple[RoundRequest, RoundRequest | None]:
-        """Return what the trunk trains on of a round that the method asks for, and what its leaf does, if it has one."""
+        """Return what the trunk trains on of a round that the method asks for, and what its leaf, if any, does."""
         deploy, batch_tokens = self.method.deploy, recipe.batch_rows * recipe.length
         if not isinstance(deploy, Leaf) or request.start == "scratch":
             return request, None

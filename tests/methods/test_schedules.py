@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,14 @@ from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
     CyclicRsqrt,
+    Infinite,
     Linear,
     LinearDecay,
     OneCycleLegacy,
     Rsqrt,
     Warmup,
     WarmupCosine,
+    WarmupStableDecay,
 )
 from ticlm.methods.seams import RoundPosition
 from ticlm.platform.core.periods import Calendar
@@ -296,7 +299,7 @@ def test_the_infinite_trajectory_goes_on_over_rounds_and_each_later_one_rises_to
 
 
 def test_an_infinite_schedule_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="constant_rate must be at most max_rate, got 0.2 and 0.1"):
+    with pytest.raises(ValueError, match=r"constant_rate must be at most max_rate, got 0\.2 and 0\.1"):
         Infinite(max_rate=0.1, constant_rate=0.2)
     with pytest.raises(ValueError, match="rewarm_steps must be below the 4 steps of a round, got 4"):
         Infinite(rewarm_steps=4).check(place(4, 1))
