@@ -8,6 +8,7 @@ from __future__ import annotations
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
+from ticlm.methods.deploy import Leaf
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
 from ticlm.methods.mer import MER
@@ -17,7 +18,16 @@ from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, SelfReplay
-from ticlm.methods.schedules import AutoregressiveCosine, Constant, CyclicRsqrt, LinearDecay, Rsqrt, WarmupCosine
+from ticlm.methods.schedules import (
+    AutoregressiveCosine,
+    Constant,
+    CyclicRsqrt,
+    Infinite,
+    LinearDecay,
+    Rsqrt,
+    WarmupCosine,
+    WarmupStableDecay,
+)
 from ticlm.methods.seams import Adapter, Replay
 
 ORACLE_CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
@@ -79,6 +89,11 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),
     *CKL,
+    # beyond the papers: a round that decays at its end (WSD, arXiv 2404.06395), and trunks that never decay, with a
+    # cooled leaf for each period (branch cooldown, Kairos, arXiv 2605.22769; infinite schedules, arXiv 2503.02844)
+    Continual(name="wsd", schedule=WarmupStableDecay()),
+    Continual(name="trunk-leaf", schedule=Constant(), deploy=Leaf(share=0.2)),
+    Continual(name="infinite", schedule=Infinite(), deploy=Leaf(share=0.2)),
     Joint(name="joint"),
     OracleSeries(name="oracle", cutoffs=ORACLE_CUTOFFS),
 )

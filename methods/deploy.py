@@ -1,17 +1,22 @@
 """Deployment: which checkpoint of a period is published and scored beside the chain of rounds, which is its trunk.
 
-An average costs no training token. Its weights sum to 1, and follow from the order of the trunk's rounds alone.
+A leaf is a short round of its own. An average costs no training token. Its weights sum to 1, and follow from the order
+of the trunk's rounds alone.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from ticlm.methods.schedules import Decay, WarmupStableDecay, decayed
+from ticlm.methods.seams import RoundPosition, Schedule
+from ticlm.methods.timeline import RoundRequest
+from ticlm.platform.core.mixture import Mixture, Share, allot
 from ticlm.platform.core.settings import Settings
 
 Parts = tuple[tuple[str, float], ...]
@@ -98,14 +103,96 @@ class DecayShaped(Window):
     has the weight D(i / n) − D((i + 1) / n). A linear decay is the plain mean."""
 
     kind: Literal["wsm"] = "wsm"
-    shape: Literal["linear", "cosine", "sqrt"] = "sqrt"
+    shape: Decay = "sqrt"
     """The decay over progress p: `linear` is 1 − p, `cosine` (1 + cos πp) / 2, and `sqrt` 1 − √p."""
 
     def kept(self, progress: float) -> float:
-        match self.shape:
-            case "linear":
-                return 1 - progress
-            case "cosine":
-                return 0.5 * (1 + math.cos(math.pi * progress))
-            case "sqrt":
-                return 1 - math.sqrt(progress)
+        return decayed(self.shape, progress)
+
+
+class Leaf(Deploy):
+    """A leaf: a short round from the trunk's checkpoint of each continual period, over which the rate falls from the
+    trunk's last one to `end_rate`. It is deployed, and no round starts from it, so the trunk never decays (branch
+    cooldown: Kairos, arXiv 2605.22769; the annealing of infinite schedules, arXiv 2503.02844).
+
+    Only its schedule differs from its trunk's round: the leaf has the same sources in the same proportions, the rows
+    that come next in the trunk's order, and the method's penalties, which then tie it to the trunk's checkpoint. The
+    trunk goes on where it stood itself, so that no row comes twice on the way to any checkpoint. The round of the
+    initial checkpoint has a schedule that ends low already: it is deployed as it is.
+    """
+
+    kind: Literal["leaf"] = "leaf"
+    share: float = Field(gt=0, lt=1)
+    """The leaf's own budget, in whole steps: a share of what the period's round is given."""
+    on_top: bool = False
+    """Whether the leaf comes on top of that budget; by default the trunk trains on the rest of it, so that both
+    together have as many tokens as a round without a leaf."""
+    decay: Decay = "sqrt"
+    """The decay over progress p: `linear` is 1 − p, `cosine` (1 + cos πp) / 2, and `sqrt` 1 − √p (arXiv 2405.18392)."""
+    end_rate: float = Field(0.0, ge=0)
+    """The rate at the end of a leaf."""
+    warmup_share: float = Field(0.1, ge=0, lt=1)
+    """Share of the leaf's steps over which the rate rises to the trunk's last one, because the optimizer starts fresh:
+    the first steps of AdamW have one size for all weights, whatever their gradients."""
+
+    @model_validator(mode="after")
+    def _is_left_behind(self) -> Self:
+        if self.next == "deployed":
+            raise ValueError(
+                "next: deployed has no meaning for a leaf: a trunk that goes on from its leaves decays in every round, "
+                "as the schedule wsd does"
+            )
+        return self
+
+    def parted(self, request: RoundRequest, batch_tokens: int) -> tuple[RoundRequest, RoundRequest]:
+        """Return what the trunk trains on of a round, and what its leaf does, which is in whole steps.
+
+        Each mixture of the round is parted in the proportions of its sources. A leaf of no step draws nothing.
+        """
+        given = [mixture.tokens for mixture in request.mixtures]
+        tokens = int(Fraction(str(self.share)) * sum(given)) // batch_tokens * batch_tokens
+        own = [
+            _part(mixture, part)
+            for mixture, part in zip(request.mixtures, allot(tokens, dict(enumerate(given))).values())
+        ]
+        trunk = request.mixtures
+        if not self.on_top:
+            trunk = tuple(_without(mixture, part) for mixture, part in zip(trunk, own))
+        return (
+            request.model_copy(update={"mixtures": trunk}),
+            request.model_copy(update={"mixtures": tuple(mixture for mixture in own if mixture.shares)}),
+        )
+
+    def schedule(self, trunk: Schedule, position: RoundPosition, steps: int) -> WarmupStableDecay:
+        """Return the schedule of a leaf of so many steps, whose trunk's round has this schedule and `position`.
+
+        Raises ValueError if the trunk has decayed already.
+        """
+        last = trunk.rate(position.steps - 1, position)
+        if last <= self.end_rate:
+            raise ValueError(f"end_rate must be below the last rate of the trunk, {last:.3g}, got {self.end_rate:g}")
+        return WarmupStableDecay(
+            max_rate=last,
+            end_rate=self.end_rate,
+            warmup_steps=int(Fraction(str(self.warmup_share)) * steps),
+            decay_share=1.0,
+            decay=self.decay,
+        )
+
+
+def _part(mixture: Mixture, tokens: int) -> Mixture:
+    """Return a mixture of so many tokens in the proportions of this one."""
+    parts = allot(tokens, {share.source: share.tokens for share in mixture.shares})
+    return _drawing(mixture, [parts[share.source] for share in mixture.shares])
+
+
+def _without(mixture: Mixture, part: Mixture) -> Mixture:
+    """Return what `part` leaves of a mixture."""
+    parts = {share.source: share.tokens for share in part.shares}
+    return _drawing(mixture, [share.tokens - parts.get(share.source, 0) for share in mixture.shares])
+
+
+def _drawing(mixture: Mixture, tokens: Sequence[int]) -> Mixture:
+    """Return a mixture that draws so many tokens of its sources; those that give nothing are left out."""
+    shares = zip(mixture.shares, tokens)
+    return Mixture(shares=tuple(Share(source=s.source, tokens=n, kept=s.kept) for s, n in shares if n))

@@ -14,7 +14,7 @@ from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.budgets import ContinualTokens
-from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, MeanOfLast
+from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
@@ -28,11 +28,13 @@ from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
     CyclicRsqrt,
+    Infinite,
     Linear,
     LinearDecay,
     OneCycleLegacy,
     Rsqrt,
     WarmupCosine,
+    WarmupStableDecay,
 )
 from ticlm.methods.seams import Adapter, Optimizer, Penalty, Replay, Schedule
 from ticlm.methods.timeline import Imported, MethodTimeline, RoundRequest
@@ -43,7 +45,16 @@ from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
-    WarmupCosine | AutoregressiveCosine | CyclicRsqrt | Rsqrt | Linear | Constant | LinearDecay | OneCycleLegacy,
+    WarmupCosine
+    | AutoregressiveCosine
+    | CyclicRsqrt
+    | Rsqrt
+    | WarmupStableDecay
+    | Infinite
+    | Linear
+    | Constant
+    | LinearDecay
+    | OneCycleLegacy,
     Field(discriminator="kind"),
     Own(Schedule, METHODS),
 ]
@@ -60,7 +71,9 @@ AnyAdapter = Annotated[
     Annotated[LoRA | KAdapter | Modular, Field(discriminator="kind")] | InstanceOf[Adapter], Own(Adapter, METHODS)
 ]
 
-AnyDeploy = Annotated[ExponentialAverage | MeanOfLast | DecayShaped, Field(discriminator="kind"), Own(Deploy, METHODS)]
+AnyDeploy = Annotated[
+    ExponentialAverage | MeanOfLast | DecayShaped | Leaf, Field(discriminator="kind"), Own(Deploy, METHODS)
+]
 
 
 class Continual(Settings):
@@ -105,6 +118,8 @@ class Continual(Settings):
         alone = self.adapter is not None and self.adapter.per == "round" and self.freeze in (None, "all")
         if alone and any(isinstance(penalty, EWC) for penalty in self.penalties):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
+        if isinstance(self.deploy, Leaf) and self.replay.samples is not None:
+            raise ValueError(f"{self.name}: replay self samples rows for its rounds, none for leaves: deploy no leaf")
         return self
 
     def without_meaning(self) -> frozenset[str]:

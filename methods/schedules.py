@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.methods.seams import RoundPosition, Schedule
+
+Decay = Literal["linear", "cosine", "sqrt"]
+"""How something falls over progress p from 0 to 1: `linear` is 1 − p, `cosine` (1 + cos πp) / 2, `sqrt` 1 − √p."""
+
+
+def decayed(shape: Decay, progress: float) -> float:
+    """Return what is left at this progress of a decay: from 1 at 0 to 0 at 1."""
+    match shape:
+        case "linear":
+            return 1 - progress
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * progress))
+        case "sqrt":
+            return 1 - math.sqrt(progress)
 
 
 class Warmup(Schedule):
@@ -137,6 +151,69 @@ class Rsqrt(CyclicRsqrt):
             return super().rate(step, position)
         target = self.trajectory(position.steps_before + self.warmup_steps)
         return self.end_rate + (target - self.end_rate) * (step + 1) / self.warmup_steps
+
+
+class WarmupStableDecay(Warmup):
+    """`max_rate` after the warm-up and, over the last `decay_share` of a round's steps, a decay to `end_rate`, in every
+    round (WSD, MiniCPM, arXiv 2404.06395). A `decay_share` of 1 decays from the end of the warm-up on."""
+
+    kind: Literal["wsd"] = "wsd"
+    end_rate: float = Field(3e-5, ge=0)
+    """The rate at the end of a round."""
+    decay_share: float = Field(0.2, gt=0, le=1)
+    """Share of a round's steps, at its end, over which the rate falls."""
+    decay: Decay = "sqrt"
+    """The decay over progress p: `linear` is 1 − p, `cosine` (1 + cos πp) / 2, and `sqrt` 1 − √p (arXiv 2405.18392)."""
+
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
+        steps = min(self.decay_share * position.steps, position.steps - self.warmup_steps)
+        left = decayed(self.decay, max(0.0, 1 - (position.steps - step) / steps))
+        return self.end_rate + left * (self.max_rate - self.end_rate)
+
+
+class Infinite(Warmup):
+    """One trajectory over all continual rounds that needs no end: the warm-up to `max_rate`, a cosine down to
+    `constant_rate` over `cooldown_steps`, and then this rate for ever (the first three phases of arXiv 2503.02844; the
+    fourth, the annealing, is a leaf). A later round rises from 0 to the trajectory over its first `rewarm_steps`,
+    because its optimizer starts fresh."""
+
+    kind: Literal["infinite"] = "infinite"
+    warmup_steps: int = Field(50, ge=0)
+    """Steps of the linear warm-up, in the first continual round."""
+    constant_rate: float = Field(5e-5, gt=0)
+    """The rate that is held once the trajectory has cooled down, at most `max_rate`."""
+    cooldown_steps: int = Field(1000, ge=0)
+    """Steps from `max_rate` to `constant_rate`, which may be more than a round has."""
+    rewarm_steps: int = Field(10, ge=0)
+    """Steps over which each later round rises to the trajectory."""
+
+    @model_validator(mode="after")
+    def _falls(self) -> Self:
+        if self.constant_rate > self.max_rate:
+            raise ValueError(
+                f"constant_rate must be at most max_rate, got {self.constant_rate:g} and {self.max_rate:g}"
+            )
+        return self
+
+    def rate(self, step: int, position: RoundPosition) -> float:
+        rate = super().rate(position.steps_before + step, position)
+        if position.steps_before == 0 or step >= self.rewarm_steps:
+            return rate
+        return rate * (step + 1) / self.rewarm_steps
+
+    def after_warmup(self, step: int, position: RoundPosition) -> float:
+        after = step - self.warmup_steps
+        if after >= self.cooldown_steps:
+            return self.constant_rate
+        return self.constant_rate + decayed("cosine", after / self.cooldown_steps) * (
+            self.max_rate - self.constant_rate
+        )
+
+    def check(self, position: RoundPosition) -> None:
+        if position.steps_before and self.rewarm_steps >= position.steps:
+            raise ValueError(
+                f"rewarm_steps must be below the {position.steps} steps of a round, got {self.rewarm_steps}"
+            )
 
 
 class LinearDecay(Schedule):

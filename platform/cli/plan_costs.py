@@ -41,7 +41,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
     flops = work.flops + work.added + work.sampling
     per_token = plan.size.flops_per_token(study.length)
     gpus = study.resources.worker_range[1]
-    pending = plan.pending()
+    pending = [chain for chain in plan.pending() if plan.tree.rounds[chain.keys[0]].is_trained]
     copies = sum(chain.is_side for chain in pending)
     inside = costs.inside_models(study, rounds)
     return {

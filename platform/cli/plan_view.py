@@ -14,7 +14,8 @@ from rich.table import Table
 from ticlm.platform.cli import plan_costs
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.chains import Chain, groups
+from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.needs import missing_periods
@@ -54,15 +55,18 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
     title = f"{plan.study.name}: {summary['rounds']} rounds in {len(plan.chains)} chains"
     table = Table(title=title, title_justify="left", box=HORIZONTALS)
     known = [(name, key, shown) for name, key, shown in COSTS if summary["total"][key] is not None]
-    for name in ("chain", "done", "steps", "tokens", *(name for name, _, _ in known)):
-        table.add_column(name, justify="left" if name == "chain" else "right", no_wrap=name != "chain")
-    for chain, row in zip(plan.chains, summary["chains"]):
+    for column in ("chain", "done", "steps", "tokens", *(column for column, _, _ in known)):
+        table.add_column(column, justify="left" if column == "chain" else "right", no_wrap=column != "chain")
+    rows = {chain.keys: row for chain, row in zip(plan.chains, summary["chains"])}
+    for group in groups(plan.tree, plan.chains):
+        own = [rows[chain.keys] for chain in group]
+        sums = {key: sum(row[key] for row in own) for key in ("done", "rounds", "steps", "tokens")}
         table.add_row(
-            "  " * chain.depth + row["chain"],
-            f"{row['done']}/{row['rounds']}",
-            f"{row['steps']:,}",
-            f"{row['tokens']:,}",
-            *(shown(row[key]) for _, key, shown in known),
+            "  " * group[0].depth + name_of(plan.tree, group),
+            f"{sums['done']}/{sums['rounds']}",
+            f"{sums['steps']:,}",
+            f"{sums['tokens']:,}",
+            *(shown(sum(row[key] for row in own)) for _, key, shown in known),
         )
     return table
 
@@ -174,13 +178,15 @@ def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:
 def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     """Return a row per method: its run under one of its seeds, counted alone.
 
-    `tokens` are its budgets, per period and in all; `oracle_ratio` is the tokens of the Oracle series per token of it.
-    FLOPs are those of the tokens that its steps train on. `new_rows` are those that its continual rounds draw of their
-    own period, `old_rows` all others; `old_on_top` tells whether these come on top of its budget.
+    `tokens` are its budgets, per period and in all (those of its trunk and of its leaves apart, if it has leaves);
+    `oracle_ratio` is the tokens of the Oracle series per token of it. FLOPs are those of the tokens that its steps
+    train on. `new_rows` are those that its continual rounds draw of their own period, `old_rows` all others;
+    `old_on_top` tells whether these come on top of its budget.
     """
     rows: list[dict[str, Any]] = []
     for run in {run.method.name: run for run in reversed(plan.tree.runs)}.values():
         rounds = {label: [plan.tree.rounds[key] for key in keys] for label, keys in run.work.items()}
+        leaves = [plan.tree.rounds[key].budget for key in run.keys if plan.tree.kind(key) == "leaf"]
         specs = [spec for own in rounds.values() for spec in own]
         given = {label: sum(spec.budget for spec in own) for label, own in rounds.items()}
         periods, size = plan.kept(run)
@@ -191,6 +197,8 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
                 "rounds": len(specs),
                 "steps": sum(spec.steps for spec in specs),
                 "tokens": sum(given.values()),
+                "trunk_tokens": sum(given.values()) - sum(leaves) if leaves else None,
+                "leaf_tokens": sum(leaves) if leaves else None,
                 "periods": {
                     label: {"steps": sum(spec.steps for spec in own), "tokens": given[label]}
                     for label, own in rounds.items()
@@ -217,6 +225,7 @@ def _row(plan: Plan, chain: Chain | None, keys: tuple[str, ...], machine: Machin
     rate = plan.tokens_per_s
     return {
         "chain": plan.label(chain) if chain else "",
+        "kind": plan.tree.kind(chain.keys[0]) if chain else None,
         "workers": plan.share(chain) if chain else None,
         "rounds": len(keys),
         "done": sum(plan.done(key) for key in keys),
@@ -230,6 +239,10 @@ def _row(plan: Plan, chain: Chain | None, keys: tuple[str, ...], machine: Machin
 
 def _flops(value: float | None) -> str:
     return "—" if value is None else f"{value:.2e}"
+
+
+def _count(value: int | None) -> str:
+    return "—" if value is None else f"{value:,}"
 
 
 def _bytes(value: float | None) -> str:
@@ -254,6 +267,8 @@ def _ratio(value: float | None) -> str:
 Shown = tuple[tuple[str, str, Callable[[Any], str]], ...]
 COSTS: Shown = (("FLOPs", "flops", _flops), ("time", "seconds", _time))
 OF_METHODS: Shown = (
+    ("in its trunk", "trunk_tokens", _count),
+    ("in leaves", "leaf_tokens", _count),
     ("GPU-hours", "gpu_hours", _hours),
     ("Oracle ÷ run", "oracle_ratio", _ratio),
     ("keeps periods", "kept_periods", str),

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticlm.platform.study.resources import Resources
-from ticlm.platform.study.tree import Tree
+from ticlm.platform.study.tree import Kind, Run, Tree
+
+PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "averages"}
 
 
 @dataclass(frozen=True)
@@ -70,3 +72,42 @@ def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resou
         alike = [c for c in chains if c.is_trained and not c.is_side and (c.keys[-1] in awaited) == is_trunk]
         beside = min(resources.chains, len([c for c in alike if not is_trunk or c.depth == chain.depth]))
     return max(1, low // beside), max(1, high // beside)
+
+
+def groups(tree: Tree, chains: Sequence[Chain]) -> list[list[Chain]]:
+    """Return the chains, in order, with those together that are of one kind and of the same runs: the leaves beside a
+    trunk, its averages, and the rounds that each start from one of these."""
+    found: dict[object, list[Chain]] = {}
+    for chain in chains:
+        first = chain.keys[0]
+        kind = tree.kind(first)
+        alike = kind in ("leaf", "average") or (kind == "round" and tree.rounds[first].parent in tree.deployed)
+        runs = tuple((run.method.name, run.seed) for run in _users(tree, first))
+        found.setdefault((kind, runs) if alike else chain.keys, []).append(chain)
+    return list(found.values())
+
+
+def name(tree: Tree, group: Sequence[Chain]) -> str:
+    """Return a name for chains of one kind and of the same runs: the methods that share them (only the number of runs
+    if there are more than two), their seeds, what they are and how many, and their periods; for a tuned copy the tasks
+    that need it."""
+    first, last = group[0].keys[0], group[-1].keys[-1]
+    kind = tree.kind(first)
+    shared = [(run, len(run.method.seeds) > 1) for run in _users(tree, first)]
+    names = [f"{run.method.name} (seed {run.seed})" if many else run.method.name for run, many in shared]
+    who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
+    if kind == "tuned copy":
+        tasks = dict.fromkeys(task for (_, task), leaf in tree.leaves.items() if leaf == first)
+        who = f"{who}, tuned for {', '.join(tasks)}"
+    elif len(group) > 1:
+        who = f"{who}, {sum(len(chain.keys) for chain in group)} {PLURAL[kind]}"
+    elif kind != "round":
+        who = f"{who}, {kind}"
+    begin, end = tree.rounds[first].period, tree.rounds[last].period
+    return f"{who}: {begin}" + (f" … {end}" if last != first else "")
+
+
+def _users(tree: Tree, key: str) -> list[Run]:
+    """Return the runs that need a round; for a tuned copy, those that need the checkpoint that it starts from."""
+    parent = tree.rounds[key].parent
+    return tree.users[parent if parent is not None and key in tree.tuned_copies else key]

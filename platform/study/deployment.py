@@ -1,14 +1,15 @@
-"""What a run deploys for a period beside the round that it trained there: an average of its checkpoints."""
+"""What a run deploys for a period beside the round that it trained there: a leaf, or an average of its checkpoints."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ticlm.methods.deploy import Averaging
+from ticlm.methods.deploy import Averaging, Leaf
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import RoundPosition
+from ticlm.methods.timeline import RoundRequest
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.study.round import AveragedRound, Round
+from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
 from ticlm.platform.study.settings import Study
 
 
@@ -24,23 +25,52 @@ class Deployment:
     """Key of what was deployed for the period before."""
 
     def __post_init__(self) -> None:
-        deploy, where = self.method.deploy, f"methods.{self.method.name}.deploy"
+        deploy, where, adapter = self.method.deploy, f"methods.{self.method.name}.deploy", self.method.adapter
+        if adapter is not None and adapter.per == "round":
+            why = "a leaf would add one more" if isinstance(deploy, Leaf) else "no two checkpoints have the same shapes"
+            raise InputError(f"{where}: every round adds an adapter, so {why}; give the adapter per: run")
         if isinstance(deploy, Averaging):
-            adapter = self.method.adapter
-            if adapter is not None and adapter.per == "round":
-                raise InputError(f"{where}: every round adds an adapter, so no two checkpoints have the same shapes")
             try:
                 deploy.check(len(self.study.periods.timeline()) - (adapter is not None))
             except ValueError as error:
                 raise InputError(f"{where}: {error}") from None
 
-    def beside(self, key: str, spec: Round) -> Round | None:
-        """Return the round that is deployed in place of the trained round `spec` (its key: `key`); None: it is deployed
-        itself."""
+    def parted(self, request: RoundRequest, recipe: RoundRecipe) -> tuple[RoundRequest, RoundRequest | None]:
+        """Return what the trunk trains on of a round that the method asks for, and what its leaf, if any, does."""
+        deploy, batch_tokens = self.method.deploy, recipe.batch_rows * recipe.length
+        if not isinstance(deploy, Leaf) or request.start == "scratch":
+            return request, None
+        trunk, leaf = deploy.parted(request, batch_tokens)
+        if not leaf.mixtures:
+            given = sum(mixture.tokens for mixture in request.mixtures)
+            raise InputError(
+                f"methods.{self.method.name}.deploy: the leaf of period {request.period} is {deploy.share:g} of its "
+                f"{given:,} tokens, too small for one step of {recipe.batch_rows} rows x {recipe.length} = "
+                f"{batch_tokens:,} tokens"
+            )
+        return trunk, leaf
+
+    def cooled(self, leaf: RoundRequest, trunk: Round) -> tuple[RoundRecipe, RoundPosition]:
+        """Return the recipe and the position of the leaf of a trained round."""
+        deploy, recipe = self.method.deploy, trunk.recipe
+        assert isinstance(deploy, Leaf)
+        steps = sum(mixture.tokens for mixture in leaf.mixtures) // (recipe.batch_rows * recipe.length)
+        try:
+            schedule = deploy.schedule(recipe.schedule, trunk.position, steps)
+        except ValueError as error:
+            raise InputError(f"methods.{self.method.name}.deploy: the leaf of period {trunk.period}: {error}") from None
+        before = trunk.position.steps_before + trunk.steps
+        position = RoundPosition(index=trunk.position.index, steps=steps, steps_before=before)
+        return recipe.model_copy(update={"schedule": schedule}), position
+
+    def average(self, key: str, spec: Round) -> Round | None:
+        """Return the average that is deployed in place of the trained round `spec` (its key: `key`); None: there is
+        none, and the round is deployed itself."""
+        if not isinstance(self.method.deploy, Averaging):
+            return None
         if self.method.adapter is not None and spec.recipe.adapter is None:
             return None  # the first round has no adapter yet: its checkpoint has other shapes
         self.trunk.append(key)
-        assert isinstance(self.method.deploy, Averaging)
         parts = self.method.deploy.parts(self.trunk, self.deployed)
         if len(parts) == 1:
             self.deployed = parts[0][0]

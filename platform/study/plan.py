@@ -17,7 +17,7 @@ from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.study import costs
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
-from ticlm.platform.study.chains import Chain, awaited, cut, share
+from ticlm.platform.study.chains import Chain, awaited, cut, name, share
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.settings import Study
@@ -123,24 +123,8 @@ class Plan:
         return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Return a name for a chain: the methods that share it (only the number of runs if there are more than two),
-        their seeds, its periods; for a tuned copy also the tasks that need it, for an average that it is one."""
-        first = chain.keys[0]
-        is_copy = first in self.tree.tuned_copies
-        key = self.tree.rounds[first].parent if is_copy else first
-        users = [(run.method.name, run.seed, len(run.method.seeds) > 1) for run in self.tree.runs if key in run.keys]
-        names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
-        who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
-        if is_copy:
-            tasks = dict.fromkeys(task for (_, task), leaf in self.tree.leaves.items() if leaf == first)
-            who = f"{who}, tuned for {', '.join(tasks)}"
-        spec = self.tree.rounds[first]
-        if spec.sample is not None and spec.parent is not None:
-            return f"{who}: {spec.sample.rows:,} rows sampled at {self.tree.rounds[spec.parent].period}"
-        if spec.average:
-            who = f"{who}, average"
-        begin, end = (self.tree.rounds[chain.keys[i]].period for i in (0, -1))
-        return f"{who}: {begin}" + (f" … {end}" if len(chain.keys) > 1 else "")
+        """Return a name for a chain: who shares it, what it is, its periods."""
+        return name(self.tree, [chain])
 
     @cached_property
     def vocabulary(self) -> tuple[int, str] | None:

@@ -37,6 +37,25 @@ class SourceCursor(Settings):
     rows: int
     window: tuple[int, int] | None = None
 
+    def cut(self, kept: int, length: int, size: int | None) -> SourceCursor:
+        """Return the cursor, cut to a window of at most `kept` tokens of its source, which has `size` rows of `length`
+        tokens."""
+        rows = kept // length
+        if rows == 0:
+            raise InputError(f"buffer_tokens leaves {kept:,} tokens of {self.source}, less than one row of {length:,}")
+        if self.window is not None:
+            first, had = self.window
+            rows = min(rows, had)
+            lost = had - rows
+            return SourceCursor(
+                source=self.source, seed=self.seed, rows=max(0, self.rows % had - lost), window=(first + lost, rows)
+            )
+        first = self.rows
+        if size:
+            rows = min(rows, size)
+            first = min(first, (first // size + 1) * size - rows)
+        return SourceCursor(source=self.source, seed=self.seed, rows=self.rows - first, window=(first, rows))
+
 
 class RoundRecipe(Settings):
     """Everything that reaches a round's weights, except its data and its starting weights."""
@@ -186,6 +205,14 @@ class Round(Settings):
                 rows[source] = rows.get(source, 0) + count
         return rows
 
+    def advanced(self) -> dict[Source, SourceCursor]:
+        """Return, for each source that it draws from, how many rows the chain has used by its end."""
+        before = {cursor.source: cursor for cursor in self.cursors}
+        found = {}
+        for source, rows in self.draws().items():
+            old = before.get(source) or SourceCursor(source=source, seed=self.recipe.seed, rows=0)
+            found[source] = SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
+        return found
 
 def sampled_source(key: str, period: str) -> Source:
     """Return the source of the rows of the sample with this key, which were sampled for a round at `period`."""

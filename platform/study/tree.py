@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from ticlm.methods.freezing import frozen
 from ticlm.methods.method import Continual, Joint, Method, OracleSeries
@@ -21,6 +22,8 @@ from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
 from ticlm.platform.study.samples import sampled_for
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tuned_copies import tuned_copy
+
+Kind = Literal["round", "leaf", "average", "tuned copy"]
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,32 @@ class Tree:
         return set(self.leaves.values()) - {key for run in self.runs for key in run.keys}
 
     @cached_property
+    def deployed(self) -> set[str]:
+        """Keys of the rounds that are deployed in place of a trunk's own."""
+        return {run.rounds[label] for run in self.runs for label in run.trunk}
+
+    @cached_property
+    def users(self) -> dict[str, list[Run]]:
+        """Key of a round -> the runs that need it, in order."""
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            for key in dict.fromkeys(run.keys):
+                found.setdefault(key, []).append(run)
+        return found
+
+    def kind(self, key: str) -> Kind:
+        """Return what a round is in its run."""
+        if key in self.tuned_copies:
+            return "tuned copy"
+        if self.rounds[key].average:
+            return "average"
+        return "leaf" if key in self.deployed else "round"
+
+    @cached_property
     def side_rounds(self) -> set[str]:
         """Keys of the rounds that no other round of a run starts from, and that hang beside a chain: tuned copies, and
         what is deployed beside a trunk."""
-        deployed = {run.rounds[label] for run in self.runs for label in run.trunk}
-        copies = self.tuned_copies
+        copies, deployed = self.tuned_copies, self.deployed
         started = {self.rounds[key].parent for run in self.runs for key in run.keys if key not in copies}
         return copies | (deployed - started)
 
@@ -137,19 +161,26 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
     for request in method.round_requests(timeline):
         if request.start == "scratch":
             previous, cursor, continual = None, {}, []
-        recipe = _recipe(study, method, request, seed)
-        round_ = _round(request, recipe, previous, cursor, continual, timeline)
+        recipe, leaf = _recipe(study, method, request, seed), None
+        if deployment is not None:
+            request, leaf = deployment.parted(request, recipe)
+        round_ = _round(request, recipe, _position(request, recipe, continual), previous, cursor, timeline)
         if request.sampling is not None:
             round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
             samples[request.period] = str(round_.sampled)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
-        cursor.update(_advance(round_))
+        cursor.update(round_.advanced())
         ends[request.period] = previous = key
         if request.start == "previous":
             continual.append(round_.steps)
-        beside = deployment.beside(key, round_) if deployment is not None else None
-        if deployment is not None and beside is not None:
+        if deployment is None:
+            continue
+        if leaf is None:
+            beside = deployment.average(key, round_)
+        else:  # its rows come next in the trunk's order; the trunk goes on where it stood itself
+            beside = _round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, "the leaf")
+        if beside is not None:
             trunk[request.period] = key
             ends[request.period] = deployed = fingerprint(beside)
             tree.rounds.setdefault(deployed, beside)
@@ -181,19 +212,8 @@ def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> R
     )
 
 
-def _round(
-    request: RoundRequest,
-    recipe: RoundRecipe,
-    parent: str | None,
-    cursor: Mapping[Source, SourceCursor],
-    continual: Sequence[int],
-    timeline: MethodTimeline,
-) -> Round:
-    order = {label: number for number, label in enumerate(timeline.labels)}
-    now = order.get(request.period, -1)
-    late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
-    if late is not None:
-        raise FutureMonthError("a round", request.period, late.period)
+def _position(request: RoundRequest, recipe: RoundRecipe, continual: Sequence[int]) -> RoundPosition:
+    """Return the position of a round whose run has done `continual` steps. Raises InputError if it has none itself."""
     batch_tokens = recipe.batch_rows * recipe.length
     tokens = sum(mixture.tokens for mixture in request.mixtures)
     steps = tokens // batch_tokens
@@ -202,13 +222,29 @@ def _round(
             f"the budget of period {request.period} is {tokens:,} tokens, too small for one step of "
             f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
         )
-    position = RoundPosition(index=request.index, steps=steps, steps_before=_steps_before(request, continual, steps))
-    if steps:
-        recipe.check_rates(position, f"the round at period {request.period}")
+    return RoundPosition(index=request.index, steps=steps, steps_before=_steps_before(request, continual, steps))
+
+
+def _round(
+    request: RoundRequest,
+    recipe: RoundRecipe,
+    position: RoundPosition,
+    parent: str | None,
+    cursor: Mapping[Source, SourceCursor],
+    timeline: MethodTimeline,
+    of: str = "the round",
+) -> Round:
+    order = {label: number for number, label in enumerate(timeline.labels)}
+    now = order.get(request.period, -1)
+    late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
+    if late is not None:
+        raise FutureMonthError("a round", request.period, late.period)
+    if position.steps:
+        recipe.check_rates(position, f"{of} at period {request.period}")
     return Round(
         parent=parent,
         period=request.period,
-        segments=_segments(request.mixtures, batch_tokens),
+        segments=_segments(request.mixtures, recipe.batch_rows * recipe.length),
         recipe=recipe,
         position=position,
         cursors=tuple(_drawn(request.mixtures, recipe, cursor, timeline.sizes or {})),
@@ -265,36 +301,6 @@ def _drawn(
         before = cursor.get(share.source)
         if share.kept is not None:
             before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
-            yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
+            yield before.cut(share.kept, recipe.length, sizes.get(share.source.period))
         elif before is not None:
             yield before
-
-
-def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> SourceCursor:
-    """Return `before`, cut to a window of at most `kept` tokens of its source, which has `size` rows."""
-    source, seed, rows = before.source, before.seed, kept // length
-    if rows == 0:
-        raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
-    if before.window is not None:
-        first, had = before.window
-        rows = min(rows, had)
-        lost = had - rows
-        return SourceCursor(
-            source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows)
-        )
-    first = before.rows
-    if size:
-        rows = min(rows, size)
-        first = min(first, (first // size + 1) * size - rows)
-    return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
-
-
-def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
-    """Yield, for each source that a round draws from, how many rows the chain has used by the end of the round."""
-    before = {drawn.source: drawn for drawn in round_.cursors}
-    for source, rows in round_.draws().items():
-        old = before.get(source)
-        if old is None:
-            yield source, SourceCursor(source=source, seed=round_.recipe.seed, rows=rows)
-        else:
-            yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)

@@ -36,6 +36,7 @@ def entry(method: Continual | OracleSeries) -> dict[str, Any]:
         return {"base": method.name, "cutoffs": [PERIODS[0], PERIODS[2]]}
     schedule: dict[str, Any] = {"max_rate": 2e-3, "warmup_steps": 1}
     schedule |= {"cooldown_steps": 2} if hasattr(method.schedule, "cooldown_steps") else {}
+    schedule |= {"rewarm_steps": 1} if hasattr(method.schedule, "rewarm_steps") else {}
     changes: dict[str, Any] = {"base": method.name, "schedule": schedule}
     if method.name.startswith("replay-exp"):
         changes["replay"] = {"group": 1}  # or it would be 1/2 on so few periods
@@ -79,6 +80,7 @@ BY_STATE = (
     "replay-half",  # a mixture without state of its own
     "replay-self",  # rows that the model itself wrote
     "buffered",  # what was thrown away
+    "trunk-leaf",  # a round beside its trunk
     "ewc",  # an anchor and its Fisher information
     "lwf-per-token",  # a teacher
     "joint",  # one round from the start
@@ -212,7 +214,7 @@ def test_a_method_spends_its_budget_to_the_row(roots: Roots, name: str) -> None:
         assert sum(spec.draws().values()) == spec.steps * BATCH
         assert spec.tokens <= spec.budget < spec.tokens + BATCH * LENGTH
         assert record.about["period"] == label
-    continual = [made.tree.rounds[key].tokens for key in list(run.rounds.values())[1:]]
+    continual = [sum(made.tree.rounds[key].tokens for key in keys) for keys in list(run.work.values())[1:]]
     if name == "joint":
         assert continual == [3 * STEPS * BATCH * LENGTH]
     elif name == "oracle":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,14 @@ from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
     CyclicRsqrt,
+    Infinite,
     Linear,
     LinearDecay,
     OneCycleLegacy,
     Rsqrt,
     Warmup,
     WarmupCosine,
+    WarmupStableDecay,
 )
 from ticlm.methods.seams import RoundPosition
 from ticlm.platform.core.periods import Calendar
@@ -263,3 +266,40 @@ def test_a_schedule_with_a_warm_up_must_say_what_follows_it() -> None:
 
     with pytest.raises(TypeError, match="after_warmup"):
         Forgotten()  # type: ignore[abstract]
+
+
+@pytest.mark.parametrize(
+    ("decay", "falling"),
+    [
+        ("linear", [1.0, 0.8, 0.6, 0.4]),
+        ("cosine", [1.0, 0.882843, 0.6, 0.317157]),
+        ("sqrt", [1.0, 0.6, 0.434315, 0.307180]),
+    ],
+)
+def test_a_stable_rate_decays_over_its_share_at_the_end(decay: Any, falling: list[float]) -> None:
+    """From 1 to 0.2 over the last 4 of 8 steps: 0.2 + 0.8 D(i / 4)."""
+    schedule = WarmupStableDecay(max_rate=1.0, end_rate=0.2, warmup_steps=2, decay_share=0.5, decay=decay)
+    found = [schedule.rate(s, place(8)) for s in range(8)]
+    assert found == pytest.approx([0.5, 1.0, 1.0, 1.0, *falling], abs=1e-6)
+
+
+def test_a_decay_of_the_whole_round_begins_where_the_warm_up_ends() -> None:
+    schedule = WarmupStableDecay(max_rate=1.0, end_rate=0.0, warmup_steps=1, decay_share=1.0, decay="linear")
+    assert [schedule.rate(s, place(5)) for s in range(5)] == pytest.approx([1.0, 1.0, 0.75, 0.5, 0.25])
+
+
+def test_the_infinite_trajectory_goes_on_over_rounds_and_each_later_one_rises_to_it() -> None:
+    """Two steps up to 1, four on a cosine down to 0.5, then 0.5 for ever; rounds of 4 steps."""
+    schedule = Infinite(max_rate=1.0, constant_rate=0.5, warmup_steps=2, cooldown_steps=4, rewarm_steps=2)
+    rates = [[schedule.rate(s, place(4, i)) for s in range(4)] for i in range(3)]
+    first, second = [0.5, 1.0, 1.0, 0.926777], [0.75 / 2, 0.573223, 0.5, 0.5]
+    assert rates[0] == pytest.approx(first, abs=1e-6)
+    assert rates[1] == pytest.approx(second, abs=1e-6)
+    assert rates[2] == [0.25, 0.5, 0.5, 0.5]
+
+
+def test_an_infinite_schedule_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"constant_rate must be at most max_rate, got 0\.2 and 0\.1"):
+        Infinite(max_rate=0.1, constant_rate=0.2)
+    with pytest.raises(ValueError, match="rewarm_steps must be below the 4 steps of a round, got 4"):
+        Infinite(rewarm_steps=4).check(place(4, 1))

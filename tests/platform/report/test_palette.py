@@ -19,9 +19,13 @@ ALIKE = 15
 """Distance in L*a*b* below which thin lines are taken for each other."""
 
 
+BEYOND = ("wsd", "trunk-leaf", "infinite")
+
+
 def catalogue() -> list[MethodResult]:
-    """The methods of the catalogue, without those of CKL's Table 2, which are a study of their own."""
-    rows = [method for method in CATALOG if not method.name.startswith("ckl-")]
+    """The methods of the catalogue, without those of CKL's Table 2 and those beyond the papers, which are studies of
+    their own."""
+    rows = [method for method in CATALOG if not method.name.startswith("ckl-") and method.name not in BEYOND]
     return [MethodResult(m.name, m.group, (1,), isinstance(m, OracleSeries)) for m in rows]
 
 

@@ -20,7 +20,7 @@ from ticlm.platform.core.mixture import Source
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tree import _cut, rounds
+from ticlm.platform.study.tree import rounds
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 Studies = Callable[..., Study]
@@ -155,7 +155,7 @@ def test_a_buffer_that_holds_everything_changes_no_count_of_rows(root: Path, toy
 
 
 def cut(before: SourceCursor, rows: int, size: int = ROWS) -> SourceCursor:
-    return _cut(before, rows * LENGTH + LENGTH - 1, LENGTH, size)
+    return before.cut(rows * LENGTH + LENGTH - 1, LENGTH, size)
 
 
 def test_of_a_period_that_is_trained_on_for_the_first_time_as_an_old_one_the_first_rows_are_kept() -> None:
