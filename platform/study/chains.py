@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tree import Tree
@@ -62,3 +63,31 @@ def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resou
         alike = [c for c in chains if not c.is_side and (c.keys[-1] in awaited) == is_trunk]
         beside = min(resources.chains, len([c for c in alike if not is_trunk or c.depth == chain.depth]))
     return max(1, low // beside), max(1, high // beside)
+
+
+def unfinished(tree: Tree, chains: Sequence[Chain], done: Collection[str]) -> list[Chain]:
+    """Return the chains, or parts of chains, of the rounds that are not done, open ones apart from the others."""
+    left: list[Chain] = []
+    for chain in chains:
+        for (is_done, _), keys in groupby(chain.keys, lambda key: (key in done, tree.rounds[key].open)):
+            if not is_done:
+                left.append(replace(chain, keys=tuple(keys)))
+    return left
+
+
+def named(tree: Tree, chain: Chain) -> str:
+    """Return a name for a chain: the methods that share it (only the number of runs if there are more than two), their
+    seeds, its periods; for a tuned copy also the tasks that need it, for an average that it is one."""
+    first = chain.keys[0]
+    is_copy = first in tree.tuned_copies
+    key = tree.rounds[first].parent if is_copy else first
+    users = [(run.method.name, run.seed, len(run.method.seeds) > 1) for run in tree.runs if key in run.keys]
+    names = [f"{name} (seed {seed})" if many else name for name, seed, many in users]
+    who = f"{len(names)} runs" if len(names) > 2 else ", ".join(names)
+    if is_copy:
+        tasks = dict.fromkeys(task for (_, task), leaf in tree.leaves.items() if leaf == first)
+        who = f"{who}, tuned for {', '.join(tasks)}"
+    if tree.rounds[first].average:
+        who = f"{who}, average"
+    begin, end = (tree.rounds[chain.keys[i]].period for i in (0, -1))
+    return f"{who}: {begin}" + (f" … {end}" if len(chain.keys) > 1 else "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
 from pydantic import InstanceOf
 
 from ticlm.methods.freezing import Freeze, frozen
@@ -95,9 +98,14 @@ class Round(Settings):
     cursors: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
     average: tuple[AveragedRound, ...] = ()
+    rule: str = ""
+    """A name for what decides its shares from what earlier rounds recorded; empty: nothing does. It keeps rounds of
+    different rules apart in the tree, so that the shape of the tree does not depend on what is recorded by now."""
+    open: bool = False
+    """Whether its shares are not known yet; its mixture is then a placeholder, and it has no id."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(() if self.average else {"average"})
+        return frozenset(name for name in ("average", "rule", "open") if not getattr(self, name))
 
     @property
     def is_trained(self) -> bool:
@@ -162,3 +170,62 @@ class Round(Settings):
             for source, count in segment.mixture.rows(segment.steps * self.recipe.batch_rows).items():
                 rows[source] = rows.get(source, 0) + count
         return rows
+
+
+class Measured(NamedTuple):
+    """The losses of the checkpoint of a round (its key) on the first `rows` tune rows (None: all) of some periods."""
+
+    round: str
+    periods: tuple[str, ...]
+    rows: int | None
+
+
+LossLookup = Callable[[Mapping[str, Round], Measured], Mapping[str, float] | None]
+"""Looks up losses by period, given the rounds so far by key; None if they are not recorded yet."""
+
+
+def nothing(rounds: Mapping[str, Round], measured: Measured) -> None:
+    """Return None: nothing is recorded yet."""
+
+
+def drawn_before(
+    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
+) -> Iterator[SourceCursor]:
+    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
+    for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
+        before = cursor.get(share.source)
+        if share.kept is not None:
+            before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
+            yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
+        elif before is not None:
+            yield before
+
+
+def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> SourceCursor:
+    """Return `before`, cut to a window of at most `kept` tokens of its source, which has `size` rows."""
+    source, seed, rows = before.source, before.seed, kept // length
+    if rows == 0:
+        raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
+    if before.window is not None:
+        first, had = before.window
+        rows = min(rows, had)
+        lost = had - rows
+        return SourceCursor(
+            source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows)
+        )
+    first = before.rows
+    if size:
+        rows = min(rows, size)
+        first = min(first, (first // size + 1) * size - rows)
+    return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
+
+
+def drawn_after(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
+    """Yield, for each source that a round draws from, how many rows the chain has used by the end of the round."""
+    before = {drawn.source: drawn for drawn in round_.cursors}
+    for source, rows in round_.draws().items():
+        old = before.get(source)
+        if old is None:
+            yield source, SourceCursor(source=source, seed=round_.recipe.seed, rows=rows)
+        else:
+            yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)

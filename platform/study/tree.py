@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ticlm.methods.freezing import frozen
@@ -17,7 +17,17 @@ from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
 from ticlm.platform.study.deployment import Deployment
-from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
+from ticlm.platform.study.round import (
+    LossLookup,
+    Measured,
+    Round,
+    RoundRecipe,
+    Segment,
+    SourceCursor,
+    drawn_after,
+    drawn_before,
+    nothing,
+)
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tuned_copies import tuned_copy
 
@@ -54,6 +64,8 @@ class Tree:
     runs: list[Run] = field(default_factory=list)
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
+    measured: dict[Measured, None] = field(default_factory=dict)
+    """What later shares follow from: checkpoints, with the periods on whose tune rows their losses are recorded."""
 
     @cached_property
     def tuned_copies(self) -> set[str]:
@@ -74,18 +86,24 @@ class Tree:
         return self.leaves.get((key, task), key)
 
 
-def rounds(study: Study, sizes: Mapping[str, int] | None = None, tuned: Mapping[Source, int] | None = None) -> Tree:
+def rounds(
+    study: Study,
+    sizes: Mapping[str, int] | None = None,
+    tuned: Mapping[Source, int] | None = None,
+    recorded: LossLookup = nothing,
+) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
     `sizes` are training rows by period. They are needed for budgets in epochs, for samples of old rows by the number of
     new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
+    Shares of adaptive replay follow from what is `recorded`; rounds whose shares are not known yet are open.
     """
     sizes = {**expected_sizes(study), **(sizes or {})} or sizes
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
-            tree.runs.append(_run(study, method, seed, timeline, tree))
+            tree.runs.append(_run(study, method, seed, timeline, tree, recorded))
     for task in study.evaluations:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
@@ -122,7 +140,9 @@ def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     )
 
 
-def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree: Tree) -> Run:
+def _run(
+    study: Study, method: Method, seed: int, timeline: MethodTimeline, tree: Tree, recorded: LossLookup = nothing
+) -> Run:
     if isinstance(method, Joint) and not timeline.later:
         raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
@@ -131,6 +151,9 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
     continual: list[int] = []  # steps of the rounds so far
+    starts: dict[str, tuple[str, Round]] = {}  # period -> what the next round starts from, and what was trained
+    if isinstance(method, Continual) and method.adaptive is not None:
+        timeline = _with_records(timeline, method.adaptive.tune_rows, starts, tree, recorded)
     for request in method.round_requests(timeline):
         if request.start == "scratch":
             previous, cursor, continual = None, {}, []
@@ -138,7 +161,7 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
         round_ = _round(request, recipe, previous, cursor, continual, timeline)
         key = fingerprint(round_)
         tree.rounds.setdefault(key, round_)
-        cursor.update(_advance(round_))
+        cursor.update(drawn_after(round_))
         ends[request.period] = previous = key
         if request.start == "previous":
             continual.append(round_.steps)
@@ -149,7 +172,28 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
             tree.rounds.setdefault(deployed, beside)
             deployment.deployed = deployed
             previous = deployment.next(key)
+        starts[request.period] = previous, round_
     return Run(method=method, seed=seed, rounds=ends, trunk=trunk)
+
+
+def _with_records(
+    timeline: MethodTimeline,
+    rows: int | None,
+    starts: Mapping[str, tuple[str, Round]],
+    tree: Tree,
+    recorded: LossLookup,
+) -> MethodTimeline:
+    """Return the timeline of one run, with what its rounds drew and recorded. What it is asked for, the tree keeps."""
+
+    def losses(label: str, periods: tuple[str, ...]) -> Mapping[str, float] | None:
+        measured = Measured(starts[label][0], periods, rows)
+        tree.measured[measured] = None
+        return recorded(tree.rounds, measured)
+
+    def drawn(label: str) -> dict[str, int]:
+        return {source.period: rows for source, rows in starts[label][1].draws().items()}
+
+    return replace(timeline, losses=losses, drawn=drawn)
 
 
 def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:
@@ -205,8 +249,10 @@ def _round(
         segments=_segments(request.mixtures, batch_tokens),
         recipe=recipe,
         position=position,
-        cursors=tuple(_drawn(request.mixtures, recipe, cursor, timeline.sizes or {})),
+        cursors=tuple(drawn_before(request.mixtures, recipe, cursor, timeline.sizes or {})),
         reads=_reads(request, recipe, timeline),
+        rule=request.rule,
+        open=request.open,
     )
 
 
@@ -249,46 +295,3 @@ def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline)
         )
     previous, now = timeline.sources[request.previous], timeline.sources[request.period]
     return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
-
-
-def _drawn(
-    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
-) -> Iterator[SourceCursor]:
-    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
-    for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
-        before = cursor.get(share.source)
-        if share.kept is not None:
-            before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
-            yield _cut(before, share.kept, recipe.length, sizes.get(share.source.period))
-        elif before is not None:
-            yield before
-
-
-def _cut(before: SourceCursor, kept: int, length: int, size: int | None) -> SourceCursor:
-    """Return `before`, cut to a window of at most `kept` tokens of its source, which has `size` rows."""
-    source, seed, rows = before.source, before.seed, kept // length
-    if rows == 0:
-        raise InputError(f"buffer_tokens leaves {kept:,} tokens of {source}, less than one row of {length:,}")
-    if before.window is not None:
-        first, had = before.window
-        rows = min(rows, had)
-        lost = had - rows
-        return SourceCursor(
-            source=source, seed=seed, rows=max(0, before.rows % had - lost), window=(first + lost, rows)
-        )
-    first = before.rows
-    if size:
-        rows = min(rows, size)
-        first = min(first, (first // size + 1) * size - rows)
-    return SourceCursor(source=source, seed=seed, rows=before.rows - first, window=(first, rows))
-
-
-def _advance(round_: Round) -> Iterator[tuple[Source, SourceCursor]]:
-    """Yield, for each source that a round draws from, how many rows the chain has used by the end of the round."""
-    before = {drawn.source: drawn for drawn in round_.cursors}
-    for source, rows in round_.draws().items():
-        old = before.get(source)
-        if old is None:
-            yield source, SourceCursor(source=source, seed=round_.recipe.seed, rows=rows)
-        else:
-            yield source, SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)

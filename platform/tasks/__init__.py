@@ -6,5 +6,5 @@ rows of a corpus, `documents` and `parts_of_speech` read whole texts, `facts` tr
 questions about single facts, `time_prompt` puts a date before them: `generated` compares what a model writes,
 `answer_ranks` ranks the right answer, `preferred` sets it against an outdated one. `gradients` asks how far an example
 would move the model. All ask through the protocol of `answerer`; `statistics` gives standard errors, `cell` is one
-number as it is kept, `union` lists all kinds. Start with `base`, then `documents`.
+number and `cell_store` keeps it, `union` lists all kinds. Start with `base`, then `documents`.
 """
