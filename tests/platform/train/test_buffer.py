@@ -20,6 +20,7 @@ from ticlm.platform.core.mixture import Source
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round, SourceCursor, _cut
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import rounds
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 
 Studies = Callable[..., Study]
