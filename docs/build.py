@@ -24,6 +24,7 @@ PAGES = {
     "docs/reference.md": "reference.md",
     "docs/extending.md": "extending.md",
     "docs/data.md": "data.md",
+    "docs/methods.md": "methods.md",
     "docs/ckl.md": "ckl.md",
     "docs/evolvingqa.md": "evolvingqa.md",
     "docs/temporalwiki.md": "temporalwiki.md",
