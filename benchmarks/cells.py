@@ -29,9 +29,9 @@ from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
-from ticlm.platform.eval.cell_store import read_cells
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.models import folders
+from ticlm.platform.tasks.cell_store import cell_key, read_cells
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.questions import MultipleChoice
 

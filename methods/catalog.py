@@ -8,6 +8,7 @@ from __future__ import annotations
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
+from ticlm.methods.adaptive import ForgettingReplay, ScalingReplay, SpacedReplay
 from ticlm.methods.deploy import Leaf
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
@@ -71,6 +72,10 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
         Continual(name=f"{name}+ar", group="replay", replay=replay, schedule=AutoregressiveCosine())
         for name, replay in REPLAYS.items()
     ),
+    # shares that follow from recorded losses; after ADO (arXiv 2410.11820) and MSSR (arXiv 2603.09892), by period
+    Continual(name="replay-adaptive", group="replay", replay=ForgettingReplay()),
+    Continual(name="replay-ado", group="replay", replay=ScalingReplay()),
+    Continual(name="replay-spaced", group="replay", replay=SpacedReplay()),
     # the published row; its penalty is a mean over tokens x vocabulary, which leaves next to nothing of it
     Continual(name="lwf", group="regularization", penalties=(LwF(reduction="elements"),)),
     Continual(name="lwf-per-token", group="regularization", penalties=(LwF(),)),

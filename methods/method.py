@@ -13,6 +13,7 @@ from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
+from ticlm.methods.adaptive import AdaptiveReplay, ForgettingReplay, ScalingReplay, SpacedReplay
 from ticlm.methods.budgets import ContinualTokens
 from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
@@ -59,7 +60,15 @@ AnySchedule = Annotated[
     Own(Schedule, METHODS),
 ]
 AnyReplay = Annotated[
-    NoReplay | EqualReplay | FixedReplay | ExponentialReplay | MixReview | SelfReplay,
+    NoReplay
+    | EqualReplay
+    | FixedReplay
+    | ExponentialReplay
+    | MixReview
+    | SelfReplay
+    | ForgettingReplay
+    | ScalingReplay
+    | SpacedReplay,
     Field(discriminator="kind"),
     Own(Replay, METHODS),
 ]
@@ -137,8 +146,15 @@ class Continual(Settings):
                 index=timeline.continual.index(label),
                 previous=previous,
                 sampling=self.replay.samples,
+                open=self.replay.is_open(label, timeline),
+                rule=self.replay.rule(label, timeline),
             )
             previous = label
+
+    @property
+    def adaptive(self) -> AdaptiveReplay | None:
+        """Its replay, if the shares of its rounds follow from what earlier rounds recorded."""
+        return self.replay if isinstance(self.replay, AdaptiveReplay) else None
 
     @property
     def has_old_on_top(self) -> bool:

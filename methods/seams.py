@@ -69,6 +69,15 @@ class Rehearsal(Settings):
         """How rows are sampled from the checkpoint that a round starts from; None: its mixtures draw no such rows."""
         return None
 
+    def rule(self, label: str, timeline: MethodTimeline) -> str:
+        """Return a name for what decides the shares of the round at `label` from what the rounds before it recorded;
+        empty if nothing does."""
+        return ""
+
+    def is_open(self, label: str, timeline: MethodTimeline) -> bool:
+        """Return whether these shares are not known yet, so that `mixtures` returns a placeholder of as many tokens."""
+        return False
+
 
 class Replay(Rehearsal):
     """Base of replay: how a round's budget is shared between the new period and the earlier ones.
@@ -97,13 +106,21 @@ class Replay(Rehearsal):
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
         return (self.draw(timeline.seen(label), timeline.budget(label)),)
 
-    def draw(self, seen: Sequence[Source], budget: int) -> Mixture:
-        """Return the `mixture` of what is left: no expired period, and of each old one only its part of the buffer."""
-        *past, now = seen
+    def kept(self, past: Sequence[Source]) -> list[Source]:
+        """Return the old sources, oldest first, that have not expired."""
         kept = [old for old in past if old.period not in self.expired]
-        if self.expire_after is not None:
-            kept = [old for old in kept if old in past[-self.expire_after :]]
-        mixture = self.mixture([*kept, now], budget)
+        return kept if self.expire_after is None else [old for old in kept if old in past[-self.expire_after :]]
+
+    def draw(
+        self, seen: Sequence[Source], budget: int, share: Callable[[Sequence[Source], int], Mixture] | None = None
+    ) -> Mixture:
+        """Return the mixture of what is left: no expired period, and of each old one only its part of the buffer.
+
+        `share` decides it, by default `mixture`.
+        """
+        *past, now = seen
+        kept = self.kept(past)
+        mixture = (share or self.mixture)([*kept, now], budget)
         self._check(mixture, {*kept, now}, budget)
         if self.buffer_tokens is None or not kept:
             return mixture

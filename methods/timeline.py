@@ -55,6 +55,10 @@ class RoundRequest(Settings):
     """The period of the round before, which penalties refer to."""
     sampling: Sampling | None = None
     """How the rows are sampled that its mixtures draw from the corpus `ITSELF`."""
+    open: bool = False
+    """Whether its shares follow from records that are not there yet, so that its mixtures are placeholders."""
+    rule: str = ""
+    """A name for what decides its shares from what earlier rounds recorded; empty: nothing does."""
     model: Imported | None = None
     """The imported model that a round without tokens takes as it is, if that is not the study's own."""
 
@@ -68,6 +72,10 @@ class MethodTimeline:
     `budget(label)` are the tokens of a period's continual round, `budget_upto(label, total)` those of all periods up to
     and including `label`, under `total` or else the study's own `continual_tokens`. `sizes` are training rows by
     period, None without a corpus; `length` are the tokens of a row.
+
+    `losses(label, periods)` are those of the run's own checkpoint of the period `label`, which the next round starts
+    from, on the tune rows of `periods`, in nats per token; None if they are not recorded yet. `drawn(label)` are the
+    rows that its round took from each period, its own last. Both are there for the rounds laid out so far.
     """
 
     sources: Mapping[str, Source]
@@ -79,6 +87,8 @@ class MethodTimeline:
     budget_upto: Callable[[str, Any], int]
     sizes: Mapping[str, int] | None
     length: int
+    losses: Callable[[str, tuple[str, ...]], Mapping[str, float] | None] = lambda *_: None
+    drawn: Callable[[str], Mapping[str, int]] = lambda _: {}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -88,6 +98,12 @@ class MethodTimeline:
         """Return the sources up to and including `label`, the newest last."""
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
+
+    def trained_before(self, label: str) -> list[str]:
+        """Return the periods of the timeline before `label` that a run has checkpoints of, oldest first."""
+        labels = self.labels
+        trained = [name for name in labels if name == self.start or name in self.later]
+        return [name for name in trained if labels.index(name) < labels.index(label)]
 
     def first(self) -> RoundRequest:
         """Return the round of the initial checkpoint."""

@@ -26,13 +26,13 @@ from ticlm.platform.analysis.setup import StudyRequest, setup
 from ticlm.platform.analysis.tallies import CountedExamples, counted
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import labelled, read_by_key
 from ticlm.platform.study.costs import sampling_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import labelled, read_by_key
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.results import COLUMNS
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import labelled, read_by_key
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import labelled, read_by_key
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -96,7 +96,8 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
     }
     tuned: dict[str, list[tuple[str, str]]] = {}
     for (key, task), leaf in plan.tree.leaves.items():
-        tuned.setdefault(key, []).append((task, plan.ids[leaf]))
+        if leaf in plan.ids:  # those of open rounds have no id yet
+            tuned.setdefault(key, []).append((task, plan.ids[leaf]))
     copies = {(*who, task): copy for who, key in rounds.items() for task, copy in tuned.get(key, [])}
     as_of = "" if tokenizer.as_of is None else f", as of {tokenizer.as_of}"
     return Setup(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import read_cells
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from ticlm.platform.study.chains import Chain, groups
 from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.external_inputs import external_inputs
-from ticlm.platform.study.needs import missing_periods
-from ticlm.platform.study.plan import Plan, rowless
+from ticlm.platform.study.needs import missing_periods, rowless
+from ticlm.platform.study.plan import Plan
 
 DEFAULT = Machine()
 LEAST_TOKENS = 5.0
@@ -111,6 +111,7 @@ def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
             "steps": spec.steps,
             "tokens": spec.tokens,
             "unspent": spec.unspent,
+            "open": spec.open,
             "average": {part.round: part.weight for part in spec.average},
             "mixture": {str(source): rows for source, rows in spec.draws().items()},
         }
@@ -129,6 +130,8 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
     if missing:
         notes.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
+    if waiting := len(plan.open_rounds):
+        notes.append(f"{waiting} rounds' shares are open until the rounds before them are trained and measured")
     if rows := rowless(plan):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")

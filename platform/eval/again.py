@@ -12,13 +12,13 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
-from ticlm.platform.eval.cell_store import labelled, read_by_key
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, asked_labels, cell_key, data_hashes, scoring
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, asked_labels, data_hashes, scoring
 from ticlm.platform.eval.folder import table_of_cells
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.cell_store import cell_key, labelled, read_by_key
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,16 +9,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core import extensions, paths
 from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.reading import own_faults
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
-from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.eval.prediction_store import write_predictions
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
@@ -26,6 +24,7 @@ from ticlm.platform.study.stored_rounds import check_model
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import cell_key, read_cells, write_cells
 
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
@@ -33,26 +32,6 @@ if TYPE_CHECKING:
 KEEP_S = 30.0
 """Seconds. After each cell, all unwritten cells are written to the store if the last write is longer ago than this. The
 rest is written at the end of each task."""
-
-
-class CellKey(Settings):
-    """All that determines a cell's values. A cell is reused as long as its key stays the same."""
-
-    version: int = 1
-    weights: str
-    task: Task
-    data: str
-    """Hash of what the task reads at the cell's label."""
-    objective: AnyObjective
-    compute: Literal["float32", "bfloat16"]
-
-
-def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
-    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
-    reduced = task.identity_at(label)
-    if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
-        reduced = reduced.model_copy(update={"prepare": None})
-    return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from ticlm.platform.eval.cell_store import read_by_key
 from ticlm.platform.eval.cells import asked_labels, data_hashes, keys, keys_inside, scored, scored_inside
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.cell_store import read_by_key
 
 
 def count(plan: Plan) -> tuple[int, int]:

@@ -17,11 +17,11 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, model_folder
-from ticlm.platform.eval.cell_store import labelled, read_by_key
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, cell_key
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
 from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.cell_store import cell_key, labelled, read_by_key
 from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Record, Store, read_record
-from ticlm.platform.eval.cell_store import check_cells
 from ticlm.platform.eval.prediction_store import check_predictions
 from ticlm.platform.study.identity import weights_hash
 from ticlm.platform.study.stored_rounds import attempts
+from ticlm.platform.tasks.cell_store import check_cells
 
 PAUSES_S = (0.5, 2.0)
 """Seconds before the second and the third look at what looks wrong."""

@@ -19,6 +19,7 @@ from ticlm.platform.core.settings import build_command
 from ticlm.platform.core.signals import ENDING
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
+from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported
 from ticlm.platform.study.needs import missing_periods
@@ -37,33 +38,40 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
     Raises Stopped if `stop` was set before the end.
     """
     stop = stop or Event()
-    left = plan.pending()
-    if not left:
+    if not plan.pending():
         return
     require(plan)
     with connected(plan):
         fit = _fit(plan)
-        running: dict[Future[None], Chain] = {}
+        left, running = plan.pending(), dict[Future[None], Chain]()
         failed: list[Exception] = []
         resources = plan.study.resources
-        with ThreadPoolExecutor(resources.chains + resources.tuned_copies) as pool, _set_on_error(stop):
-            while left or running:
-                for chain in [] if failed or stop.is_set() else _startable(plan, left, list(running.values())):
-                    left.remove(chain)
-                    running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
-                if not running:
+        with ThreadPoolExecutor(resources.chains + resources.tuned_copies + 1) as pool, _set_on_error(stop):
+            shares = OpenShares(plan, pool, show, stop)
+            while left or running or shares.measuring:
+                if not failed and not stop.is_set():
+                    shares.measure(busy=bool(running))
+                    for chain in _startable(plan, left, list(running.values()), shares.takes_the_process):
+                        left.remove(chain)
+                        running[pool.submit(_one, plan, chain, fit, show, stop)] = chain
+                if not running and not shares.measuring:
                     break
                 side = [chain for chain in left if chain.is_side]
-                finished, _ = wait(running, SIDE_POLL_S if side else None, return_when=FIRST_COMPLETED)
+                work = [*running, *shares.measuring]
+                finished, _ = wait(work, SIDE_POLL_S if side else None, return_when=FIRST_COMPLETED)
                 if side:  # a chain that still runs may have finished the rounds that they start from
                     _read_needed(plan, side, list(running.values()))
                 for future in finished:
-                    chain = running.pop(future)
+                    done = running.get(future)
                     try:
                         future.result()
+                        if done is None:
+                            left = shares.revealed(list(running.values()))
                     except Exception as error:
                         failed.append(error)
-                    plan.read_records(chain.keys)
+                    running.pop(future, None)
+                    shares.measuring.discard(future)
+                    plan.read_records(() if done is None else done.keys)
         if failed:
             raise failed[0]
         if left and stop.is_set():
@@ -103,9 +111,10 @@ def _read_needed(plan: Plan, side: list[Chain], running: list[Chain]) -> None:
     plan.read_records([key for key in needed if key in trained and not plan.done(key)])
 
 
-def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chain]:
+def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bool = False) -> list[Chain]:
     """Return the chains that can start now: their parent is done, and enough workers are free. Chains that others wait
-    for come first. Side chains come last; they have a pool of workers of their own."""
+    for come first. Side chains come last; they have a pool of workers of their own. Open rounds have no id yet, nor
+    have those below them. `is_taken`: something else works in this process, in which the study is to train."""
     resources = plan.study.resources
     pools = {
         is_side: _Pool(plan.study.resources.worker_range[1], slots)
@@ -114,7 +123,8 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain]) -> list[Chai
     for chain in running:
         pools[chain.is_side].take(plan.share(chain)[1])
     # in one process there is one stream of random numbers: chains side by side would take each other's
-    together = 1 - len(running) if resources.trainer == "process" else len(left)
+    together = 1 - len(running) - is_taken if resources.trainer == "process" else len(left)
+    left = [chain for chain in left if all(key in plan.ids for key in chain.keys)]
     busy = {plan.ids[key] for c in running for key in c.keys}  # rounds with different keys may be the same work
     chosen: list[Chain] = []
     for chain in sorted(left, key=lambda c: (c.is_side, not plan.is_trunk(c))):

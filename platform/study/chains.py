@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tree import Kind, Run, Tree
@@ -111,3 +112,13 @@ def _users(tree: Tree, key: str) -> list[Run]:
     """Return the runs that need a round; for a tuned copy, those that need the checkpoint that it starts from."""
     parent = tree.rounds[key].parent
     return tree.users[parent if parent is not None and key in tree.tuned_copies else key]
+
+
+def unfinished(tree: Tree, chains: Sequence[Chain], done: Collection[str]) -> list[Chain]:
+    """Return the chains, or parts of chains, of the rounds that are not done, open ones apart from the others."""
+    left: list[Chain] = []
+    for chain in chains:
+        for (is_done, _), keys in groupby(chain.keys, lambda key: (key in done, tree.rounds[key].open)):
+            if not is_done:
+                left.append(replace(chain, keys=tuple(keys)))
+    return left

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ticlm.methods.seams import RoundPosition
@@ -14,7 +16,6 @@ from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, SampledRows
-from ticlm.platform.study.tree import Tree
 
 if TYPE_CHECKING:
     from ticlm.platform.core.corpus import Corpus, SplitManifest
@@ -53,22 +54,31 @@ class Identity(Settings):
 
 
 def identities(
-    tree: Tree, corpus: Corpus, splits: Mapping[Source, SplitManifest], contents: dict[str, str]
+    rounds: Mapping[str, Round],
+    corpus: Corpus,
+    splits: Mapping[Source, SplitManifest],
+    contents: dict[str, str],
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return the ids of all rounds whose data are there, by key. `corpus` is the study's; `splits` are all that there
-    is to read. A round without all its data has no id, nor have those below it. Rows that are sampled count as the id
-    of their sample, which is known before there are any. Adds to `contents` the hash of every imported model's folder
-    that it reads."""
+    """Return the ids of all rounds whose data and shares are known, by key; those in `known` are not hashed again.
+
+    `corpus` is the study's; `splits` are all that there is to read. A round without all its data has no id, nor has an
+    open one, nor have those below them. Rows that are sampled count as the id of their sample, which is known before
+    there are any. Adds to `contents` the hash of every imported model's folder that it reads.
+    """
     hashes = {source: manifest.sha256 for source, manifest in splits.items()}
-    ids: dict[str, str] = {}
-    for key, spec in tree.rounds.items():
-        if (rows := spec.sampled_source) is not None and spec.sampled in ids:
-            hashes[rows] = ids[spec.sampled]
-        known = all(source in hashes for source in spec.sources)
-        if not known or any(need not in ids for need in spec.needs):
+    found: dict[str, str] = {}
+    ids = ChainMap(found, dict(known))
+    for key, spec in rounds.items():
+        if (rows := spec.sampled_source) is not None and str(spec.sampled) in ids:
+            hashes[rows] = ids[str(spec.sampled)]
+        is_there = all(source in hashes for source in spec.sources)
+        if spec.open or not is_there or any(need not in ids for need in spec.needs):
             continue
-        ids[key] = fingerprint(_identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus))
-    return ids
+        found[key] = known.get(key) or fingerprint(
+            _identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus)
+        )
+    return found
 
 
 def _identity(

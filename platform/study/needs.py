@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.study.plan import Plan
 
 
@@ -16,3 +17,9 @@ def missing_periods(plan: Plan) -> list[str]:
 def users(plans: Sequence[Plan]) -> set[str]:
     """Return the ids of all rounds that any of the plans uses."""
     return {round_id for plan in plans for round_id in plan.ids.values()}
+
+
+def rowless(plan: Plan) -> list[Source]:
+    """Return the sources that rounds train on and that have no row, in the order of the rounds."""
+    sources = dict.fromkeys(source for spec in plan.tree.rounds.values() for source in spec.sources)
+    return [source for source in sources if source in plan._splits and not plan._rows(source)]

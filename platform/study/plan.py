@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ticlm.platform.core import paths
@@ -14,12 +14,13 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Source
 from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.models.presets import ModelSize
-from ticlm.platform.study import costs
+from ticlm.platform.study import costs, measured
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
-from ticlm.platform.study.chains import Chain, awaited, cut, name, share
+from ticlm.platform.study.chains import Chain, awaited, cut, name, share, unfinished
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.inside import steps_inside
+from ticlm.platform.study.measured import Records
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.tasks.base import Task
@@ -52,6 +53,9 @@ class Plan:
     """(key of a round, step) -> record of the model published after that step, inside the round."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
+    recorded: Records | None = None
+    """Where shares of adaptive replay are read from; None without a corpus or a root."""
+    _lay_out: Callable[..., Tree] | None = None
     _data_sources: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
 
     def done(self, key: str) -> bool:
@@ -91,17 +95,36 @@ class Plan:
         return cut(self.tree)
 
     def pending(self) -> list[Chain]:
-        """Return the chains, or parts of chains, whose rounds have no record yet, parents before children."""
-        left: list[Chain] = []
-        for chain in self.chains:
-            run: list[str] = []
-            for key in (*chain.keys, None):
-                if key is not None and not self.done(key):
-                    run.append(key)
-                elif run:
-                    left.append(replace(chain, keys=tuple(run)))
-                    run = []
-        return left
+        """Return the chains, or parts of chains, whose rounds have no record yet, parents before children. Open
+        rounds are parts of their own."""
+        return unfinished(self.tree, self.chains, self.records)
+
+    @property
+    def open_rounds(self) -> list[str]:
+        """The keys of the rounds whose shares are not known yet, parents before children."""
+        return [key for key, spec in self.tree.rounds.items() if spec.open]
+
+    def look_again(self) -> None:
+        """Lay the rounds out by what is recorded by now. Those that had an id keep it, and their key and record."""
+        assert self.recorded is not None and self._lay_out is not None and self.corpus is not None
+        tree = self._lay_out(self.recorded.look())
+        self.ids = identities(tree.rounds, self.corpus, self._splits, self.contents, self.ids)
+        self.tree = tree
+        for stale in ("chains", "_scored", "_whole", "_awaited"):
+            vars(self).pop(stale, None)
+        self.recorded.ids = self.ids
+        self.read_records([key for key in self.ids if key not in self.records])
+        self._check_epochs()
+
+    def _check_epochs(self) -> None:
+        """Raise InputError if a round whose shares are known would see a source more often than `max_epochs`."""
+        most = self.study.max_epochs
+        for key, source, epochs in self.epochs() if most is not None else ():
+            if most is not None and epochs > most and not self.tree.rounds[key].open:
+                raise InputError(
+                    f"the round at period {self.tree.rounds[key].period} would see {source} {epochs:.2f} times; "
+                    f"max_epochs is {most}: lower the budget, or raise max_epochs"
+                )
 
     def share(self, chain: Chain) -> tuple[int, int]:
         """Return the workers (min, max) of a chain, or of the whole chain that it is a part of. They do not depend on
@@ -258,25 +281,19 @@ def make(study: Study, root: str | Store | None) -> Plan:
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     tuned = corpora.rows_tuned_on(study, corpus, store) if corpus else None
-    plan = Plan(study, rounds(study, sizes, tuned), corpus, store)
+    lay_out = partial(rounds, study, sizes, tuned)
+    plan = Plan(study, lay_out(), corpus, store, _lay_out=lay_out)
     plan.check_adapters()
     if corpus is None or store is None:
         return plan
     corpora.check(study, corpus)
+    measured.check(study, corpus)
     plan.corpora = corpora.trained_on(study, corpus, store)
-    plan.ids = identities(plan.tree, corpus, plan._splits, plan.contents)
+    plan.ids = identities(plan.tree.rounds, corpus, plan._splits, plan.contents)
+    plan.recorded = Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
     plan.read_records(plan.ids)
-    if study.max_epochs is not None:
-        for key, source, epochs in plan.epochs():
-            if epochs > study.max_epochs:
-                raise InputError(
-                    f"the round at period {plan.tree.rounds[key].period} would see {source} {epochs:.2f} times; "
-                    f"max_epochs is {study.max_epochs}: lower the budget, or raise max_epochs"
-                )
+    if plan.open_rounds:
+        plan.look_again()
+    else:
+        plan._check_epochs()
     return plan
-
-
-def rowless(plan: Plan) -> list[Source]:
-    """Return the sources that rounds train on and that have no row, in the order of the rounds."""
-    sources = dict.fromkeys(source for spec in plan.tree.rounds.values() for source in spec.sources)
-    return [source for source in sources if source in plan._splits and not plan._rows(source)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
 from pydantic import InstanceOf
 
 from ticlm.methods.freezing import Freeze, frozen
@@ -126,9 +129,14 @@ class Round(Settings):
     average: tuple[AveragedRound, ...] = ()
     sample: SampledRows | None = None
     sampled: str | None = None
+    rule: str = ""
+    """A name for what decides its shares from what earlier rounds recorded; empty: nothing does. It keeps rounds of
+    different rules apart in the tree, so that the shape of the tree does not depend on what is recorded by now."""
+    open: bool = False
+    """Whether its shares are not known yet; its mixture is then a placeholder, and it has no id."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(name for name in ("average", "sample", "sampled") if not getattr(self, name))
+        return frozenset(name for name in ("average", "sample", "sampled", "rule", "open") if not getattr(self, name))
 
     @property
     def is_trained(self) -> bool:
@@ -214,6 +222,36 @@ class Round(Settings):
             found[source] = SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
         return found
 
+
 def sampled_source(key: str, period: str) -> Source:
     """Return the source of the rows of the sample with this key, which were sampled for a round at `period`."""
     return Source(corpus=f"sampled@{key[:16]}", period=period)
+
+
+class Measured(NamedTuple):
+    """The losses of the checkpoint of a round (its key) on the first `rows` tune rows (None: all) of some periods."""
+
+    round: str
+    periods: tuple[str, ...]
+    rows: int | None
+
+
+LossLookup = Callable[[Mapping[str, Round], Measured], Mapping[str, float] | None]
+"""Looks up losses by period, given the rounds so far by key; None if they are not recorded yet."""
+
+
+def nothing(rounds: Mapping[str, Round], measured: Measured) -> None:
+    """Return None: nothing is recorded yet."""
+
+
+def drawn_before(
+    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
+) -> Iterator[SourceCursor]:
+    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
+    for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
+        before = cursor.get(share.source)
+        if share.kept is not None:
+            before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
+            yield before.cut(share.kept, recipe.length, sizes.get(share.source.period))
+        elif before is not None:
+            yield before

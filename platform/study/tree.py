@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from ticlm.methods.freezing import frozen
-from ticlm.methods.method import Continual, Joint, Method, OracleSeries
-from ticlm.methods.seams import RoundPosition
-from ticlm.methods.timeline import MethodTimeline, RoundRequest
+from ticlm.methods.method import Continual, Joint, Method
+from ticlm.methods.timeline import MethodTimeline
 from ticlm.platform.core import paths
-from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Mixture, Source
+from ticlm.platform.core.mixture import Source
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
-from ticlm.platform.study.deployment import Deployment
-from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor
-from ticlm.platform.study.samples import sampled_for
+from ticlm.platform.study.nodes.deployment import Deployment
+from ticlm.platform.study.nodes.samples import sampled_for
+from ticlm.platform.study.nodes.trained import position_of, recipe_of, trained_round
+from ticlm.platform.study.nodes.tuned_copies import tuned_copy
+from ticlm.platform.study.round import (
+    LossLookup,
+    Measured,
+    Round,
+    SourceCursor,
+    nothing,
+)
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tuned_copies import tuned_copy
 
 Kind = Literal["round", "leaf", "average", "tuned copy"]
 
@@ -59,6 +64,8 @@ class Tree:
     runs: list[Run] = field(default_factory=list)
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
+    measured: dict[Measured, None] = field(default_factory=dict)
+    """What later shares follow from: checkpoints, with the periods on whose tune rows their losses are recorded."""
 
     @cached_property
     def tuned_copies(self) -> set[str]:
@@ -100,18 +107,24 @@ class Tree:
         return self.leaves.get((key, task), key)
 
 
-def rounds(study: Study, sizes: Mapping[str, int] | None = None, tuned: Mapping[Source, int] | None = None) -> Tree:
+def rounds(
+    study: Study,
+    sizes: Mapping[str, int] | None = None,
+    tuned: Mapping[Source, int] | None = None,
+    recorded: LossLookup = nothing,
+) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
     `sizes` are training rows by period. They are needed for budgets in epochs, for samples of old rows by the number of
     new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
+    Shares of adaptive replay follow from what is `recorded`; rounds whose shares are not known yet are open.
     """
     sizes = {**expected_sizes(study), **(sizes or {})} or sizes
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
-            tree.runs.append(_run(study, method, seed, timeline, tree))
+            tree.runs.append(_run(study, method, seed, timeline, tree, recorded))
     for task in study.evaluations:
         if task.prepare is not None:
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
@@ -148,7 +161,9 @@ def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
     )
 
 
-def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree: Tree) -> Run:
+def _run(
+    study: Study, method: Method, seed: int, timeline: MethodTimeline, tree: Tree, recorded: LossLookup = nothing
+) -> Run:
     if isinstance(method, Joint) and not timeline.later:
         raise InputError(f"methods.{method.name}: no period is left after {timeline.start}")
     ends: dict[str, str] = {}
@@ -158,13 +173,16 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
     continual: list[int] = []  # steps of the rounds so far
+    starts: dict[str, tuple[str, Round]] = {}  # period -> what the next round starts from, and what was trained
+    if isinstance(method, Continual) and method.adaptive is not None:
+        timeline = _with_records(timeline, method.adaptive.tune_rows, starts, tree, recorded)
     for request in method.round_requests(timeline):
         if request.start == "scratch":
             previous, cursor, continual = None, {}, []
-        recipe, leaf = _recipe(study, method, request, seed), None
+        recipe, leaf = recipe_of(study, method, request, seed), None
         if deployment is not None:
             request, leaf = deployment.parted(request, recipe)
-        round_ = _round(request, recipe, _position(request, recipe, continual), previous, cursor, timeline)
+        round_ = trained_round(request, recipe, position_of(request, recipe, continual), previous, cursor, timeline)
         if request.sampling is not None:
             round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
             samples[request.period] = str(round_.sampled)
@@ -174,133 +192,38 @@ def _run(study: Study, method: Method, seed: int, timeline: MethodTimeline, tree
         ends[request.period] = previous = key
         if request.start == "previous":
             continual.append(round_.steps)
-        if deployment is None:
-            continue
-        if leaf is None:
+        beside = None
+        if deployment is not None and leaf is None:
             beside = deployment.average(key, round_)
-        else:  # its rows come next in the trunk's order; the trunk goes on where it stood itself
-            beside = _round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, "the leaf")
-        if beside is not None:
+        elif (
+            deployment is not None and leaf is not None
+        ):  # its rows come next in the trunk's order; the trunk goes on where it stood itself
+            beside = trained_round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, "the leaf")
+        if deployment is not None and beside is not None:
             trunk[request.period] = key
             ends[request.period] = deployed = fingerprint(beside)
             tree.rounds.setdefault(deployed, beside)
             deployment.deployed = deployed
             previous = deployment.next(key)
+        starts[request.period] = previous, round_
     return Run(method=method, seed=seed, rounds=ends, trunk=trunk, samples=samples)
 
 
-def _recipe(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:
-    common = {
-        "model": study.model if request.model is None else FolderModel(**request.model.model_dump()),
-        "objective": study.objective,
-        "loss": study.loss,
-        "precision": study.precision,
-        "batch_rows": study.batch_rows,
-        "length": study.length,
-    }
-    if request.initial or isinstance(method, OracleSeries):
-        start = study.initial
-        return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
-    return RoundRecipe(
-        **common,
-        schedule=method.schedule,
-        optimizer=method.optimizer,
-        penalties=method.penalties,
-        adapter=method.adapter,
-        freeze=None if method.freeze == frozen(None, method.adapter) else method.freeze,
-        seed=seed,
-    )
-
-
-def _position(request: RoundRequest, recipe: RoundRecipe, continual: Sequence[int]) -> RoundPosition:
-    """Return the position of a round whose run has done `continual` steps. Raises InputError if it has none itself."""
-    batch_tokens = recipe.batch_rows * recipe.length
-    tokens = sum(mixture.tokens for mixture in request.mixtures)
-    steps = tokens // batch_tokens
-    if steps == 0 and request.mixtures:
-        raise InputError(
-            f"the budget of period {request.period} is {tokens:,} tokens, too small for one step of "
-            f"{recipe.batch_rows} rows x {recipe.length} = {batch_tokens:,} tokens"
-        )
-    return RoundPosition(index=request.index, steps=steps, steps_before=_steps_before(request, continual, steps))
-
-
-def _round(
-    request: RoundRequest,
-    recipe: RoundRecipe,
-    position: RoundPosition,
-    parent: str | None,
-    cursor: Mapping[Source, SourceCursor],
+def _with_records(
     timeline: MethodTimeline,
-    of: str = "the round",
-) -> Round:
-    order = {label: number for number, label in enumerate(timeline.labels)}
-    now = order.get(request.period, -1)
-    late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
-    if late is not None:
-        raise FutureMonthError("a round", request.period, late.period)
-    if position.steps:
-        recipe.check_rates(position, f"{of} at period {request.period}")
-    return Round(
-        parent=parent,
-        period=request.period,
-        segments=_segments(request.mixtures, recipe.batch_rows * recipe.length),
-        recipe=recipe,
-        position=position,
-        cursors=tuple(_drawn(request.mixtures, recipe, cursor, timeline.sizes or {})),
-        reads=_reads(request, recipe, timeline),
-    )
+    rows: int | None,
+    starts: Mapping[str, tuple[str, Round]],
+    tree: Tree,
+    recorded: LossLookup,
+) -> MethodTimeline:
+    """Return the timeline of one run, with what its rounds drew and recorded. What it is asked for, the tree keeps."""
 
+    def losses(label: str, periods: tuple[str, ...]) -> Mapping[str, float] | None:
+        measured = Measured(starts[label][0], periods, rows)
+        tree.measured[measured] = None
+        return recorded(tree.rounds, measured)
 
-def _steps_before(request: RoundRequest, continual: Sequence[int], steps: int) -> int:
-    """Return the continual steps of the timeline before a round of `steps` steps, of which its run has done
-    `continual`. Periods before an imported start count as many steps as this one, because nobody trained them here."""
-    done = continual[max(0, len(continual) - request.index) :]
-    return sum(done) + (request.index - len(done)) * steps
+    def drawn(label: str) -> dict[str, int]:
+        return {source.period: rows for source, rows in starts[label][1].draws().items()}
 
-
-def _segments(mixtures: Sequence[Mixture], batch_tokens: int) -> tuple[Segment, ...]:
-    """Cut mixtures, one after another, into whole steps: all that fill together, wherever one ends inside a step.
-
-    A mixture that fills no step is added to the next one, at the end to the one before. No tokens are left out of the
-    segments; windows are, because cursors have them.
-    """
-    segments: list[Segment] = []
-    waiting, tokens, steps = Mixture(shares=()), 0, 0
-    for mixture in mixtures:
-        waiting = waiting.plus(mixture) if waiting.shares else mixture.within({})
-        tokens += mixture.tokens
-        more = tokens // batch_tokens - steps
-        if more:
-            segments.append(Segment(mixture=waiting, steps=more))
-            waiting, steps = Mixture(shares=()), steps + more
-    if waiting.shares and segments:
-        last = segments.pop()
-        segments.append(Segment(mixture=last.mixture.plus(waiting), steps=last.steps))
-    return tuple(segments)
-
-
-def _reads(request: RoundRequest, recipe: RoundRecipe, timeline: MethodTimeline) -> tuple[Source | None, ...]:
-    if not recipe.penalties:
-        return ()
-    if request.previous is None or request.previous not in timeline.sources:
-        first = timeline.labels[0]
-        raise InputError(
-            f"penalties tie a round to the period before it, and the imported start (as_of {request.previous}) is none "
-            f"of the timeline: give an as_of from {first} on, or an initial.budget to train on {first} first"
-        )
-    previous, now = timeline.sources[request.previous], timeline.sources[request.period]
-    return tuple(penalty.reads(previous, now) for penalty in recipe.penalties)
-
-
-def _drawn(
-    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
-) -> Iterator[SourceCursor]:
-    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
-    for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
-        before = cursor.get(share.source)
-        if share.kept is not None:
-            before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
-            yield before.cut(share.kept, recipe.length, sizes.get(share.source.period))
-        elif before is not None:
-            yield before
+    return replace(timeline, losses=losses, drawn=drawn)

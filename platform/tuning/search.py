@@ -121,6 +121,12 @@ class Tuning:
             "reference": "raw",
             "methods": tuple(methods) or (self.base,),
         }
+        adaptive = next((m for m in changes["methods"] if isinstance(m, Continual) and m.adaptive is not None), None)
+        if adaptive is not None:
+            raise InputError(
+                f"methods.{adaptive.name}.replay: a search cannot try {type(adaptive.replay).__name__}: its shares are "
+                "open before its rounds are trained; search with another replay, and take its rates"
+            )
         if self.search.reference == "oracle" and periods is None:
             oracle = self._oracle(self.study.periods.timeline().labels[first - 1])
             changes |= {"methods": (*changes["methods"], oracle), "reference": oracle.name}

@@ -55,8 +55,10 @@ def entry(method: Continual | OracleSeries) -> dict[str, Any]:
     return changes
 
 
-# those with a frozen encoder are trained, on a T5, in tests/platform/train/test_adapted_rounds.py
-METHODS = [entry(method) for method in CATALOG.values() if getattr(method, "freeze", None) is None]
+# those with a frozen encoder are trained, on a T5, in tests/platform/train/test_adapted_rounds.py; those whose rounds
+# are planned one by one in tests/platform/run/test_adaptive.py
+WHOLE = [method for method in CATALOG.values() if getattr(method, "adaptive", None) is None]
+METHODS = [entry(method) for method in WHOLE if getattr(method, "freeze", None) is None]
 METHODS += [{**entry(CATALOG["replay-half"]), "name": "buffered", "replay": {"buffer_tokens": 20 * LENGTH}}]
 METHODS += [{**entry(CATALOG["cyclic-cosine"]), "name": "adafactor", "optimizer": {"kind": "adafactor"}}]
 METHODS += [

@@ -64,7 +64,7 @@ LIGHT_TO_IMPORT = tuple(
         *("datasets.corpus.build", "datasets.evalsets.recipe"),
         *("platform.tasks.union", "platform.models.settings"),
         *("platform.study.settings", "platform.study.tree", "platform.study.plan", "platform.study.work"),
-        *("platform.eval.cells", "platform.eval.fanout", "platform.eval.cell_store", "platform.train.loader"),
+        *("platform.eval.cells", "platform.eval.fanout", "platform.tasks.cell_store", "platform.train.loader"),
         *("platform.analysis.collect", "platform.analysis.results", "platform.cluster.ray_train"),
         *(
             "platform.cluster.job",

@@ -15,7 +15,6 @@ from ticlm.platform.core.examples import Example, ExamplesInfo, PeriodExamples, 
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
@@ -24,6 +23,7 @@ from ticlm.platform.study.tables.evolving import Evolving
 from ticlm.platform.study.tables.fuar import Fuar
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import read_cells, write_cells
 
 MONTHS = ("202301", "202302")
 LONG, EMPTY = "left out: an answer longer than the window", "left out: no token to score"

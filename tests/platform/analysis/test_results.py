@@ -5,8 +5,8 @@ import pytest
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import read_cells, write_cells
 
 WEIGHTS = "0123456789abcdef" * 4
 

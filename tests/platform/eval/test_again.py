@@ -9,12 +9,12 @@ from toys import make_toy_study
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import again
-from ticlm.platform.eval.cell_store import read_cells, write_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
+from ticlm.platform.tasks.cell_store import read_cells, write_cells
 
 EVALUATIONS = [{}, {"kind": "perplexity", "name": "tuning", "split": "tune"}]
 

@@ -22,7 +22,6 @@ from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.models import folders
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -33,6 +32,7 @@ from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Task
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import CellKey, cell_key, read_cells
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 
@@ -420,12 +420,12 @@ def test_an_error_of_the_users_ends_evaluators_in_one_line(
 
 def test_where_data_lie_is_not_in_the_key_of_their_cells() -> None:
     def key(task: Task) -> str:
-        return evaluation.cell_key("w", task, "202301", "d", Causal())
+        return cell_key("w", task, "202301", "d", Causal())
 
     here, there = (DocumentPerplexity(name="docs", examples=place) for place in ("docs@1", "/else/docs@1"))
     assert key(here) == key(there) != key(here.model_copy(update={"split": "changed"}))
     ours, theirs = (PerplexityOn(name="other", corpus=place) for place in ("other@1", "s3://bucket/other@1"))
     assert key(ours) == key(theirs) != key(here)
     assert key(Perplexity()) == fingerprint(
-        evaluation.CellKey(weights="w", task=Perplexity(), data="d", objective=Causal(), compute="float32")
+        CellKey(weights="w", task=Perplexity(), data="d", objective=Causal(), compute="float32")
     )

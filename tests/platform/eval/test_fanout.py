@@ -22,12 +22,12 @@ from ticlm.platform.core.errors import RunError, TiclmWarning
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement
+from ticlm.platform.tasks.cell_store import read_cells
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 Forks = Callable[..., list[tuple[int, Any]]]

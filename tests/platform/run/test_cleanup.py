@@ -9,12 +9,12 @@ import pytest
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.eval.cell_store import write_cells
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import write_cells
 
 Studies = Callable[..., Study]
 PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}

@@ -15,7 +15,6 @@ from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.eval.folder import Scoring
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -24,6 +23,7 @@ from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis, Cell
+from ticlm.platform.tasks.cell_store import read_cells
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Measurement
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import cell_key
 from ticlm.platform.tasks.static import files as taskfile
 from ticlm.platform.tasks.static import part
 from ticlm.platform.tasks.static.part import CORE, Part
@@ -456,7 +457,7 @@ def test_a_baseline_that_is_given_stands_for_chance() -> None:
 
 def keys(task: Static) -> dict[str, str]:
     hashes = task.hashes(None, task.labels(None, ()))
-    return {label: evaluation.cell_key("w" * 16, task, label, data, Causal()) for label, data in hashes.items()}
+    return {label: cell_key("w" * 16, task, label, data, Causal()) for label, data in hashes.items()}
 
 
 def test_a_part_is_asked_again_only_where_something_that_its_answers_depend_on_changes(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.settings import parse
-from ticlm.platform.eval.cells import cell_key
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Measurement
+from ticlm.platform.tasks.cell_store import cell_key
 from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.time_prompt import Month
 

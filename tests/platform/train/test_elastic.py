@@ -22,13 +22,13 @@ from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.resources import Cadence
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import work_of
+from ticlm.platform.tasks.cell_store import read_cells
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.nightly]
 Forks = Callable[..., list[tuple[int, Any]]]

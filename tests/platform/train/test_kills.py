@@ -19,10 +19,10 @@ import pytest
 
 from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.store import Store, read_record
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.run import cleanup
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
+from ticlm.platform.tasks.cell_store import read_cells
 
 Forks = Callable[..., list[tuple[int, Any]]]
 KILLED = -signal.SIGKILL

@@ -21,7 +21,6 @@ from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import sample
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.models import adapter_stack, folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import driver
@@ -33,6 +32,7 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import read_cells
 from ticlm.platform.train import trainer
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 

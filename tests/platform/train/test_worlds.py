@@ -14,12 +14,12 @@ import pytest
 from ticlm.platform.core.paths import round_folder
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
-from ticlm.platform.eval.cell_store import read_cells
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork, work_of
+from ticlm.platform.tasks.cell_store import read_cells
 from ticlm.platform.train.loader import LoaderSpec, RankReader, share
 
 Forks = Callable[..., list[tuple[int, Any]]]

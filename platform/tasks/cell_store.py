@@ -11,14 +11,17 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
+from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
+from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cell import Cell
 
 if TYPE_CHECKING:
@@ -27,6 +30,26 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Version of the columns of a file."""
 REMEDY = "remove it to score its cells again"
+
+
+class CellKey(Settings):
+    """All that determines a cell's values. A cell is reused as long as its key stays the same."""
+
+    version: int = 1
+    weights: str
+    task: Task
+    data: str
+    """Hash of what the task reads at the cell's label."""
+    objective: AnyObjective
+    compute: Literal["float32", "bfloat16"]
+
+
+def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
+    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
+    reduced = task.identity_at(label)
+    if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
+        reduced = reduced.model_copy(update={"prepare": None})
+    return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 
 def write_cells(store: Store, cells: Sequence[Cell]) -> None:

@@ -1,0 +1,8 @@
+"""The rounds of a run, one kind a file; `study/tree` puts them together.
+
+`trained` makes the round that a method asks for. `deployment` makes what is deployed beside it, a leaf or an average of
+checkpoints; `samples` makes the rows that a round draws from the checkpoint before it; `tuned_copies` makes the short
+rounds that prepare a checkpoint for a task.
+
+Start with `trained.trained_round`.
+"""
