@@ -12,7 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from ticlm.platform.analysis.prediction.expected import Expected
-from ticlm.platform.cli import plan_costs, plan_predictions
+from ticlm.platform.cli import plan_costs
+from ticlm.platform.cli.prediction import plan_table
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain
@@ -42,7 +43,7 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
-    results: list[RenderableType] = [] if expected is None else [plan_predictions.table(expected), ""]
+    results: list[RenderableType] = [] if expected is None else [plan_table.table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
 
 

@@ -186,7 +186,10 @@ class _Problem:
         return terms - mean_terms, values - mean_values, weights, (mean_terms, mean_values)
 
     def _sizes(self, terms: Array, values: Array, weights: Array) -> Array:
+        from scipy.optimize import nnls
+
         rows = (terms * weights[..., None]).reshape(-1, terms.shape[-1])
         gram = rows.T @ rows + RIDGE * self.runs * np.eye(terms.shape[-1])
-        out: Array = np.linalg.solve(gram, rows.T @ (values * weights).ravel())
+        root = np.linalg.cholesky(gram)
+        out: Array = nnls(root.T, np.linalg.solve(root, rows.T @ (values * weights).ravel()))[0]
         return out
