@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ticlm.platform.study.plan import Plan
 
 LEAST = 5
-"""Finished methods below which nothing is predicted: a law has seven numbers, and an interval needs four errors."""
+"""Finished methods below which nothing is predicted: a law has eight numbers, and an interval needs four errors."""
 
 
 class Means(NamedTuple):

@@ -7,9 +7,10 @@ Every round r replaces a part of what the weights remember, the more the hotter 
 where w_r[s] is the share of its tokens from period s. What is remembered of texts like those of period j, and the loss:
 
     m_rj = Σ_s K_r[s] exp(−|t_s − t_j| / τ)
-    L_rj = b_j − A ln(ε + m_rj) − B ln(1 + C Σ h) − D ln(tokens of the round from scratch)
+    L_rj = b_j − A ln(ε + m_rj) − B ln(1 + C Σ h) − D ln(tokens of the round from scratch) + E h_r
 
-The sum is over the continual rounds so far. So distance, replay shares, rates and tokens all matter through what they
+The sum is over the continual rounds so far; E is what a round that was too hot costs on every period.
+So distance, replay shares, rates and tokens all matter through what they
 do to K, and forgetting is what later rounds replace. That the loss is linear in logarithms of shares and of training
 follows the laws of continual pre-training (arXiv 2505.07796) and of forgetting (arXiv 2502.06042), which are about one
 change of domain; the memory K carries them over many rounds. b_j is how hard the period is, the same for all methods.
@@ -28,7 +29,7 @@ from ticlm.platform.analysis.transfer import Cells
 
 Array = NDArray[np.float64]
 RIDGE = 1e-4
-"""Added to the squared sizes of A, B and D, per run: it decides only what the data do not."""
+"""Added to the squared sizes of A, B, D and E, per run: it decides only what the data do not."""
 PRIOR = 0.01
 """Nats that a parameter costs per factor of e from where the fit starts."""
 MOST_STEPS = 60
@@ -61,10 +62,10 @@ class TrainedRun:
 
 @dataclass(frozen=True)
 class Law:
-    """A fitted law. `rates` are c, τ (years), ε and C; `sizes` are A, B and D, in nats."""
+    """A fitted law. `rates` are c, τ (years), ε and C; `sizes` are A, B, D and E, in nats."""
 
     rates: tuple[float, float, float, float]
-    sizes: tuple[float, float, float]
+    sizes: tuple[float, float, float, float]
     base: Mapping[str, float]
     """b_j by evaluated period."""
 
@@ -95,8 +96,8 @@ def fit(runs: Sequence[TrainedRun]) -> Law:
     )
     sizes, base = problem.solve(found.x)
     c, tau, epsilon, growth = np.exp(found.x).tolist()
-    a, b, d = sizes.tolist()
-    return Law((c, tau, epsilon, growth), (a, b, d), base)
+    a, b, d, e = sizes.tolist()
+    return Law((c, tau, epsilon, growth), (a, b, d, e), base)
 
 
 class _Layout:
@@ -121,7 +122,7 @@ class _Layout:
         self.rows = [[row.get(label) for label in labels] for row, labels in zip(rows, checkpoints)]
 
     def terms(self, rates: Array) -> list[Array]:
-        """Return, for each run, what A, B and D are multiplied by: float64[checkpoint, evaluated, 3]."""
+        """Return, for each run, what A, B, D and E are multiplied by: float64[checkpoint, evaluated, 4]."""
         c, tau, epsilon, growth = np.exp(rates)
         near = np.exp(-self.apart / tau)
         replaced = np.where(self.scratch, 1.0, -np.expm1(-c * self.heat))
@@ -134,7 +135,9 @@ class _Layout:
             tokens = np.where(self.scratch[:, r], self.tokens[:, r], tokens)
             much = np.log(epsilon + remembered @ near)
             learned = np.broadcast_to(np.log1p(growth * heat)[:, None], much.shape)
-            states.append(-np.stack([much, learned, np.broadcast_to(tokens[:, None], much.shape)], -1))
+            last = np.where(self.scratch[:, r], 0.0, self.heat[:, r])
+            along = [np.broadcast_to(one[:, None], much.shape) for one in (tokens, last)]
+            states.append(np.stack([-much, -learned, -along[0], along[1]], -1))
         every = np.stack(states, 1)
         empty = np.full(every.shape[2:], np.nan)
         return [
@@ -144,7 +147,7 @@ class _Layout:
 
 
 class _Problem:
-    """The least squares of a fit. A, B, D and all b_j are linear, so they are solved for within every step."""
+    """The least squares of a fit. A, B, D, E and all b_j are linear, so they are solved for within every step."""
 
     def __init__(self, runs: Sequence[TrainedRun]) -> None:
         self.evaluated = runs[0].evaluated
@@ -166,7 +169,7 @@ class _Problem:
         return out
 
     def solve(self, rates: Array) -> tuple[Array, dict[str, float]]:
-        """Return A, B and D, and the b_j of the periods that have values."""
+        """Return A, B, D and E, and the b_j of the periods that have values."""
         terms, values, weights, means = self._centred(rates)
         sizes = self._sizes(terms, values, weights)
         base = means[1] - means[0] @ sizes
@@ -174,7 +177,7 @@ class _Problem:
         return sizes, {label: b for label, b, has in zip(self.evaluated, base.tolist(), known.tolist()) if has}
 
     def _centred(self, rates: Array) -> tuple[Array, Array, Array, tuple[Array, Array]]:
-        """Return terms [row, evaluated, 3] and values [row, evaluated] less their weighted means over the rows of each
+        """Return terms [row, evaluated, 4] and values [row, evaluated] less their weighted means over the rows of each
         period, the weights, and these means. Rows are the checkpoints of all runs."""
         weights = np.concatenate(self.weights)
         terms = np.nan_to_num(np.concatenate(self.layout.terms(rates)))

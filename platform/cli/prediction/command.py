@@ -63,7 +63,7 @@ def predict(
 
 def _json(found: Finished, errors: list[Errors]) -> dict[str, object]:
     law = found.law()
-    names = ("c", "tau_years", "epsilon", "C", "A", "B", "D")
+    names = ("c", "tau_years", "epsilon", "C", "A", "B", "D", "E")
     return {
         "studies": list(found.names),
         "unit": "loss" if found.reference is None else "regret",
@@ -100,5 +100,5 @@ def _lines(found: Finished, errors: list[Errors]) -> list[str]:
             f"{one.name}: median error {one.median:.3f} nats (Bwd., ID, Fwd.: {each}), rank correlation "
             f"{one.rank_correlation:.2f} ({ranks})"
         )
-    lines.append(f"law of all {len(found.runs)}: c, τ in years, ε, C: {rates}; A, B, D in nats: {sizes}")
+    lines.append(f"law of all {len(found.runs)}: c, τ in years, ε, C: {rates}; A, B, D, E in nats: {sizes}")
     return [*lines, *(f"left out: {name}: {why}" for name, why in found.left_out.items())]

@@ -18,7 +18,7 @@ from ticlm.platform.core.periods import Period, span
 YEARS = tuple(str(year) for year in range(2010, 2018))
 LABELS = tuple(f"{year}01" for year in YEARS)
 BASE = dict(zip(LABELS, (3.9, 3.7, 3.8, 3.6, 3.7, 3.5, 3.6, 3.4)))
-LAW = Law((0.6, 1.5, 0.01, 0.05), (0.15, 0.3, 0.0), BASE)
+LAW = Law((0.6, 1.5, 0.01, 0.05), (0.15, 0.3, 0.0, 0.01), BASE)
 
 
 def run(name: str, old: float, heat: float, falls: float = 1.0) -> RunFacts:
@@ -52,7 +52,7 @@ def test_the_loss_is_that_of_its_equation() -> None:
     apart = (np.array([0, 365.0]) / 365.25)[::-1]  # 2010 has 365 days
     remembered = np.array([1 - g, g])
     match = remembered @ np.exp(-apart / 1.5)
-    expected = 3.7 - 0.15 * np.log(0.01 + match) - 0.3 * np.log(1 + 0.05 * 1.0)
+    expected = 3.7 - 0.15 * np.log(0.01 + match) - 0.3 * np.log(1 + 0.05 * 1.0) + 0.01 * 1.0
     found = LAW.values(run("one", 0.0, 1.0), LABELS[1:2], LABELS[1:2])
     assert found == pytest.approx(expected, abs=1e-9)
 
