@@ -42,6 +42,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "report": ("report.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
+    "predict": ("report.md", ("ticlm predict monthly", "ticlm predict monthly monthly-common-rate --json")),
     "tune": (
         "evaluations.md",
         (

@@ -11,7 +11,9 @@ from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from ticlm.platform.analysis.prediction.expected import Expected
 from ticlm.platform.cli import plan_costs
+from ticlm.platform.cli.prediction import plan_table
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain, groups
@@ -26,7 +28,7 @@ LEAST_TOKENS = 5.0
 """Tokens per parameter below which a model trained from scratch has hardly begun to converge (docs/sizing.md)."""
 
 
-def view(plan: Plan, machine: Machine = DEFAULT) -> RenderableType:
+def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = None) -> RenderableType:
     """Return a table of chains, a table of methods, and lines of totals, for a terminal."""
     summary = describe(plan, machine)
     total = summary["total"]
@@ -42,7 +44,8 @@ def view(plan: Plan, machine: Machine = DEFAULT) -> RenderableType:
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
-    return Group(_chains(plan, summary), "", _methods(summary), "", *(line for line in lines if line))
+    results: list[RenderableType] = [] if expected is None else [plan_table.table(expected), ""]
+    return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
 
 
 def _new_and_old(row: dict[str, Any], length: int) -> str:
@@ -91,7 +94,7 @@ def _methods(summary: dict[str, Any]) -> Table:
     return table
 
 
-def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
+def as_json(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = None) -> str:
     """Return everything that `view` shows, and every round with the methods and seeds that train it, as JSON with one
     round per line."""
     users: dict[str, list[dict[str, Any]]] = {}
@@ -117,7 +120,8 @@ def as_json(plan: Plan, machine: Machine = DEFAULT) -> str:
         }
         for key, spec in plan.tree.rounds.items()
     ]
-    summary = json.dumps(describe(plan, machine), indent=1).removesuffix("\n}")
+    results = {} if expected is None else {"predicted": expected.as_json()}
+    summary = json.dumps(describe(plan, machine) | results, indent=1).removesuffix("\n}")
     tree = ",\n  ".join(map(json.dumps, rounds))  # json takes ten times as long if it indents
     return f'{summary},\n "tree": [\n  {tree}\n ]\n}}'
 

@@ -28,12 +28,18 @@ def plan(
         float, typer.Option(help="Share of the GPU's peak that training reaches, at 6 FLOPs per weight and token.")
     ] = 0.35,
     price: Annotated[float | None, typer.Option(metavar="USD", help="Price of a GPU-hour, to show money.")] = None,
+    predict_from: Annotated[
+        list[str] | None,
+        typer.Option("--predict-from", metavar="STUDY", help="Predict results from a finished study; repeatable."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a study would do: its rounds and chains, what is done, and what the rest costs.
 
-    It tells FLOPs, GPU-hours and disk before there is any data, if the model's vocabulary is known.
+    It tells FLOPs, GPU-hours and disk before there is any data, if the model's vocabulary is known. Once enough
+    methods are finished, it also predicts Bwd., ID and Fwd. of the others.
     """
+    from ticlm.platform.analysis.prediction.expected import expected
     from ticlm.platform.cli import plan_view
     from ticlm.platform.cli.console import console
     from ticlm.platform.study.costs import Machine
@@ -41,10 +47,11 @@ def plan(
     gc.disable()  # the tree of a large study is a million values that stay until the end
     machine = Machine(gpu.lower(), utilisation, price)
     made = plan_of(study, root, set_)
+    results = expected(made, [plan_of(name, root, None) for name in predict_from or ()])
     if as_json:
-        print(plan_view.as_json(made, machine))
+        print(plan_view.as_json(made, machine, results))
     else:
-        console().print(plan_view.view(made, machine))
+        console().print(plan_view.view(made, machine, results))
 
 
 def run(

@@ -50,6 +50,12 @@ def tune(
             help="Settings to try on all periods at the end: none, chosen, ends (the best and the worst) or every."
         ),
     ] = "chosen",
+    choose_by: Annotated[
+        str,
+        typer.Option(
+            help="scores compares what the first periods gave; predicted what a law expects for all periods from them."
+        ),
+    ] = "scores",
     as_json: Json = False,
 ) -> None:
     """Search a method's settings on a study's first periods, choose by a rule, and try the choice on all periods."""
@@ -62,6 +68,7 @@ def tune(
         "seed": seed,
         "reference": reference,
         "all_periods": all_periods,
+        "choose_by": choose_by,
     }
     _search(search.load(space, study, set_ or (), values or (), options), absolute(root), as_json)
 
@@ -73,8 +80,9 @@ def _search(tuning: Tuning, root: str, as_json: bool) -> None:
     from ticlm.platform.core.progress import SILENT
     from ticlm.platform.core.store import Store
     from ticlm.platform.study import plan as plans
-    from ticlm.platform.tuning import outcome
+    from ticlm.platform.tuning import extrapolate, outcome
 
+    extrapolate.check(tuning)
     store = Store(root)
     made = plans.make(tuning.seen(()), store)
     with ExitStack() as stack:

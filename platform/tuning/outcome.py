@@ -18,7 +18,7 @@ from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import needs, plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tuning import ray_tune, selection, table
+from ticlm.platform.tuning import extrapolate, ray_tune, selection, table
 from ticlm.platform.tuning.search import Tuning
 from ticlm.platform.tuning.selection import TrialScores
 from ticlm.platform.tuning.trial import complete, scores
@@ -40,6 +40,7 @@ def make(wanted: Tuning, store: Store, show: progress.Show = progress.SILENT, da
     What is done already is only read. Call it inside `driver.connected`. Raises InputError if the corpus ends before
     the study does; the choice is kept by then.
     """
+    extrapolate.check(wanted)
     show.say(f"{wanted.trials} trials, {wanted.at_once} at a time{f'; dashboard: {dashboard}' if dashboard else ''}")
     folder, trials = ray_tune.search(wanted, store, show)
     points = {wanted.space.label(trial.point): trial.point for trial in trials}
@@ -62,8 +63,18 @@ def _trials(wanted: Tuning, tried: Sequence[TuneTrial], store: Store) -> list[Tr
     named = {name: by_name[name] for name in dict.fromkeys(wanted.space.label(trial.point) for trial in tried)}
     methods = [wanted.method(trial.point) for trial in named.values() if not trial.refused]
     found = _scores(wanted.seen(methods), store) if methods else {}
+    expected: dict[str, selection.PeriodScores] = {}
+    if wanted.search.choose_by == "predicted":
+        done = [method for method in methods if method.name in found]
+        expected = extrapolate.predicted(wanted, done, plan.make(wanted.seen(done), store))
     return [
-        TrialScores(name, wanted.space.describe(trial.point), found.get(name), note="" if name in found else trial.note)
+        TrialScores(
+            name,
+            wanted.space.describe(trial.point),
+            found.get(name),
+            note="" if name in found else trial.note,
+            predicted=expected.get(name),
+        )
         for name, trial in named.items()
     ]
 

@@ -45,6 +45,11 @@ class Search(Settings):
     reference: Literal["raw", "oracle"] = "raw"
     all_periods: Literal["none", "chosen", "ends", "every"] = "chosen"
     """Which trials are trained on all periods after the choice: none, the chosen one, also the worst, or every one."""
+    choose_by: Literal["scores", "predicted"] = "scores"
+    """What the rule compares: scores on the periods that tuning sees, or those that a law predicts for all periods."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"choose_by"} if self.choose_by == "scores" else ())
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class Tuning:
         with the same reservation `needs` for each trial.
         """
         seen = self.seen((self.base,)).model_copy(update={"resources": Resources()})
-        search = self.search.model_copy(update={"all_periods": "none"})
+        search = self.search.model_copy(update={"all_periods": "none", "choose_by": "scores"})
         room = (self.at_once, *(f"{kind} {amount:g}" for kind, amount in sorted(needs.items())))
         whole = fingerprint((seen, self.space.identity, search, tuple(ids), room))
         return paths.search(self.study.name, self.space.name, whole)

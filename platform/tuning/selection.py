@@ -49,7 +49,7 @@ class TrialScores:
     """A setting that was tried, and its scores.
 
     `scores`: on the periods that tuning sees; None if the trial was stopped early or failed, which `note` then says.
-    `whole`: on all periods, if it was trained on them.
+    `whole`: on all periods, if it was trained on them. `predicted`: on all periods, if the choice is by predictions.
     """
 
     name: str
@@ -57,6 +57,7 @@ class TrialScores:
     scores: PeriodScores | None
     whole: PeriodScores | None = None
     note: str = ""
+    predicted: PeriodScores | None = None
 
 
 Of = Callable[[TrialScores], PeriodScores | None]
@@ -72,14 +73,25 @@ def on_all(trial: TrialScores) -> PeriodScores | None:
     return trial.whole
 
 
+def on_predicted(trial: TrialScores) -> PeriodScores | None:
+    """Return the scores that are predicted for all periods."""
+    return trial.predicted
+
+
+def deciding(trials: Iterable[TrialScores]) -> Of:
+    """Return the scores that a choice is made by: predictions if there are any, else those on tuning's periods."""
+    return on_predicted if any(trial.predicted is not None for trial in trials) else on_tuning
+
+
 def compared(trials: Iterable[TrialScores], of: Of = on_tuning) -> list[tuple[TrialScores, PeriodScores]]:
     """Return the trials that have three finite scores, with these."""
     found = [(trial, of(trial)) for trial in trials]
     return [(trial, scores) for trial, scores in found if scores is not None and scores.comparable]
 
 
-def choose(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
-    """Return the trial that RULE picks. Raises RunError if no trial has scores."""
+def choose(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
+    """Return the trial that RULE picks, by default by the `deciding` scores. Raises RunError if no trial has scores."""
+    of = of or deciding(trials)
     having = compared(trials, of)
     if not having:
         why = "; ".join(f"{trial.setting}: {_missing(trial, of)}" for trial in trials) or "there are no trials"
@@ -87,8 +99,9 @@ def choose(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
     return min(having, key=lambda pair: pair[1].total)[0]
 
 
-def worst(trials: Sequence[TrialScores], of: Of = on_tuning) -> TrialScores:
+def worst(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
     """Return the trial with the highest mean, the last on ties. Raises RunError if no trial has scores."""
+    of = of or deciding(trials)
     choose(trials, of)
     return max(reversed(compared(trials, of)), key=lambda pair: pair[1].total)[0]
 
@@ -105,8 +118,14 @@ def describe(trials: Sequence[TrialScores]) -> list[str]:
     If two or more trials were trained on all periods, further lines say what the rule would pick there. Raises RunError
     if no trial has scores.
     """
-    chosen = choose(trials)
-    lines = [f"the rule ({RULE}) picks {_picked(trials, chosen, on_tuning)}"]
+    of = deciding(trials)
+    chosen = choose(trials, of)
+    predicted = "predicted for all periods, " if of is on_predicted else ""
+    lines = [f"the rule ({predicted}{RULE}) picks {_picked(trials, chosen, of)}"]
+    if of is on_predicted and compared(trials):
+        lines.append(
+            f"by the first periods alone it would pick {_picked(trials, choose(trials, on_tuning), on_tuning)}"
+        )
     lines.append(f"on the Pareto front: {_listed(front(trials))}")
     without = [f"{trial.setting} ({_missing(trial, on_tuning)})" for trial in trials if not compared([trial])]
     if without:

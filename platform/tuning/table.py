@@ -15,9 +15,11 @@ from ticlm.platform.tuning.selection import (
     TrialScores,
     choose,
     compared,
+    deciding,
     decimals,
     front,
     on_all,
+    on_predicted,
     on_tuning,
 )
 
@@ -52,10 +54,14 @@ def table(
     for number in range(len(groups)):
         for name in ("backward", "ID", "forward", "mean"):
             out.add_column(f"{name}\n(all)" if number else name, justify="right", no_wrap=True)
+    by_law = deciding(trials) is on_predicted
+    if by_law:
+        out.add_column("mean\n(predicted)", justify="right", no_wrap=True)
     out.add_column("")
     cells = _cells(trials, both)
     for trial, numbers in zip(trials, cells):
-        out.add_row(Text(trial.setting), *numbers, Text("; ".join(_marks(trials, trial))))
+        law = [f"{trial.predicted.mean:.4f}" if trial.predicted else "–"] * by_law
+        out.add_row(Text(trial.setting), *numbers, *law, Text("; ".join(_marks(trials, trial))))
     return out
 
 
@@ -75,6 +81,7 @@ def as_json(trials: Sequence[TrialScores]) -> dict[str, Any]:
             "scores": _json(trial.scores),
             "all": _json(trial.whole),
             "note": trial.note,
+            **({"predicted": _json(trial.predicted)} if deciding(trials) is on_predicted else {}),
         }
         for trial in trials
     ]
@@ -170,7 +177,7 @@ def _cells(trials: Sequence[TrialScores], both: bool) -> Iterator[list[str]]:
 def _marks(trials: Sequence[TrialScores], trial: TrialScores) -> Iterator[str]:
     for of, where in ((on_tuning, ""), (on_all, " of all")):
         if len(compared(trials, of)) > (1 if where else 0):  # alone on all periods, a trial is best of nothing
-            if choose(trials, of) is trial:
+            if choose(trials, of if where else deciding(trials)) is trial:
                 yield "best of all periods" if where else "chosen"
             if any(other is trial for other in front(trials, of)):
                 yield f"on the front{where}"
@@ -179,7 +186,7 @@ def _marks(trials: Sequence[TrialScores], trial: TrialScores) -> Iterator[str]:
 
 
 def _verdict(trials: Sequence[TrialScores], whole: bool) -> dict[str, Any]:
-    of = on_all if whole else on_tuning
+    of = on_all if whole else deciding(trials)
     chosen = choose(trials, of).name if compared(trials, of) else None
     return {"chosen": chosen, "front": [trial.name for trial in front(trials, of)]}
 

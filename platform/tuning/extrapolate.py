@@ -1,0 +1,82 @@
+"""The scores of trials on all periods of a study, predicted from the periods that tuning sees.
+
+A law of prediction (`platform/analysis/prediction/law.py`) is fitted to the cells of the trials on the first periods.
+The rounds of later periods are known from settings alone, as every plan is: their rates, and the shares of their
+tokens. A trial's prediction is its own means on the first periods, plus what the law expects to change from these to
+the means over all. Nothing of a later period is read. How hard later periods are is not known, and the same for all
+trials, so their predictions can be compared with each other and not with what is measured later.
+"""
+
+from __future__ import annotations
+
+from ticlm.methods.method import Continual
+from ticlm.platform.analysis import collect, conventions
+from ticlm.platform.analysis.matrix import period
+from ticlm.platform.analysis.prediction import features
+from ticlm.platform.analysis.prediction.finished import LEAST, finished
+from ticlm.platform.analysis.prediction.law import Law, TrainedRun
+from ticlm.platform.analysis.transfer import means
+from ticlm.platform.core.errors import InputError
+from ticlm.platform.study import plan, tree
+from ticlm.platform.study.settings import Study
+from ticlm.platform.tuning.search import Tuning
+from ticlm.platform.tuning.selection import PeriodScores
+
+OPTION = "--choose-by predicted"
+
+
+def check(wanted: Tuning) -> None:
+    """Raise InputError if a search cannot choose by predictions, before anything is trained."""
+    if wanted.search.choose_by != "predicted":
+        return
+    if wanted.trials < LEAST:
+        raise InputError(
+            f"{OPTION}: a prediction needs {LEAST} trials or more, and this search has {wanted.trials}: "
+            "give more values, or leave the option out"
+        )
+    if wanted.search.reference != "raw":
+        raise InputError(f"{OPTION}: predictions are losses, so --reference must be raw, got {wanted.search.reference}")
+    facts = _facts(wanted.whole([wanted.base]))[wanted.base.name]
+    if facts.beyond:
+        raise InputError(
+            f"{OPTION}: the law of prediction does not know {', '.join(facts.beyond)} of {wanted.base.name}: "
+            "leave the option out"
+        )
+
+
+def predicted(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict[str, PeriodScores]:
+    """Return the predicted scores on all periods of every trial that is trained and scored to the end of what tuning
+    sees. Raises InputError if there are too few."""
+    found = finished(seen, collect.study_result(seen)).require(OPTION)
+    law, whole = found.law(), wanted.whole(methods)
+    facts = _facts(whole)
+    scores: dict[str, PeriodScores] = {}
+    for run in found.runs:
+        name = run.facts.method
+        own, before = found.observed(run), _means(law, run, run.facts)
+        after = _means(law, _everywhere(whole, run), facts[name])
+        scores[name] = PeriodScores(*(o + a - b for o, a, b in zip(own, after, before)))
+    return scores
+
+
+def _facts(study: Study) -> dict[str, features.RunFacts]:
+    """Return the facts of a study's methods from its settings alone."""
+    try:
+        return features.by_method(tree.rounds(study))
+    except InputError as error:
+        raise InputError(f"{OPTION}: later rounds must be known without the rows of their periods: {error}") from None
+
+
+def _means(law: Law, run: TrainedRun, facts: features.RunFacts) -> tuple[float, float, float]:
+    found = means(law.values(facts, run.checkpoints, run.evaluated), run.cells)
+    return found.backward, found.in_distribution, found.forward
+
+
+def _everywhere(study: Study, run: TrainedRun) -> TrainedRun:
+    """Return the checkpoints, periods and kinds of cells of a study on all its periods, as those of a run."""
+    labels = study.timeline.labels
+    chosen = study.evaluate.checkpoints, study.evaluate.periods
+    trained, evaluated = (labels if one == "all" else tuple(la for la in labels if la in one) for one in chosen)
+    axes = [[period(study.timeline, label) for label in axis] for axis in (trained, evaluated)]
+    cells = conventions.named().default.cells(*axes)
+    return TrainedRun(run.facts, trained, evaluated, run.values, cells)
