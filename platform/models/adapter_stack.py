@@ -97,6 +97,16 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
     return stack
 
 
+def renew(folder: Path) -> None:
+    """Write the digest of the weights that now lie in a folder into its description of adapters, if it has one."""
+    if not (folder / ADAPTERS).exists():
+        return
+    from ticlm.platform.models.folders import without_adapters
+
+    base = digest(without_adapters(folder).state_dict())
+    (folder / ADAPTERS).write_text(json.dumps(_about(folder) | {"base": base}, indent=1))
+
+
 def read(folder: Path) -> list[Adapter]:
     """Return the stack of adapters saved in a folder, bottom first.
 
