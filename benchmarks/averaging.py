@@ -21,7 +21,7 @@ import numpy as np
 from ticlm.methods.objectives import Causal
 from ticlm.platform.core.store import Store
 from ticlm.platform.models import averaging, build
-from ticlm.platform.models.presets import PRESETS
+from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.settings import PresetModel
 
 CHECKPOINTS = 8
@@ -32,7 +32,7 @@ WHOLE_BYTES = 2_796_096_000 * 4
 
 def shapes(width: int) -> dict[str, tuple[int, ...]]:
     """Return the tensors of a `3b` whose widths are divided by `width`."""
-    preset = PRESETS["3b"]
+    preset = SHAPES["3b"]
     widths = {name: preset[name] // width for name in ("hidden_size", "intermediate_size")}
     config = build.config(PresetModel.model_validate({"name": "3b", "changes": widths}), VOCABULARY // width)
     return build.shapes(config, Causal())
@@ -66,7 +66,7 @@ def main() -> None:
     tensors = shapes(parser.parse_args().width)
     with tempfile.TemporaryDirectory(prefix="averaging-") as place:
         names = [f"checkpoint-{i}" for i in range(CHECKPOINTS)]
-        size = [write(Path(place, name), tensors, i) for i, name in enumerate(names)][0]
+        (size,) = {write(Path(place, name), tensors, i) for i, name in enumerate(names)}
         before, peak, done = anonymous(), 0, threading.Event()
 
         def sample() -> None:
