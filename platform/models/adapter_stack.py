@@ -97,14 +97,11 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
     return stack
 
 
-def renew(folder: Path) -> None:
-    """Write the digest of the weights that now lie in a folder into its description of adapters, if it has one."""
-    if not (folder / ADAPTERS).exists():
-        return
-    from ticlm.platform.models.folders import without_adapters
-
-    base = digest(without_adapters(folder).state_dict())
-    (folder / ADAPTERS).write_text(json.dumps(_about(folder) | {"base": base}, indent=1))
+def renew(folder: Path, module: nn.Module) -> None:
+    """Write the digest of a folder's weights, as they are in `module`, into its description of
+    adapters."""
+    about = _about(folder) | {"base": digest(module.state_dict())}
+    (folder / ADAPTERS).write_text(json.dumps(about, indent=1))
 
 
 def read(folder: Path) -> list[Adapter]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import adapter_stack
+from ticlm.platform.models import adapter_stack, folders
 
 BLOCK = 1 << 20
 """Weights that are averaged at once."""
@@ -76,7 +76,8 @@ def average(store: Store, parts: Sequence[tuple[str, float]], target: Path) -> N
             for tensor in sorted(entries, key=lambda name: entries[name].start):
                 key = (_subfolder(name), tensor)
                 _write_mean(opened, store, [(tensors[key], weight) for _, tensors, weight in found])
-    adapter_stack.renew(target)
+    if (target / adapter_stack.ADAPTERS).exists():  # by whose digest they know the weights below them
+        adapter_stack.renew(target, folders.without_adapters(target))
 
 
 def _write_mean(file: IO[bytes], store: Store, parts: Sequence[tuple[_Tensor, np.float64]]) -> None:

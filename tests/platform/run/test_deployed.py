@@ -13,7 +13,7 @@ from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import adapter_stack, folders
+from ticlm.platform.models import averaging, folders
 from ticlm.platform.run import check, driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
@@ -85,7 +85,7 @@ def test_an_average_that_was_interrupted_is_made_again_to_the_same_bits(
         def killed(*_: object) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr(adapter_stack, "renew", killed)
+        patch.setattr(averaging, "_write_mean", killed)
         with pytest.raises(KeyboardInterrupt):
             driver.train(found)
     store = Store(str(toy_root))
