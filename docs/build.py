@@ -23,6 +23,7 @@ PAGES = {
     "docs/report.md": "report.md",
     "docs/reference.md": "reference.md",
     "docs/extending.md": "extending.md",
+    "docs/methods.md": "methods.md",
     "docs/data.md": "data.md",
     "docs/ckl.md": "ckl.md",
     "docs/evolvingqa.md": "evolvingqa.md",

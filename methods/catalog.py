@@ -9,7 +9,7 @@ from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.adaptive import ForgettingReplay, ScalingReplay, SpacedReplay
-from ticlm.methods.deploy import Leaf
+from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
 from ticlm.methods.mer import MER
@@ -60,6 +60,26 @@ CKL = (
     ),
 )
 
+# Beyond the papers' tables: averages of the checkpoints of one chain at a constant rate, which they share.
+AVERAGES: dict[str, Deploy] = {
+    "replay-half+ema": ExponentialAverage(),
+    "replay-half+mean": MeanOfLast(),
+    "replay-half+wsm": DecayShaped(),  # WSM (arXiv 2507.17634)
+}
+DEPLOYED = (
+    *(
+        Continual(name=name, group="replay", replay=REPLAYS["replay-half"], schedule=Constant(), deploy=deploy)
+        for name, deploy in AVERAGES.items()
+    ),
+    # TIME (arXiv 2412.06712): each round starts from the average, and the average is deployed
+    Continual(
+        name="replay-half+time",
+        group="replay",
+        replay=REPLAYS["replay-half"],
+        deploy=ExponentialAverage(next="deployed"),
+    ),
+)
+
 # TiC-LM, Tables 2, 9 and 10. Learning rates: 1e-4 for continual rounds, 3e-4 for AR's first (facts of the release).
 METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="cyclic-cosine", schedule=WarmupCosine()),
@@ -76,6 +96,7 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="replay-adaptive", group="replay", replay=ForgettingReplay()),
     Continual(name="replay-ado", group="replay", replay=ScalingReplay()),
     Continual(name="replay-spaced", group="replay", replay=SpacedReplay()),
+    *DEPLOYED,
     # the published row; its penalty is a mean over tokens x vocabulary, which leaves next to nothing of it
     Continual(name="lwf", group="regularization", penalties=(LwF(reduction="elements"),)),
     Continual(name="lwf-per-token", group="regularization", penalties=(LwF(),)),

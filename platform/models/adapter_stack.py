@@ -97,6 +97,13 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
     return stack
 
 
+def renew(folder: Path, module: nn.Module) -> None:
+    """Write the digest of a folder's weights, as they are in `module`, into its description of
+    adapters."""
+    about = _about(folder) | {"base": digest(module.state_dict())}
+    (folder / ADAPTERS).write_text(json.dumps(about, indent=1))
+
+
 def read(folder: Path) -> list[Adapter]:
     """Return the stack of adapters saved in a folder, bottom first.
 

@@ -35,6 +35,13 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
 
     Raises InputError if the folder holds no model, or lacks some of its weights.
     """
+    module = without_adapters(folder, objective)
+    module.ticlm_adapters = adapter_stack.rebuild(module, folder)  # type: ignore[assignment]
+    return module
+
+
+def without_adapters(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
+    """Load the model of a folder as `load` does, without the adapters that lie beside it."""
     own = objective or objective_of(folder)
     family = AutoModelForSeq2SeqLM if own.encoder_decoder else AutoModelForCausalLM
     try:
@@ -53,7 +60,6 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
         raise InputError(f"{folder}: no model could be loaded: {what}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
-    module.ticlm_adapters = adapter_stack.rebuild(module, folder)
     return module  # type: ignore[no-any-return]
 
 

@@ -66,7 +66,7 @@ def _seen(look: Look) -> list[str]:
 
 
 def _record(store: Store, folder: str) -> list[str]:
-    """Check a record: the files that it names; for a period also what it says of them; for a round, its parent."""
+    """Check a record: the files that it names; for a period also what it says of them; for a round, its parents."""
     record = read_record(store, folder)
     if record is None:
         return []  # removed since the records were listed
@@ -74,11 +74,11 @@ def _record(store: Store, folder: str) -> list[str]:
     problems = verify(store, folder)
     if "splits" in about:
         problems += _period(store, folder, record)
-    parent = about.get("parent")
-    if parent is not None and read_record(store, paths.round_folder(parent)) is None:
-        problems.append(
-            f"{paths.round_folder(parent)}: no record, though {folder} was trained from it; run its study again"
-        )
+    averaged = about.get("average", {})
+    for made_from in dict.fromkeys([*averaged, about.get("parent")]):
+        if made_from is not None and read_record(store, paths.round_folder(made_from)) is None:
+            how = "is an average of it" if made_from in averaged else "was trained from it"
+            problems.append(f"{paths.round_folder(made_from)}: no record, though {folder} {how}; run its study again")
     return problems
 
 

@@ -195,7 +195,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     work = work_of(plan, chain)
     name = plan.label(chain)
     if not work.rounds[0].is_trained:
-        return _beside(plan, work)
+        return _beside(plan, work, stop)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
     workers = plan.share(chain)[1]
     if plan.study.resources.trainer == "ray":
@@ -212,7 +212,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     show.end(name)
 
 
-def _beside(plan: Plan, work: ChainWork) -> None:
+def _beside(plan: Plan, work: ChainWork, stop: Event) -> None:
     """Make a round that no group of workers trains: in a task on Ray, or in this process."""
     from ticlm.platform.train.average import publish_average
     from ticlm.platform.train.sample import publish_sample
@@ -223,7 +223,7 @@ def _beside(plan: Plan, work: ChainWork) -> None:
         return make(work)
     from ticlm.platform.cluster.tasks import in_task
 
-    in_task(make, work, device=work.resources.device if is_sample else "cpu")
+    in_task(make, work, stop=stop, device=work.resources.device if is_sample else "cpu")
 
 
 def require(plan: Plan) -> None:

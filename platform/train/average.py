@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
-
 from ticlm.platform.core import paths
 from ticlm.platform.core.store import Attempt, read_record
 from ticlm.platform.models import averaging
@@ -14,19 +11,18 @@ from ticlm.platform.train.publish import target, tidy
 
 
 def publish_average(work: ChainWork) -> None:
-    """Publish the average that is the only round of `work`, unless it has a record: its model, then the record."""
+    """Publish the average that is the only round of `work`, unless it has a record: its model, then the record.
+
+    Raises InputError if a checkpoint that it averages is damaged, and TakenOver if another writer holds the root now.
+    """
     (spec,), (round_id,) = work.rounds, work.ids
     store, folder = work.store, paths.round_folder(round_id)
     if read_record(store, folder) is not None:
         return
     attempt = Attempt(store, folder)
-    with ExitStack() as stack:
-        parts = []
-        for part in spec.average:
-            model = stack.enter_context(store.local(published(store, work.needed[part.round])))
-            parts.append((Path(model), part.weight))
-        with target(store, paths.model(attempt.folder, attempt.name)) as place:
-            averaging.average(parts, place)
+    parts = [(published(store, work.needed[part.round]), part.weight) for part in spec.average]
+    with target(store, paths.model(attempt.folder, attempt.name)) as place:
+        averaging.average(store, parts, place)
     newest = read_record(store, paths.round_folder(work.needed[spec.average[-1].round]))
     assert newest is not None and work.parent is not None
     attempt.publish(
