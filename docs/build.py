@@ -28,7 +28,6 @@ PAGES = {
     "docs/ckl.md": "ckl.md",
     "docs/evolvingqa.md": "evolvingqa.md",
     "docs/temporalwiki.md": "temporalwiki.md",
-    "docs/methods.md": "methods.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
