@@ -20,6 +20,8 @@ class MER(AdamW):
     every batch, which is the method's, and Reptile's steps, which are this. With θ₀ the weights after the last of them,
     every `every` steps of AdamW are followed by θ ← θ₀ + ε (θ − θ₀). The moments go on as they are.
 
+    The defaults are a choice of this project: k and ε were not compared with those of the paper's code.
+
     Where a round ends, or a model is published inside it, the steps since the last of Reptile's are taken for a whole
     group: otherwise they alone would count in full."""
 
