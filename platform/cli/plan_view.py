@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from ticlm.platform.analysis.prediction.expected import Expected
 from ticlm.platform.cli import plan_costs
-from ticlm.platform.cli.prediction import plan_table
 from ticlm.platform.core import quantities
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain, groups
@@ -22,6 +20,9 @@ from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
+
+if TYPE_CHECKING:
+    from ticlm.platform.analysis.prediction.expected import Expected
 
 DEFAULT = Machine()
 LEAST_TOKENS = 5.0
@@ -44,7 +45,11 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
-    results: list[RenderableType] = [] if expected is None else [plan_table.table(expected), ""]
+    results: list[RenderableType] = []
+    if expected is not None:
+        from ticlm.platform.cli.prediction import plan_table
+
+        results = [plan_table.table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tree import Kind, Run, Tree
 
-PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "averages"}
+PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "averages", "sample": "samples"}
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,14 @@ def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resou
 
 def groups(tree: Tree, chains: Sequence[Chain]) -> list[list[Chain]]:
     """Return the chains, in order, with those together that are of one kind and of the same runs: the leaves beside a
-    trunk, its averages, and the rounds that each start from one of these."""
+    trunk, its averages, samples, and the rounds that each start from an average or draw from a sample."""
     found: dict[object, list[Chain]] = {}
     for chain in chains:
         first = chain.keys[0]
         kind = tree.kind(first)
-        alike = kind in ("leaf", "average") or (kind == "round" and tree.rounds[first].parent in tree.deployed)
+        spec = tree.rounds[first]
+        alike = kind in ("leaf", "average", "sample") or spec.sampled is not None
+        alike = alike or (kind == "round" and spec.parent in tree.deployed)
         runs = tuple((run.method.name, run.seed) for run in _users(tree, first))
         found.setdefault((kind, runs) if alike else chain.keys, []).append(chain)
     return list(found.values())
@@ -102,6 +104,8 @@ def name(tree: Tree, group: Sequence[Chain]) -> str:
         who = f"{who}, tuned for {', '.join(tasks)}"
     elif len(group) > 1:
         who = f"{who}, {sum(len(chain.keys) for chain in group)} {PLURAL[kind]}"
+    elif (rows := tree.rounds[first].sample) is not None:
+        return f"{who}: {rows.rows:,} rows sampled at {tree.rounds[str(tree.rounds[first].parent)].period}"
     elif kind != "round":
         who = f"{who}, {kind}"
     begin, end = tree.rounds[first].period, tree.rounds[last].period

@@ -28,7 +28,7 @@ from ticlm.platform.study.round import (
 )
 from ticlm.platform.study.settings import Study
 
-Kind = Literal["round", "leaf", "average", "tuned copy"]
+Kind = Literal["round", "leaf", "average", "sample", "tuned copy"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class Tree:
             return "tuned copy"
         if self.rounds[key].average:
             return "average"
+        if self.rounds[key].sample is not None:
+            return "sample"
         return "leaf" if key in self.deployed else "round"
 
     @cached_property

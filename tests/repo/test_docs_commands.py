@@ -50,6 +50,7 @@ ON_OTHER_DATA = {
     "submit": "tests/platform/cluster/test_jobs.py",
     "chaos": "tests/platform/chaos/test_chaos.py",
     "tune": "tests/platform/tuning/test_search.py",
+    "predict": "tests/platform/analysis/prediction/test_prediction.py",
     "run monthly": "tests/platform/cli/test_cli.py",
     "report": "tests/platform/analysis/test_published_oracles.py",
     "eval": "tests/platform/eval/test_folder.py",

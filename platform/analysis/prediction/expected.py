@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis import collect
-from ticlm.platform.analysis.prediction import features
-from ticlm.platform.analysis.prediction.finished import LEAST, Finished, Means, finished, joined
-from ticlm.platform.analysis.prediction.leave_one_out import COVERAGE, leave_one_out
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.plan import Plan
+
+if TYPE_CHECKING:
+    from ticlm.platform.analysis.prediction.finished import Finished, Means
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,8 @@ class Expected:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain numbers."""
+        from ticlm.platform.analysis.prediction.leave_one_out import COVERAGE
+
         return {
             "from": list(self.studies),
             "finished": self.finished,
@@ -51,6 +52,10 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     """
     if not others and not _some_finished(plan):
         return None
+    from ticlm.platform.analysis.prediction import features
+    from ticlm.platform.analysis.prediction.finished import LEAST, joined
+    from ticlm.platform.analysis.prediction.leave_one_out import leave_one_out
+
     for other in others:
         _check(plan, other)
     found = joined([_of(one) for one in others or (plan,)])
@@ -77,6 +82,9 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
 
 
 def _of(plan: Plan) -> Finished:
+    from ticlm.platform.analysis import collect
+    from ticlm.platform.analysis.prediction.finished import Finished, finished
+
     if plan.corpus is None or not plan.records:
         return Finished((plan.study.name,), ())
     return finished(plan, collect.study_result(plan))
@@ -84,6 +92,10 @@ def _of(plan: Plan) -> Finished:
 
 def _some_finished(plan: Plan) -> bool:
     """Return whether enough methods are trained to the end, and not all; cheap, because every plan asks."""
+    if not plan.records:
+        return False
+    from ticlm.platform.analysis.prediction.finished import LEAST
+
     ends = {run.method.name: plan.done(list(run.rounds.values())[-1]) for run in plan.tree.runs if run.rounds}
     return LEAST <= sum(ends.values()) < len(ends)
 

@@ -19,7 +19,10 @@ ALIKE = 15
 """Distance in L*a*b* below which thin lines are taken for each other."""
 
 
-BEYOND = ("wsd", "trunk-leaf", "infinite")
+BEYOND = (
+    *("wsd", "trunk-leaf", "infinite", "muon", "mer", "replay-self", "replay-adaptive", "replay-ado", "replay-spaced"),
+    *("replay-half+ema", "replay-half+mean", "replay-half+wsm", "replay-half+time"),
+)
 
 
 def catalogue() -> list[MethodResult]:

@@ -56,7 +56,10 @@ TABLE = {
     ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
-    "{}: no record, though {} was trained from it; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
+    "{}: no record, though {} {}; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
+    "{}: no period there says what it was built from; build the corpus again": BUILD,
+    "{}: its recipe has keys that are not known; build the corpus again": BUILD,
+    "{}: its recipe now means another corpus; build the corpus again": BUILD,
     "{}: no record, though its weights were scored; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
     "no record, though builds/{} names it; append it again with ticlm data build": (
         "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again"

@@ -166,7 +166,7 @@ def test_copies_have_workers_and_slots_of_their_own(toy_study: MakeStudy, root: 
 def test_a_copy_begins_while_the_chain_above_it_goes_on(
     toy_study: MakeStudy, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "COPIES_POLL_S", 0.05)
+    monkeypatch.setattr(driver, "SIDE_POLL_S", 0.05)
     found = made(toy_study, root, {"corpus": "light@2"}, resources={"trainer": "ray", "device": "cpu"})
     begun = Event()
 
