@@ -30,6 +30,11 @@ def units(plan: Plan) -> list[CheckpointWork]:
     return found
 
 
+def is_any_unknown(plan: Plan) -> bool:
+    """Return whether a checkpoint that is done has losses that the plan has not read, whether scored by now or not."""
+    return any(True for _ in _measured(plan))
+
+
 def without_losses(plan: Plan) -> str:
     """Return a name for the first checkpoint that was measured for shares and has no finite loss; empty: there is
     none."""

@@ -37,9 +37,8 @@ class OpenShares:
         if self.measuring or waits or len(plan.records) == self._seen or not plan.open_rounds:
             return
         self._seen = len(plan.records)
-        units = shares.units(plan)
-        if units:
-            self.measuring.add(self.pool.submit(self._score, units))
+        if shares.is_any_unknown(plan):  # even if its cells are kept from before: the plan has to look again
+            self.measuring.add(self.pool.submit(self._score, shares.units(plan)))
 
     def revealed(self, running: Sequence[Chain]) -> list[Chain]:
         """Lay out the rounds whose shares are known now; return the chains that are left, without the running ones.
@@ -64,6 +63,8 @@ class OpenShares:
             if self.stop.is_set():
                 raise Stopped
 
+        if not units:
+            return
         if resources.trainer == "ray":
             fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
         else:

@@ -197,9 +197,8 @@ def _run(
         beside = None
         if deployment is not None and leaf is None:
             beside = deployment.average(key, round_)
-        elif (
-            deployment is not None and leaf is not None
-        ):  # its rows come next in the trunk's order; the trunk goes on where it stood itself
+        elif deployment is not None and leaf is not None:
+            # its rows come next in the trunk's order; the trunk goes on where it stood itself
             beside = trained_round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, "the leaf")
         if deployment is not None and beside is not None:
             trunk[request.period] = key

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from ticlm.methods.freezing import frozen
 from ticlm.methods.method import Method, OracleSeries
@@ -20,8 +19,6 @@ from ticlm.platform.study.round import (
     drawn_before,
 )
 from ticlm.platform.study.settings import Study
-
-Kind = Literal["round", "leaf", "average", "tuned copy"]
 
 
 def recipe_of(study: Study, method: Method, request: RoundRequest, seed: int) -> RoundRecipe:
