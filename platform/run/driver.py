@@ -13,7 +13,7 @@ from threading import Event
 from typing import Any
 
 from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError, Stopped
+from ticlm.platform.core.errors import InputError, RunError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.settings import build_command
 from ticlm.platform.core.signals import ENDING
@@ -76,6 +76,8 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
             raise failed[0]
         if left and stop.is_set():
             raise Stopped
+        if left:
+            raise RunError(f"{plan.label(left[0])} could not start: a round that it needs is not done")
 
 
 @contextmanager
