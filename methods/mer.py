@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ class MER(AdamW):
     group: otherwise they alone would count in full."""
 
     kind: Literal["mer"] = "mer"  # type: ignore[assignment]
+    heat: ClassVar[float | None] = None
     every: int = Field(500, gt=0)
     """Steps between two of Reptile's."""
     epsilon: float = Field(0.1, gt=0, le=1)

@@ -181,6 +181,10 @@ def local_shard(tensor: Tensor) -> Tensor:
 class Optimizer(Settings):
     """Base of optimizers."""
 
+    heat: ClassVar[float | None] = None
+    """How far its steps move the weights, in those of AdamW at the same rates; None: nobody has found out, so that
+    results cannot be predicted from its rates."""
+
     @abstractmethod
     def start(self, context: Context) -> TorchOptimizer:
         """Return a fresh optimizer over the parameters that require gradients."""

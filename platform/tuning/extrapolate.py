@@ -47,7 +47,12 @@ def check(wanted: Tuning) -> None:
 def predicted(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict[str, PeriodScores]:
     """Return the predicted scores on all periods of every trial that is trained and scored to the end of what tuning
     sees. Raises InputError if there are too few."""
-    found = finished(seen, collect.study_result(seen)).require(OPTION)
+    if len(methods) < LEAST:
+        raise InputError(
+            f"{OPTION}: a prediction needs {LEAST} trials that end, and {len(methods)} did; without the option, the "
+            "same search chooses by their scores and trains none of them again"
+        )
+    found = finished(seen, collect.study_result(seen), once=False).require(OPTION)
     law, whole = found.law(), wanted.whole(methods)
     facts = _facts(whole)
     scores: dict[str, PeriodScores] = {}

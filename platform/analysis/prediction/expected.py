@@ -30,6 +30,7 @@ class Expected:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain numbers."""
+        from ticlm.platform.analysis.prediction.finished import finite
         from ticlm.platform.analysis.prediction.leave_one_out import COVERAGE
 
         return {
@@ -37,9 +38,9 @@ class Expected:
             "finished": self.finished,
             "unit": "regret" if self.is_regret else "loss",
             "coverage": COVERAGE,
-            "radius": self.radius._asdict(),
-            "median_error": self.median_error,
-            "methods": {name: means._asdict() for name, means in self.means.items()},
+            "radius": self.radius.as_json(),
+            "median_error": finite(self.median_error),
+            "methods": {name: means.as_json() for name, means in self.means.items()},
             "unknown": dict(self.unknown),
         }
 
@@ -53,19 +54,19 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     if not others and not _some_finished(plan):
         return None
     from ticlm.platform.analysis.prediction import features
-    from ticlm.platform.analysis.prediction.finished import LEAST, joined
+    from ticlm.platform.analysis.prediction.finished import LEAST, finished_of, joined
     from ticlm.platform.analysis.prediction.leave_one_out import leave_one_out
 
     for other in others:
-        _check(plan, other)
-    found = joined([_of(one) for one in others or (plan,)])
+        check_alike(plan, other, "--predict-from")
+    found = joined([finished_of(one) for one in others or (plan,)])
     if others:
         found.require("--predict-from")
     elif len(found.runs) < LEAST:
         return None
     law, errors = found.law(), leave_one_out(found)
     facts = features.by_method(plan.tree)
-    done = {run.facts.method for run in found.runs} if not others else set()
+    done = _done(plan, found) if not others else set()
     series = {method.name for method in plan.study.methods if method.is_series}
     wanted = [one for name, one in facts.items() if name not in done | series]
     unknown = {one.method: f"the law does not know its {', '.join(one.beyond)}" for one in wanted if one.beyond}
@@ -81,13 +82,14 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     return Expected(found.names, len(found.runs), relative, means, errors.radius, errors.median, unknown)
 
 
-def _of(plan: Plan) -> Finished:
-    from ticlm.platform.analysis import collect
-    from ticlm.platform.analysis.prediction.finished import Finished, finished
+def _done(plan: Plan, found: Finished) -> set[str]:
+    """Return the methods that need no prediction: those that are fitted, and those that are finished but left out."""
+    from ticlm.platform.analysis.prediction.finished import SAME, UNFINISHED
 
-    if plan.corpus is None or not plan.records:
-        return Finished((plan.study.name,), ())
-    return finished(plan, collect.study_result(plan))
+    left = {run.method.name for run in plan.tree.runs if not all(map(plan.done, run.rounds.values()))}
+    return {run.facts.method for run in found.runs} | {
+        name for name, why in found.left_out.items() if why == SAME or (why != UNFINISHED and name not in left)
+    }
 
 
 def _some_finished(plan: Plan) -> bool:
@@ -100,10 +102,10 @@ def _some_finished(plan: Plan) -> bool:
     return LEAST <= sum(ends.values()) < len(ends)
 
 
-def _check(plan: Plan, other: Plan) -> None:
-    """Raise InputError if what one study gave says nothing about the other."""
+def check_alike(plan: Plan, other: Plan, command: str) -> None:
+    """Raise InputError, which begins with the command, if what one study gave says nothing about the other."""
     mine, theirs = plan.study, other.study
-    what = f"--predict-from {theirs.name}"
+    what = f"{command} {theirs.name}"
     if paths.corpus_id(mine.corpus) != paths.corpus_id(theirs.corpus):
         raise InputError(
             f"{what}: its corpus is {paths.corpus_id(theirs.corpus)}, that of {mine.name} is "

@@ -6,16 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ticlm.methods.seams import Optimizer
 from ticlm.platform.core.periods import span
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.tree import Run, Tree
 
 POINTS = 64
 """Number of steps of a round at which its rate is read."""
-AVERAGED = 0.5
-"""Heat of an optimizer that averages its weights, as a share of that of its rates: the mean of the weights along a
-straight path has moved half as far as the last of them. On `monthly` (docs/results.md) a fit finds 0.44."""
 DAYS = 365.25
 
 
@@ -28,7 +24,7 @@ class RoundFacts:
     """Share of its tokens by period of the timeline. They sum to 1, less what comes from another corpus."""
     tokens: int
     heat: float
-    """Sum of the rates of its steps: how far the weights can move."""
+    """Sum of the rates of its steps, times the heat of its optimizer: how far the weights can move."""
     from_scratch: bool = False
 
 
@@ -75,7 +71,10 @@ def _facts(tree: Tree, run: Run) -> RunFacts:
     specs = [(label, tree.rounds[key]) for label, key in run.rounds.items()]
     own = {spec.own.corpus for _, spec in specs if spec.own is not None}
     rounds = tuple(_round(label, spec, own) for label, spec in specs)
-    return RunFacts(run.method.name, rounds, tuple(dict.fromkeys(name for _, spec in specs for name in _beyond(spec))))
+    beyond = [name for _, spec in specs for name in _beyond(spec)]
+    if any(key in tree.deployed and not tree.rounds[key].average for key in run.rounds.values()):
+        beyond.append("leaves")
+    return RunFacts(run.method.name, rounds, tuple(dict.fromkeys(beyond)))
 
 
 def _round(label: str, spec: Round, own: set[str]) -> RoundFacts:
@@ -84,8 +83,7 @@ def _round(label: str, spec: Round, own: set[str]) -> RoundFacts:
     shares = {source.period: rows / whole for source, rows in draws.items() if source.corpus in own and rows}
     rates = _rates(spec)
     heat = sum(rates) / len(rates) * spec.steps if rates else 0.0
-    averages = type(spec.recipe.optimizer).before_evaluation is not Optimizer.before_evaluation
-    return RoundFacts(label, shares, spec.tokens, heat * (AVERAGED if averages else 1.0), spec.parent is None)
+    return RoundFacts(label, shares, spec.tokens, heat * (spec.recipe.optimizer.heat or 1.0), spec.parent is None)
 
 
 def _rates(spec: Round) -> Sequence[float]:
@@ -101,3 +99,11 @@ def _beyond(spec: Round) -> Iterator[str]:
         yield type(recipe.adapter).__name__
     if recipe.freeze is not None and recipe.freeze != "nothing":
         yield f"freeze {recipe.freeze}"
+    if spec.parent is not None and recipe.optimizer.heat is None:
+        yield type(recipe.optimizer).__name__
+    if spec.average:
+        yield "averages of checkpoints"
+    if spec.sampled is not None:
+        yield "rows sampled from checkpoints"
+    if spec.open:
+        yield "shares, which are open until earlier rounds are trained"

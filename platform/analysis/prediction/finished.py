@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +31,15 @@ class Means(NamedTuple):
     backward: float
     in_distribution: float
     forward: float
+
+    def as_json(self) -> dict[str, float | None]:
+        """Return the means by name; None for what has no value."""
+        return {name: finite(value) for name, value in self._asdict().items()}
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can say; None for one that is not finite."""
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -77,11 +87,20 @@ class Finished:
         )
 
 
-def finished(plan: Plan, result: StudyResult, preset: Preset | None = None) -> Finished:
+def finished_of(plan: Plan) -> Finished:
+    """Return the runs of a plan's study that are finished; none if nothing is trained yet."""
+    from ticlm.platform.analysis import collect
+
+    if plan.corpus is None or not plan.records:
+        return Finished((plan.study.name,), ())
+    return finished(plan, collect.study_result(plan))
+
+
+def finished(plan: Plan, result: StudyResult, preset: Preset | None = None, once: bool = True) -> Finished:
     """Return the runs of a study that are finished, in the order of its methods.
 
-    Values are means over the seeds that are finished, of the first task that is a log-loss, over all text. Methods of
-    the same rounds count once; so does the law, which cannot tell them apart.
+    Values are means over the seeds that are finished, of the first task that is a log-loss, over all text. Of methods
+    that the law cannot tell apart only the first is kept, unless `once` is false.
     """
     view = next(iter(view for view in views(result) if not (view.source or view.metric.higher_is_better)), None)
     if view is None:
@@ -94,9 +113,9 @@ def finished(plan: Plan, result: StudyResult, preset: Preset | None = None) -> F
         own = facts[one.method.name]
         whole = ~np.isnan(one.by_seed[:, cells.counted & scored]).any(axis=1)
         reason = _reason(own, one.method.is_oracle, bool(whole.any()))
-        if reason or _rounds(own) in known:
+        if reason or (once and _rounds(own) in known):
             if reason != _SERIES:
-                left_out[one.method.name] = reason or "the rounds of another method"
+                left_out[one.method.name] = reason or SAME
             continue
         known.add(_rounds(own))
         values = one.by_seed[whole].mean(axis=0)
@@ -107,12 +126,11 @@ def finished(plan: Plan, result: StudyResult, preset: Preset | None = None) -> F
 def joined(found: Sequence[Finished]) -> Finished:
     """Return the runs of several studies as one. Raises InputError if they are scored on other checkpoints or periods,
     or relative to another model. A method that two studies have under one name is told apart by its study."""
-    first, *others = found
+    first, *others = [one for one in found if one.runs] or found
     runs, known = list(first.runs), {_rounds(run.facts) for run in first.runs}
-    left_out = dict(first.left_out)
+    left_out = {name: why for one in found for name, why in one.left_out.items()}
     for other in others:
         _alike(first, other)
-        left_out |= other.left_out
         for run in other.runs:
             if _rounds(run.facts) not in known:
                 taken = {one.facts.method for one in runs}
@@ -124,6 +142,8 @@ def joined(found: Sequence[Finished]) -> Finished:
 
 
 _SERIES = "trained from scratch"
+SAME = "to the law the same as another method"
+UNFINISHED = "no seed is trained and scored on all checkpoints"
 
 
 def _reason(facts: RunFacts, is_oracle: bool, done: bool) -> str:
@@ -132,7 +152,7 @@ def _reason(facts: RunFacts, is_oracle: bool, done: bool) -> str:
         return _SERIES
     if facts.beyond:
         return f"the law does not know its {', '.join(facts.beyond)}"
-    return "" if done else "not trained and scored to the end"
+    return "" if done else UNFINISHED
 
 
 def _rounds(facts: RunFacts) -> tuple[object, ...]:

@@ -9,11 +9,11 @@ where w_r[s] is the share of its tokens from period s. What is remembered of tex
     m_rj = Σ_s K_r[s] exp(−|t_s − t_j| / τ)
     L_rj = b_j − A ln(ε + m_rj) − B ln(1 + C Σ h) − D ln(tokens of the round from scratch) + E h_r
 
-The sum is over the continual rounds so far; E is what a round that was too hot costs on every period.
-So distance, replay shares, rates and tokens all matter through what they
-do to K, and forgetting is what later rounds replace. That the loss is linear in logarithms of shares and of training
-follows the laws of continual pre-training (arXiv 2505.07796) and of forgetting (arXiv 2502.06042), which are about one
-change of domain; the memory K carries them over many rounds. b_j is how hard the period is, the same for all methods.
+The sum is over the continual rounds so far; E is what a round that was too hot costs on every period. So distance,
+replay shares, rates and tokens all matter through what they do to K, and forgetting is what later rounds replace. That
+the loss is linear in logarithms of shares and of training follows the laws of continual pre-training (arXiv 2505.07796)
+and of forgetting (arXiv 2502.06042), which are about one change of domain; the memory K carries them over many rounds.
+b_j is how hard the period is, the same for all methods.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.matrix import nanmean
-from ticlm.platform.analysis.prediction.finished import Finished, Means
+from ticlm.platform.analysis.prediction.finished import Finished, Means, finite
 from ticlm.platform.analysis.prediction.law import TrainedRun, fit
 
 COVERAGE = 0.8
@@ -71,12 +71,12 @@ class Errors:
         """Return the errors as plain numbers."""
         return {
             "by": self.name,
-            "median_error": self.median,
-            "median_errors": self.medians._asdict(),
-            "rank_correlation": self.rank_correlation,
-            "rank_correlations": self.rank_correlations._asdict(),
+            "median_error": finite(self.median),
+            "median_errors": self.medians.as_json(),
+            "rank_correlation": finite(self.rank_correlation),
+            "rank_correlations": self.rank_correlations.as_json(),
             "methods": [
-                {"method": r.method, "observed": r.observed._asdict(), "predicted": r.predicted._asdict()}
+                {"method": r.method, "observed": r.observed.as_json(), "predicted": r.predicted.as_json()}
                 for r in self.rows
             ],
         }

@@ -19,7 +19,9 @@ def oracles(result: StudyResult) -> Finished:
     rates are not published; they are the same for all of a size. Values are raw: the reference of regret would be one
     of the runs that are left out. All evaluated months count, as App. B.4 of TiC-LM divides them for one checkpoint.
     """
-    view = next(view for view in views(result) if not (view.source or view.metric.higher_is_better))
+    view = next((view for view in views(result) if not (view.source or view.metric.higher_is_better)), None)
+    if view is None:
+        return Finished((result.name,), ())
     labels = result.timeline.labels
     costs = result.costs.drop_duplicates("trained").sort_values("tokens")
     tokens = dict(zip(costs["trained"], np.diff(costs["tokens"].to_numpy(), prepend=0).tolist()))

@@ -33,9 +33,9 @@ def predict(
 
     With --import, Oracles are left out instead, one cutoff at a time.
     """
-    from ticlm.platform.analysis import collect
     from ticlm.platform.analysis.prediction import published
-    from ticlm.platform.analysis.prediction.finished import Finished, finished, joined
+    from ticlm.platform.analysis.prediction.expected import check_alike
+    from ticlm.platform.analysis.prediction.finished import finished_of, joined
     from ticlm.platform.analysis.prediction.leave_one_out import WAYS, leave_one_out
     from ticlm.platform.cli.console import console
     from ticlm.platform.cli.report import imported
@@ -45,11 +45,9 @@ def predict(
     found: list[Finished] = []
     if studies:
         plans = [plan_of(name, root, set_) for name in studies]
-        own = [
-            finished(made, collect.study_result(made)) if made.records else Finished((made.study.name,), ())
-            for made in plans
-        ]
-        found.append(joined(own).require("predict"))
+        for other in plans[1:]:
+            check_alike(plans[0], other, "predict")
+        found.append(joined([finished_of(made) for made in plans]).require("predict"))
     found += [published.oracles(one).require("predict") for one in imported(imports or ())] if imports else []
     every = [(one, [leave_one_out(one, way) for way in WAYS]) for one in found]
     if as_json:

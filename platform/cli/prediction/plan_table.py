@@ -22,7 +22,10 @@ def table(found: Expected) -> Table:
     for name in ("method", "Bwd.", "ID", "Fwd."):
         out.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for name, means in found.means.items():
-        out.add_row(Text(name), *(f"{mean:.3f} ± {reach:.3f}" for mean, reach in zip(means, found.radius)))
+        out.add_row(
+            Text(name),
+            *("–" if mean != mean else f"{mean:.3f} ± {reach:.3f}" for mean, reach in zip(means, found.radius)),
+        )
     for name, why in found.unknown.items():
         out.add_row(Text(f"{name}: {why}"), "–", "–", "–")
     return out

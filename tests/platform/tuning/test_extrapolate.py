@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import finished
 import pytest
 import searches
+from toys import build_toy_corpus
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.study import plan
 from ticlm.platform.tuning import extrapolate, selection, table
 from ticlm.platform.tuning.selection import PeriodScores, TrialScores
+from ticlm.platform.tuning.trial import scores
 
 AR = TrialScores("ar", "AR", PeriodScores(3.67, 3.68, 3.77), predicted=PeriodScores(3.68, 3.64, 3.91))
 COSINE = TrialScores("cosine", "cosine", PeriodScores(3.78, 3.70, 3.78), predicted=PeriodScores(3.74, 3.39, 3.87))
@@ -39,3 +43,19 @@ def test_how_a_search_chooses_is_no_part_of_its_folder(tmp_path: Path) -> None:
     values = "schedule.max_rate=1e-3,2e-3,3e-3,4e-3,5e-3"
     one, two = (searches.rates(study, values, choose_by=by) for by in ("scores", "predicted"))
     assert one.folder(["a"], {}) == two.folder(["a"], {})
+
+
+def test_trials_are_predicted_for_periods_that_are_not_there_yet(tmp_path: Path) -> None:
+    """The law cannot tell the first two trials apart, so what it adds to their own scores is the same."""
+    build_toy_corpus(tmp_path / "root/corpora/toy@1", periods=searches.MONTHS[:3], rows=64, held_out=8)
+    study = searches.write_study(tmp_path, first_periods=3, methods=searches.METHODS[:2])
+    wanted = searches.rates(study, "optimizer.weight_decay=0.0,0.9", choose_by="predicted")
+    methods = [wanted.method({"optimizer.weight_decay": decay}) for decay in (0.0, 0.9)]
+    methods += [wanted.method({"schedule.max_rate": rate}) for rate in (1e-3, 3e-3, 9e-3)]
+    seen = plan.make(finished.run(wanted.seen(methods), tmp_path / "root").study, str(tmp_path / "root"))
+    own, found = scores(seen), extrapolate.predicted(wanted, methods, seen)
+    assert set(found) == set(own) and all(one.comparable for one in found.values())
+    added = [[a - b for a, b in zip(found[method.name], own[method.name])] for method in methods]
+    assert added[0] == pytest.approx(added[1]) and added[0] != pytest.approx(added[2])
+    with pytest.raises(InputError, match="a prediction needs 5 trials that end, and 2 did; without the option"):
+        extrapolate.predicted(wanted, methods[:2], seen)
