@@ -48,7 +48,8 @@ class AdaptiveReplay(Replay):
     """Base of adaptive replay: `alpha` of the budget for the new period; the rest goes to the old ones by a rule.
 
     Of that rest, an old period has at least `floor` of an even share. A round whose shares are not known yet, as the
-    rounds before it are not trained or not measured, is open; a plan counts it with even shares.
+    rounds before it are not trained or not measured, is open; a plan counts it with even shares. An old period that has
+    no tune rows has the mean weight of the others.
     """
 
     alpha: float = Field(0.5, gt=0, lt=1)
@@ -95,10 +96,17 @@ class AdaptiveReplay(Replay):
 
         def share(seen: Sequence[Source], budget: int) -> Mixture:
             past = [old.period for old in seen[:-1]]
-            known = self.weights(past, history) if history is not None and len(past) > 1 else {}
+            known = self.all_weights(past, history) if history is not None and len(past) > 1 else {}
             return self.shared(seen, budget, known)
 
         return (self.draw(timeline.seen(label), timeline.budget(label), share),)
+
+    def all_weights(self, past: Sequence[Label], history: Sequence[Recorded]) -> Mapping[Label, Fraction]:
+        """Return the weight of each period of `past`; those without tune rows have the mean weight of the others."""
+        measured = [period for period in past if any(period in recorded.losses for recorded in history)]
+        found = self.weights(measured, history)
+        mean = sum(found.values(), Fraction(0)) / max(1, len(measured))
+        return {period: found.get(period, mean) for period in past}
 
     def _history(self, label: str, timeline: MethodTimeline) -> list[Recorded] | None:
         """Return what is recorded of the run's checkpoints before `label`, oldest first; None: something is missing.

@@ -31,10 +31,16 @@ def task_of(measured: Measured) -> Perplexity:
 
 
 def cell_keys(measured: Measured, weights: str, corpus: Corpus, objective: AnyObjective) -> dict[str, str]:
-    """Return the key of the cell of each period, for the checkpoint of these weights."""
+    """Return the key of the cell of each period that has tune rows, for the checkpoint of these weights."""
     task = task_of(measured)
-    hashes = task.hashes(corpus, measured.periods)
+    hashes = task.hashes(corpus, [label for label in measured.periods if rows_of(corpus, label)])
     return {label: cell_key(weights, task, label, data, objective) for label, data in hashes.items()}
+
+
+def rows_of(corpus: Corpus, label: str) -> int:
+    """Return how many tune rows a period of the corpus has."""
+    split = corpus.periods[label].splits.get(SPLIT)
+    return split.rows if split else 0
 
 
 @dataclass
@@ -90,20 +96,17 @@ class Records:
             for cell in cells.get(key, ())
             if cell.title == "nll" and not cell.source
         }
-        return values if values.keys() >= {*measured.periods} else None
+        return values if values.keys() >= keys.keys() else None
 
 
 def check(study: Study, corpus: Corpus) -> None:
-    """Raise InputError if shares of a method follow from tune rows that the corpus does not have."""
+    """Raise InputError if shares of a method follow from tune rows, and the corpus has none in the study's periods."""
+    labels = [label for label in study.timeline.labels if label in corpus.periods]
     for method in study.methods:
         if not isinstance(method, Continual) or method.adaptive is None:
             continue
-        for label in study.timeline.labels:
-            if label in corpus.periods:
-                split = corpus.periods[label].splits.get(SPLIT)
-                if split is None or not split.rows:
-                    raise InputError(
-                        f"methods.{method.name}.replay: its shares follow from losses on {SPLIT} rows, and period "
-                        f"{label} of corpus {corpus.info.id} has none; build the corpus with a larger splits.{SPLIT}, "
-                        "or pool periods"
-                    )
+        if not any(rows_of(corpus, label) for label in labels):
+            raise InputError(
+                f"methods.{method.name}.replay: its shares follow from losses on {SPLIT} rows, and corpus "
+                f"{corpus.info.id} has none in the study's periods; build it with a larger splits.{SPLIT}"
+            )

@@ -56,6 +56,20 @@ def test_spaced_shares_by_what_is_not_retained_at_the_end_of_the_coming_round() 
     )
 
 
+def test_a_period_without_tune_rows_has_the_mean_weight_of_the_others() -> None:
+    history = [recorded({"a": "2.0", "b": "3.0"}, {"a": 8}), recorded({"a": "2.4", "b": "3.2"}, {"c": 4})]
+    past = ["a", "empty", "b"]
+    assert ForgettingReplay().all_weights(past, history) == {
+        "a": Fraction(2, 5),
+        "empty": Fraction(3, 10),
+        "b": Fraction(1, 5),
+    }
+    for replay in (ScalingReplay(), SpacedReplay()):
+        weights = replay.all_weights(past, history)
+        assert weights["empty"] == (weights["a"] + weights["b"]) / 2
+    assert ForgettingReplay().all_weights(["empty"], history) == {"empty": 0}, "shares are even"
+
+
 @given(
     st.sampled_from([ForgettingReplay(), ScalingReplay(), SpacedReplay(floor=0.5), ForgettingReplay(floor=0)]),
     st.lists(st.tuples(st.integers(1, 90_000), st.integers(1, 90_000), st.integers(0, 50)), min_size=1, max_size=5),

@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from ticlm.methods.objectives import Causal
 from ticlm.platform.cli import plan_view
 from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import Corpus
@@ -18,6 +19,7 @@ from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.study import plan
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.measured import SPLIT, cell_keys
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Measured, Round
 from ticlm.platform.study.settings import Study
@@ -79,9 +81,21 @@ def test_an_interrupted_run_ends_in_the_shares_and_the_bits_of_an_unbroken_one(
     assert resumed.ids == made.ids and weights(resumed) == weights(made)
 
 
+def test_periods_without_tune_rows_are_not_measured(toy_template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus.open(str(toy_template / "corpora/toy@1"))
+    first, *others = corpus.periods
+    splits = {name: split for name, split in corpus.periods[first].splits.items() if name != SPLIT}
+    changed = corpus.periods | {first: corpus.periods[first].model_copy(update={"splits": splits})}
+    monkeypatch.setattr(Corpus, "periods", changed)
+    keys = cell_keys(Measured("a round", (first, *others), None), "0" * 64, corpus, Causal())
+    assert [*keys] == others and others
+
+
 def test_what_adaptive_replay_cannot_do_is_one_line_at_planning(
     toy_study: MakeStudy, toy_corpus: Callable[..., Corpus], tmp_path: Path
 ) -> None:
     toy_corpus(tmp_path / "corpora/toy@1", held_out=0)
-    with pytest.raises(InputError, match=r"replay-adaptive\.replay: its shares follow .* tune rows, and period 202301"):
+    with pytest.raises(
+        InputError, match=r"replay-adaptive\.replay: its shares .* tune rows, and corpus toy@1 has none"
+    ):
         plan.make(toy_study(methods=METHODS[:1]), str(tmp_path))
