@@ -38,8 +38,8 @@ TABLE = {
     "scores and trains none of them again": (
         "tests/platform/tuning/test_extrapolate.py::test_how_a_search_chooses_is_no_part_of_its_folder"
     ),
-    "methods.{}.replay: its shares follow from losses on {} rows, and corpus {} has none in the study's periods; build it "
-    "with a larger splits.{}": SETTING,
+    "methods.{}.replay: its shares follow from losses on {} rows, and corpus {} has none in the study's periods; build "
+    "it with a larger splits.{}": SETTING,
     "a copy of the chat model died {} times ({}); what was answered is kept: run it again to go on, with fewer "
     "chat.workers if memory was short": (
         "tests/datasets/evalsets/test_evolving_questions.py::test_a_build_that_is_killed_makes_no_call_twice"
