@@ -150,11 +150,9 @@ def _a_worker() -> int:
 def _study(folder: str) -> Any:
     from benchmarks import corpora
 
-    from ticlm.platform.core.store import Store
     from ticlm.platform.study.settings import Study
 
     corpora.publish(f"{folder}/toy@1", {"202301": corpora.tokens(4096, 17, 64, seed=0)}, 64)
-    Store(f"{folder}/toy@1").write("tokenizer/tokenizer_config.json", b"{}")
     schedule = {"kind": "cosine", "max_rate": 1e-3, "warmup_steps": 2}
     return Study(
         name="recovery",

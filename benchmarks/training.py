@@ -221,11 +221,8 @@ def make_corpus(folder: str, rows: int) -> None:
     """A corpus of invented tokens: speed does not depend on what they are."""
     from benchmarks import corpora
 
-    from ticlm.platform.core.store import Store
-
     periods = {label: corpora.tokens(rows, LENGTH + 1, VOCAB, seed) for seed, label in enumerate(PERIODS)}
     corpora.publish(folder, periods, VOCAB)
-    Store(folder).write("tokenizer/tokenizer_config.json", b"{}")
 
 
 def _batches(corpus: str) -> list[Any]:

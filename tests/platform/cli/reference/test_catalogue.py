@@ -27,6 +27,7 @@ PAIRS = [name for name in settings.packaged("datasets/recipes") if name.startswi
 NEEDED = {
     "monthly": ["documents.paths=[x]"],
     "monthly-dated": ["documents.paths=[x]"],
+    "peps": ["documents.paths=[x]"],
     "web": ["documents.paths=[x]"],
     **{name: ["documents.paths=[x]"] for name in (*(f"cc-recentnews{part}" for part in PARTS), *OLD)},
     **{name: [f"{'examples' if 'dev' in name else 'documents'}.paths=[x]"] for name in PAIRS},

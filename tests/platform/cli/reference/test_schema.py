@@ -22,6 +22,7 @@ KILT = ("fever", "ay2", "wnwi", "wncw", "trex", "zsre", "nq", "hopo", "tqa", "el
 NEEDED: dict[str, dict[str, Any]] = {
     "monthly": {"documents": {"paths": ["x"]}},
     "monthly-dated": {"documents": {"paths": ["x"]}},
+    "peps": {"documents": {"paths": ["x"]}},
     "web": {"documents": {"paths": "x"}},
     "cc-recentnews": {"documents": {"paths": "x"}},
     "cc-recentnews-small": {"documents": {"kind": "articles", "paths": "x"}},
