@@ -156,24 +156,27 @@ class SpacedReplay(AdaptiveReplay):
     """Spaced repetition of periods, after MSSR (arXiv 2603.09892), which spaces samples by an estimate of their memory.
 
     A period is rehearsed by a round that draws at least an even share of it, and by its own round. Its retention is
-    exp(−Δ / S), with Δ the rounds from the last rehearsal to the end of the coming round. Its strength S follows from
-    the rise of the loss r over the m rounds since that rehearsal: 1 / S = (1 / `strength` + r) / (1 + m). Shares are in
-    proportion to 1 − retention. Unlike MSSR, this is at the level of periods, once a round.
+    exp(−Δ / S), with Δ the rounds from the last rehearsal to the end of the coming round. Its strength S grows with its
+    rehearsals n, and falls with the rise of the loss r over the m rounds since the last of them:
+    1 / S = (1 / (n · `strength`) + r) / (1 + m). Shares are in proportion to 1 − retention, so that a period is rehearsed
+    at growing distances. Unlike MSSR, this is at the level of periods, once a round.
     """
 
     kind: Literal["spaced"] = "spaced"
     strength: float = Field(4.0, gt=0)
-    """Rounds without rehearsal after which 1/e of a period is retained, as long as no loss says otherwise."""
+    """Rounds without rehearsal after which 1/e of a period is retained that was rehearsed once, as long as no loss says
+    otherwise."""
 
     def weights(self, past: Sequence[Label], history: Sequence[Recorded]) -> Mapping[Label, Fraction]:
         return {period: self._lost(period, history) for period in past}
 
     def _lost(self, period: Label, history: Sequence[Recorded]) -> Fraction:
         known = [recorded for recorded in history if period in recorded.losses]
-        last = max((i for i, recorded in enumerate(known) if _is_rehearsed(period, recorded)), default=0)
+        rehearsals = [i for i, recorded in enumerate(known) if _is_rehearsed(period, recorded)] or [0]
+        last = rehearsals[-1]
         rounds = len(known) - 1 - last
         risen = max(Fraction(0), known[-1].losses[period] - known[last].losses[period])
-        rate = (1 / Fraction(str(self.strength)) + risen) / (1 + rounds)
+        rate = (1 / (len(rehearsals) * Fraction(str(self.strength))) + risen) / (1 + rounds)
         return _rounded(-math.expm1(-float(rate * (rounds + 1))))
 
 

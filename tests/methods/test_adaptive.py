@@ -56,6 +56,15 @@ def test_spaced_shares_by_what_is_not_retained_at_the_end_of_the_coming_round() 
     )
 
 
+def test_a_period_that_was_rehearsed_twice_is_spaced_further_apart() -> None:
+    """Both were rehearsed by the last round, a by its own round too: 1 - exp(-1/8), and 1 - exp(-1/4) for b."""
+    history = [recorded({"a": "2.0"}, {"a": 8}), recorded({"a": "2.0", "b": "3.0"}, {"a": 4, "b": 4})]
+    weights = SpacedReplay().weights(PAST, history)
+    assert {p: float(w) for p, w in weights.items()} == pytest.approx(
+        {"a": 1 - math.exp(-1 / 8), "b": 1 - math.exp(-1 / 4)}, abs=1e-6
+    )
+
+
 def test_a_period_without_tune_rows_has_the_mean_weight_of_the_others() -> None:
     history = [recorded({"a": "2.0", "b": "3.0"}, {"a": 8}), recorded({"a": "2.4", "b": "3.2"}, {"c": 4})]
     past = ["a", "empty", "b"]
