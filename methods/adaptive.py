@@ -158,8 +158,8 @@ class SpacedReplay(AdaptiveReplay):
     A period is rehearsed by a round that draws at least an even share of it, and by its own round. Its retention is
     exp(−Δ / S), with Δ the rounds from the last rehearsal to the end of the coming round. Its strength S grows with its
     rehearsals n, and falls with the rise of the loss r over the m rounds since the last of them:
-    1 / S = (1 / (n · `strength`) + r) / (1 + m). Shares are in proportion to 1 − retention, so that a period is rehearsed
-    at growing distances. Unlike MSSR, this is at the level of periods, once a round.
+    1 / S = (1 / (n · `strength`) + r) / (1 + m). Shares are in proportion to 1 − retention, so that a period is
+    rehearsed at growing distances. Unlike MSSR, this is at the level of periods, once a round.
     """
 
     kind: Literal["spaced"] = "spaced"
