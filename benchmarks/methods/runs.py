@@ -1,6 +1,6 @@
 """Benchmark of the methods beyond the papers' tables: time and memory of a whole run of each, against cyclic cosine.
 
-    python -m benchmarks.beyond [--quick]
+    python -m benchmarks.methods.runs [--quick]
 
 A run is what `ticlm run` does between plan and evaluation: all rounds are trained in one process with one thread, and
 what a method does beside them (averages, leaves, samples, losses on tune rows) counts. The methods take turns; the
@@ -52,7 +52,7 @@ def main() -> None:
         corpus = f"{folder}/toy@1"
         rows = {label: corpora.tokens(100 * ROWS, LENGTH + 1, VOCAB, seed) for seed, label in enumerate(PERIODS)}
         corpora.publish(corpus, rows, VOCAB, TUNE)
-        me = [sys.executable, "-m", "benchmarks.beyond", "--corpus", corpus, "--method"]
+        me = [sys.executable, "-m", "benchmarks.methods.runs", "--corpus", corpus, "--method"]
         peaks = {}
         for name in METHODS:
             with Side(name, [*me, name, "--wide"]) as side:

@@ -1,6 +1,6 @@
 """Benchmark of methods: the cost of a step against a step of plain cyclic cosine, and the cost around the steps.
 
-    python -m benchmarks.methods [--quick]
+    python -m benchmarks.methods.steps [--quick]
 
 All methods train the same rounds in one process with one thread and take turns. The ratio of a run is that to the plain
 run of the same turn; medians over turns are reported. The time of a method is the time of its steps. The time before
@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = f"{folder}/toy@1"
         make_corpus(corpus, rows=max(steps, 100) * ROWS)
-        me = [sys.executable, "-m", "benchmarks.methods", "--corpus", corpus, "--method"]
+        me = [sys.executable, "-m", "benchmarks.methods.steps", "--corpus", corpus, "--method"]
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in METHODS}
         for name in METHODS:  # the first run of each warms up; memory holds one side at a time
             with Side(name, [*me, name]) as side:
