@@ -29,7 +29,7 @@ INPUTS = {
     # recipe -> where its raw files lie, which only the user knows
     **dict.fromkeys(("tic-cc", "tic-cc-windowed"), "documents.paths=[my.warc.gz]"),
     "monthly": "documents.paths=[my.jsonl.gz]",
-    "monthly-dated": "documents.paths=[my.jsonl.gz]",
+    **dict.fromkeys(("monthly-dated", "peps"), "documents.paths=[my.jsonl.gz]"),
     **dict.fromkeys(("cc-recentnews", "cc-recentnews-small", "cc-recentnews-phases"), "documents.paths=[news]"),
     **dict.fromkeys(("cc-recentnews-small-gpt2", "wikipedia-old", "wikipedia-old-gpt2"), "documents.paths=[x.jsonl]"),
     **dict.fromkeys([*KILT, "ckl-light-tuning-il", "ckl-light-tuning-nqe"], "documents.paths=[x.jsonl]"),
