@@ -28,6 +28,7 @@ ON_OTHER_DATA = {
     "data build web": "tests/datasets/corpus/test_tic_cc.py",
     "data build tic-cc": "tests/datasets/corpus/test_tic_cc.py",
     "data build monthly": "tests/datasets/corpus/test_build.py",
+    "data build peps": "tests/datasets/corpus/test_build.py",
     "data build benchmarks/experiments/ckl": "tests/platform/study/test_ckl.py",
     "run benchmarks/experiments/ckl": "tests/platform/study/test_ckl.py",
     "plan ckl-parameters": "tests/platform/study/test_ckl.py",
