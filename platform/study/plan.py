@@ -72,17 +72,16 @@ class Plan:
         return steps_inside(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
-        """Read the records that these rounds and the models published inside them have by now."""
+        """Read the records that these rounds and the models published inside them have by now, and had not before."""
         assert self.store is not None
         for key in keys:
             folder = paths.round_folder(self.ids[key])
-            found = read_record(self.store, folder)
-            if found is not None:
+            if key not in self.records and (found := read_record(self.store, folder)) is not None:
                 self.records[key] = found
-            for step in self.inside(key):
-                model = read_record(self.store, paths.inside(folder, step))
-                if model is not None:
-                    self.inside_records[key, step] = model
+            for step in self.inside(key):  # a round can be known without them: shares need only its losses
+                place = key, step
+                if place not in self.inside_records and (model := read_record(self.store, paths.inside(folder, step))):
+                    self.inside_records[place] = model
 
     @cached_property
     def _scored(self) -> set[str]:
@@ -113,7 +112,7 @@ class Plan:
         for stale in ("chains", "_scored", "_whole", "_awaited"):
             vars(self).pop(stale, None)
         self.recorded.ids = self.ids
-        self.read_records([key for key in self.ids if key not in self.records])
+        self.read_records(self.ids)
         self._check_epochs()
 
     def _check_epochs(self) -> None:

@@ -54,14 +54,16 @@ def test_shares_are_known_once_all_rounds_before_are_measured(toy_study: MakeStu
 def test_an_interrupted_run_ends_in_the_shares_and_the_bits_of_an_unbroken_one(
     toy_study: MakeStudy, toy_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, other = toy_study(methods=METHODS), toy_root.parent / "other"
+    study, other = toy_study(methods=METHODS, evaluate={"inside": {"every_steps": 2}}), toy_root.parent / "other"
     shutil.copytree(toy_root, other)
     made = plan.make(study, str(toy_root))
     assert len(made.open_rounds) == 6 and len(made.ids) == 2
     assert "6 rounds' shares are open until" in str(plan_view.describe(made)["notes"])
     driver.train(made)
     assert not made.open_rounds and not made.pending()
-    assert plan.make(study, str(toy_root)).ids == made.ids
+    later = plan.make(study, str(toy_root))
+    assert later.ids == made.ids
+    assert made.inside_records and later.inside_records == made.inside_records
     mixtures = {str(spec.segments) for spec in made.tree.rounds.values() if spec.period == "202304"}
     assert len(mixtures) >= 2, "rules differ"
 
