@@ -13,6 +13,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.settings import build_command
 
 _IN_ROUND = re.compile(rf"(.*/{paths.ROUNDS}/[^/]+)/(?:{paths.INSIDE}/[^/]+|[^/]+/{paths.SAMPLED}(?:/.*)?)")
+_FILTER = re.compile(r".+/dedup/[^/]+/\d+/[^/]+")
 _PERIOD = re.compile(rf"(.+)/{paths.PERIODS}/[^/]+")
 
 
@@ -20,6 +21,8 @@ def redone(work: str) -> str:
     """Return what to do about damage in the folder `work`, or of its record."""
     if found := _IN_ROUND.fullmatch(work):
         return f"remove {found[1]} to redo this work"
+    if _FILTER.fullmatch(work):  # it holds all text before, which no build reads again while its periods are there
+        return "build a new version of the corpus"
     if found := _PERIOD.fullmatch(work):
         return f"remove {work} and append it again with {build_command(found[1])}"
     return "remove it to redo this work"

@@ -67,12 +67,21 @@ def test_every_file_of_the_root_is_of_a_kind(template: Path) -> None:
 
 
 TOGETHER = {
-    "records of rounds": [kind for kind in KINDS if kind.startswith("record of a") and "corpus" not in kind],
+    "records of rounds": [
+        kind for kind, (where, _) in KINDS.items() if kind.startswith("record of a") and "rounds/" in where
+    ],
     "models": [kind for kind in KINDS if kind.startswith("model")],
     "sampled rows": ["info of sampled rows", "record of sampled rows"],
     "rows and examples": ["shard of sampled rows", "shard of a corpus", "examples of a set"],
     "a corpus": ["info of a corpus"],
-    "periods and builds": ["record of a corpus", "build of a corpus", "build of a set", "cells", "answers"],
+    "periods and builds": [
+        "record of a corpus",
+        "record of a set",
+        "build of a corpus",
+        "build of a set",
+        "cells",
+        "answers",
+    ],
     "a set": ["info of a set"],
 }
 """Kinds that are damaged at once, each in a file of its own, to pay for a run only once."""
