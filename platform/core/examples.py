@@ -105,8 +105,8 @@ class PeriodExamples(Settings):
 class Examples:
     """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
 
-    With `last_visible_period` it is a view that ends with this period, like that of a Corpus. If it is `complete`, it
-    has every period that its builds made: asking for periods raises InputError where one is lost.
+    With `last_visible_period` it is a view that ends with this period, like that of a Corpus. If it is `complete`,
+    asking for its periods raises InputError where one that a build made is lost.
     """
 
     def __init__(
@@ -118,9 +118,8 @@ class Examples:
     @staticmethod
     def open(uri: str, last_visible_period: str | None = None, complete: bool = True) -> Examples:
         """Return the set at a path or URI. Raises InputError if there is none, or if its info is damaged."""
-        store = Store(uri)
         try:
-            data = store.read(INFO)
+            data = (store := Store(uri)).read(INFO)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no examples there (no {INFO}); build them with: {build_command(uri)}") from None
         info = own_hash.read_as(ExamplesInfo, data, store.uri(INFO), remedies.set_described(store.uri()))
