@@ -19,6 +19,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.run.check import check
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.tasks.cell_store import check_cells
 
 UNREAD = ("metrics.json", "leases/", "tokenizer/tokenizer_config.json")
 """What nothing reads but `ticlm check` and people, and leases; a tokenizer has a test of its own."""
@@ -110,6 +111,20 @@ def test_the_remedy_that_is_printed_works_on_each_kind(root: Path, expected: obj
         follow(line, root)
     assert first_problem(root) is None
     assert results(planned(root)) == expected
+
+
+def test_damage_of_cells_is_told_in_one_line(root: Path) -> None:
+    """The library that reads the end of a Parquet file has lines of its own."""
+    (file, *_) = root.glob("cells/*/*.parquet")
+    sound, told = file.read_bytes(), 0
+    for place in range(len(sound) - 1500, len(sound), 7):
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << place % 8
+        file.write_bytes(damaged)
+        lines = check_cells(Store(root), file.parent.name)
+        told += len(lines)
+        assert not any("\n" in line for line in lines), lines
+    assert told > 100
 
 
 @pytest.mark.parametrize("lost", ["folder", "record"])
