@@ -93,7 +93,7 @@ class _Build:
         """Return the plan of an interrupted build that had read all its inputs, or None. `build` completes this
         old plan before it reads new inputs."""
         plan = build_records.unfinished_plan(self.store, self.staged)
-        if plan is not None and self.store.exists(f"{build_records.BUILDS}/{plan.number:05d}.json"):
+        if plan is not None and self.store.exists(f"{paths.BUILDS}/{plan.number:05d}.json"):
             self._tidy()  # which is all that was left to do
             return None
         return plan
@@ -181,7 +181,7 @@ class _Build:
         for line in record.warnings:
             self.progress(f"warning: {line}")
         self.periods.build(record, scans, history)
-        self.store.write(f"{build_records.BUILDS}/{plan.number:05d}.json", record.model_dump_json(indent=1).encode())
+        build_records.write(self.store, record)
         self._tidy()
 
     def _tidy(self) -> None:

@@ -16,12 +16,13 @@ from pydantic import Field
 
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.io.documents import Input
+from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import Corpus
+from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.periods import Calendar, Label, span
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-BUILDS = "builds"
 ALREADY_BUILT = "came after its period was built"
 BEFORE_FIRST = "before the first period"
 AFTER_LATER = "came after a later period was built"
@@ -91,8 +92,15 @@ class BuildRecord(Settings):
 
 
 def builds(store: Store) -> list[BuildRecord]:
-    """Return the records of all finished builds, oldest first."""
-    return [BuildRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
+    """Return the records of all finished builds, oldest first. Raises InputError if one is damaged."""
+    remedy = remedies.corpus_again(store.uri())
+    files = [f"{paths.BUILDS}/{name}" for name in store.files(paths.BUILDS)]
+    return [own_hash.read_as(BuildRecord, store.read(path), store.uri(path), remedy) for path in files]
+
+
+def write(store: Store, record: BuildRecord) -> None:
+    """Write the record of a build, which is then finished."""
+    store.write(f"{paths.BUILDS}/{record.number:05d}.json", own_hash.with_hash(record.model_dump(mode="json")))
 
 
 def unfinished_plan(store: Store, staged: str) -> BuildPlan | None:

@@ -27,6 +27,7 @@ from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.platform.core.integrity import own_hash
 from ticlm.platform.core.progress import count
 from ticlm.platform.core.store import Attempt, Store, read_record
 
@@ -165,7 +166,7 @@ class PeriodsBuild:
             external_inputs=self.recipe.external_inputs,
             sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
         )
-        self.store.create(INFO, info.model_dump_json(indent=1).encode())
+        self.store.create(INFO, own_hash.with_hash(info.model_dump(mode="json")))
         return info
 
     def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[DocumentSpan]]) -> TokenizerInfo:

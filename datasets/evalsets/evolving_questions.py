@@ -293,5 +293,5 @@ def _moved(example: Example, label: str) -> Example:
 
 def _standing(context: BuildContext, label: str) -> list[Example]:
     """Return what a finished first period asks about what is unchanged."""
-    built = Examples.open(context.store.uri())
+    built = Examples.open(context.store.uri(), complete=False)
     return list(built.read(label, UNCHANGED)) if UNCHANGED in built.periods[label].subsets else []

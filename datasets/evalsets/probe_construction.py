@@ -249,7 +249,7 @@ def _asked_before(context: BuildContext) -> dict[str, set[str]]:
     """Return what each finished period asks."""
     if not context.built:
         return {}
-    examples = Examples.open(context.store.uri())
+    examples = Examples.open(context.store.uri(), complete=False)
     return {
         label: {
             _key(name, one.text, one.answer or "") for name in manifest.subsets for one in examples.read(label, name)

@@ -36,16 +36,17 @@ from ticlm.datasets.kilt.questions import KiltQuestions
 from ticlm.datasets.text.taggers import AnyTagger
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Step
+from ticlm.platform.core.corpus import finished
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
-BUILDS = "builds"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""
 
@@ -134,8 +135,10 @@ class ExamplesRecord(Settings):
 
 
 def builds(store: Store) -> list[ExamplesRecord]:
-    """Return the records of all finished builds, oldest first."""
-    return [ExamplesRecord.model_validate(store.read_json(f"{BUILDS}/{name}")) for name in store.files(BUILDS)]
+    """Return the records of all finished builds, oldest first. Raises InputError if one is damaged."""
+    remedy = remedies.set_described(store.uri())
+    files = [f"{paths.BUILDS}/{name}" for name in store.files(paths.BUILDS)]
+    return [own_hash.read_as(ExamplesRecord, store.read(path), store.uri(path), remedy) for path in files]
 
 
 def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
@@ -149,8 +152,15 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     _check_recipe(store, recipe)
     before = builds(store)
     inputs = tuple(recipe.examples.inputs())
-    if before and before[-1].inputs == inputs and not _lost(store, before):
+    info = ExamplesInfo(
+        name=recipe.name,
+        version=recipe.version,
+        recipe=recipe.identity,
+        external_inputs=recipe.external_inputs,
+    )
+    if before and before[-1].inputs == inputs and _named(before) == {*Examples(store, info).periods}:
         progress(f"{recipe.id}: nothing new")
+        _describe(store, info)
         return Examples.open(store.uri())
     with lease(store, f"data build {recipe.id}"), executing(recipe.executor, inputs) as executor:
         _check_recipe(store, recipe)  # again, as another process may have built meanwhile
@@ -158,16 +168,10 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
         for other in store.folders("staging"):
             if f"staging/{other}" != staged:
                 store.remove(f"staging/{other}")
-        info = ExamplesInfo(
-            name=recipe.name,
-            version=recipe.version,
-            recipe=recipe.identity,
-            external_inputs=recipe.external_inputs,
-        )
-        if not Examples(store, info).periods:  # left by a first build that gave nothing
+        built = frozenset(Examples(store, info).periods)
+        if not built:  # left by a first build that gave nothing
             store.remove(INFO)
-        store.create(INFO, info.model_dump_json(indent=1).encode())
-        built = frozenset(Examples.open(store.uri()).periods)
+        _describe(store, info)
         context = BuildContext(store, staged, recipe.seed, inputs, built, progress, executor=executor)
         with ExitStack() as stack:
             tagging = [(stack.enter_context(taggers(executor, one)), one) for one in recipe.word_tags]
@@ -175,17 +179,25 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
         if not labels and not built:
             store.remove(INFO)
             raise InputError(f"{recipe.id}: no example came of its inputs; {_losses(context.steps)}")
-        known = {label for record in before for label in record.periods}
+        known = _named(before)
         new = tuple(label for label in Examples(store, info).periods if label not in known)
         record = ExamplesRecord(inputs=inputs, steps=tuple(context.steps), periods=new)
-        store.write(f"{BUILDS}/{len(before):05d}.json", record.model_dump_json(indent=1).encode())
+        number = max((int(name.partition(".")[0]) for name in store.files(paths.BUILDS)), default=-1) + 1
+        store.write(f"{paths.BUILDS}/{number:05d}.json", own_hash.with_hash(record.model_dump(mode="json")))
         store.remove("staging")
     return Examples.open(store.uri())
 
 
-def _lost(store: Store, before: Sequence[ExamplesRecord]) -> set[str]:
-    """Return the periods that a build published, and that are there no more."""
-    return {label for record in before for label in record.periods} - set(Examples.open(store.uri()).periods)
+def _named(before: Sequence[ExamplesRecord]) -> set[str]:
+    """Return the periods that the records of builds name. They differ from those that are there if a period was lost,
+    or the record that named it was removed."""
+    return {label for record in before for label in record.periods}
+
+
+def _describe(store: Store, info: ExamplesInfo) -> None:
+    """Write the info of a set, unless it is there."""
+    if not store.exists(INFO):
+        store.create(INFO, own_hash.with_hash(info.model_dump(mode="json")))
 
 
 def _publish(recipe: ExampleSetRecipe, context: BuildContext, draft: PeriodDraft, tagging: Tagging) -> str:
@@ -221,12 +233,23 @@ def _losses(steps: list[Step]) -> str:
 
 
 def _check_recipe(store: Store, recipe: ExampleSetRecipe) -> None:
-    """Raise InputError if the set has periods that were built with another recipe."""
-    if not store.exists(INFO):
-        return
-    existing = Examples.open(store.uri())
-    if existing.periods and existing.info.recipe != recipe.identity:
+    """Raise InputError if the set has periods that were built with another recipe. A set whose info was removed is
+    known by the recipes that its periods keep."""
+    if store.exists(INFO):
+        existing = Examples.open(store.uri(), complete=False)
+        known = {existing.info.recipe} if existing.periods else set()
+    else:
+        known = {_identity_of(manifest) for manifest, _ in finished(store, PeriodExamples).values()}
+    if known - {recipe.identity}:
         raise InputError(
             f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
             f"version than {recipe.version}"
         )
+
+
+def _identity_of(manifest: PeriodExamples) -> str:
+    """Return the identity of the recipe that a period was built with; "" if it is not known to this release."""
+    try:
+        return ExampleSetRecipe.model_validate_json(manifest.lineage.recipe).identity
+    except ValueError:
+        return ""

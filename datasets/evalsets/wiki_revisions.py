@@ -180,7 +180,9 @@ class WikiRevisions(Settings):
 def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:
     """Report that the first period was built from other snapshots than there are now, if it was."""
     label = snapshots[0].period.label
-    compared = Examples.open(context.store.uri()).periods[label].statistics.get("snapshots", {}).get(COMPARED)
+    compared = (
+        Examples.open(context.store.uri(), complete=False).periods[label].statistics.get("snapshots", {}).get(COMPARED)
+    )
     if compared != len(snapshots):
         context.progress(
             f"{label}: its unchanged articles are those of {compared} snapshots, and there are {len(snapshots)} now; "

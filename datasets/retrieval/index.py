@@ -8,17 +8,17 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.executor import Executor, reported
-from ticlm.datasets.retrieval.passages import Passages, Shard, check, read_table, stored
+from ticlm.datasets.retrieval.passages import Passages, Shard, check, read_table, record_of, stored
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.integrity import own_hash
 from ticlm.platform.core.store import Store, StoredFile
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class EncodedShards:
         return Step(name="passages encoded", read=len(self.passages), edited=cut)
 
     def record(self, shard: Shard) -> dict[str, Any]:
-        """Return the record of a shard's vectors."""
+        """Return the record of a shard's vectors. Raises InputError if it is damaged."""
         path = _record(shard.file)
         if path not in self._records:
-            self._records[path] = self.store.read_json(path)
+            self._records[path] = record_of(self.store, path)
         return self._records[path]
 
     def vectors(self, shard: Shard) -> Vectors:
@@ -116,7 +116,7 @@ class _EncodeShard:
         if self.lists:
             self.store.write(f"{path}.ivf", inverted_file(vectors, self.lists))
             record["inverted"] = stored(self.store, f"{path}.ivf").model_dump()
-        self.store.write(_record(file), json.dumps(record).encode())
+        self.store.write(_record(file), own_hash.with_hash(record))
 
 
 @dataclass(frozen=True)

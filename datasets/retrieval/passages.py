@@ -9,7 +9,6 @@ parts, and those that stand are never cut, or encoded, again.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.integrity import own_hash
 from ticlm.platform.core.integrity.files import check_once
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import span
@@ -171,7 +171,17 @@ def read_table(store: Store, file: StoredFile) -> pa.Table:
 
 def check(store: Store, file: StoredFile) -> None:
     """Compare a file of the index with its record, once per process. Raises InputError if it is lost or damaged."""
-    check_once(store, [file], "passages", f"remove {store.uri(file.path.rpartition('/')[0])} to make them again")
+    check_once(store, [file], "passages", _remedy(store, file.path))
+
+
+def record_of(store: Store, path: str) -> dict[str, Any]:
+    """Return a record of the index. Raises InputError if it is damaged."""
+    return own_hash.read(store.read(path), store.uri(path), _remedy(store, path))
+
+
+def _remedy(store: Store, path: str) -> str:
+    """Return what to do about a damaged file of the index: its part is made again as a whole."""
+    return f"remove {store.uri(path.rpartition('/')[0])} to make them again"
 
 
 def stored(store: Store, path: str) -> StoredFile:
@@ -183,7 +193,7 @@ def stored(store: Store, path: str) -> StoredFile:
 def _staged(store: Store, folder: str, part: Part, words: int) -> dict[str, Any]:
     """Return the record of a part, whose passages are cut now if they never were."""
     if store.exists(f"{folder}/{RECORD}"):
-        return store.read_json(f"{folder}/{RECORD}")
+        return record_of(store, f"{folder}/{RECORD}")
     store.remove(folder)
     held: list[Passage] = []
     files: list[StoredFile] = []
@@ -206,7 +216,7 @@ def _staged(store: Store, folder: str, part: Part, words: int) -> dict[str, Any]
         write(held)
     step = Step(name="texts with passages", read=read, dropped={NO_WORDS: empty} if empty else {})
     record = {"files": [file.model_dump() for file in files], "rows": rows, "step": step.model_dump()}
-    store.write(f"{folder}/{RECORD}", json.dumps(record).encode())
+    store.write(f"{folder}/{RECORD}", own_hash.with_hash(record))
     return record
 
 

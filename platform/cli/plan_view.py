@@ -140,7 +140,10 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     if missing:
         notes.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
     if waiting := len(plan.open_rounds):
-        notes.append(f"{waiting} rounds' shares are open until the rounds before them are trained and measured")
+        notes.append(
+            f"{waiting} rounds' shares are open until the rounds before them are trained and measured; until then they "
+            "count as left, also those that are trained already"
+        )
     if rows := rowless(plan):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")

@@ -1,6 +1,6 @@
 """The token-shard format: Parquet files of fixed-width token rows, and the manifest that makes them a corpus.
 
-    <corpus>/corpus.json                         what it is; fixed when it is created (CorpusInfo)
+    <corpus>/corpus.json                         what it is; fixed when it is created (CorpusInfo, and a hash of it)
     <corpus>/tokenizer/                          a Hugging Face tokenizer folder
     <corpus>/periods/<label>/record.json         what the period holds (PeriodManifest), written last
     <corpus>/periods/<label>/<attempt>/<split>/part-00000.parquet
@@ -20,6 +20,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Accounting, Lineage
 from ticlm.platform.core.errors import FutureMonthError, InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.integrity.files import read_checked
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar, Period, Timeline, span
@@ -117,14 +118,14 @@ class Corpus:
 
     @staticmethod
     def open(uri: str, last_visible_period: str | None = None) -> Corpus:
-        """Return the corpus at a path or URI. Raises InputError if there is none."""
+        """Return the corpus at a path or URI. Raises InputError if there is none, or if its info is damaged."""
         store = Store(uri)
         try:
-            return Corpus(store, parse(CorpusInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
+            data = store.read(INFO)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no corpus there (no {INFO}); build one with: {build_command(uri)}") from None
-        except ValueError as error:
-            raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
+        info = own_hash.read_as(CorpusInfo, data, store.uri(INFO), remedies.corpus_again(store.uri()))
+        return Corpus(store, info, last_visible_period)
 
     @property
     def periods(self) -> dict[str, PeriodManifest]:
@@ -161,7 +162,7 @@ class Corpus:
 
     def rows(self, period: str, split: Split) -> RowReader:
         """Return a reader of the rows of one split, by position."""
-        remedy = lost_period(self.store, period)
+        remedy = remedies.redone(self.store.uri(paths.period(period)))
         vocab_size, checksums = self.info.tokenizer.vocab_size, self.info.page_checksums
         return RowReader(self.store, self._shards(period, split), self.info.columns, vocab_size, checksums, remedy)
 
@@ -172,9 +173,10 @@ class Corpus:
         if manifest.rows and not manifest.spans:
             raise InputError(f"corpus {self.info.id} keeps no spans of its rows; build one with rows: salient-spans")
         folder = paths.attempt(paths.period(period), self._finished()[period][1])
+        remedy = remedies.redone(self.store.uri(paths.period(period)))
         for file in manifest.spans:
             stated = StoredFile(path=f"{folder}/{file.path}", size=file.bytes, sha256=file.sha256)
-            yield from spans_of(read_checked(self.store, stated, "spans", lost_period(self.store, period)))
+            yield from spans_of(read_checked(self.store, stated, "spans", remedy))
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Load the corpus's tokenizer with transformers."""
@@ -182,11 +184,6 @@ class Corpus:
 
         with self.store.local(paths.TOKENIZER) as folder:
             return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-
-
-def lost_period(store: Store, period: str) -> str:
-    """Return what to do about a damaged period of a corpus or of a set of examples."""
-    return f"remove {store.uri(paths.period(period))} and append it again with ticlm data build"
 
 
 class _OfPeriod(Protocol):

@@ -1,6 +1,6 @@
 """Examples: texts and questions that evaluations show to a model, in versioned sets with one part per period.
 
-    <set>/examples.json                          what it is; fixed when it is created (ExamplesInfo)
+    <set>/examples.json                          what it is; fixed when it is created (ExamplesInfo, and a hash of it)
     <set>/periods/<label>/record.json            what the period holds (PeriodExamples), written last
     <set>/periods/<label>/<attempt>/<subset>.parquet
 
@@ -23,8 +23,9 @@ from pydantic import Field
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.accounting import Lineage, Step
-from ticlm.platform.core.corpus import chosen, finished, lost_period
+from ticlm.platform.core.corpus import chosen, finished
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity import builds, own_hash, remedies
 from ticlm.platform.core.integrity.files import checked
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Period
@@ -104,23 +105,25 @@ class PeriodExamples(Settings):
 class Examples:
     """A set of examples on disk: its info, the manifests of its finished periods, and the examples.
 
-    With `last_visible_period` it is a view that ends with this period, like that of a Corpus.
+    With `last_visible_period` it is a view that ends with this period, like that of a Corpus. If it is `complete`,
+    asking for its periods raises InputError where one that a build made is lost.
     """
 
-    def __init__(self, store: Store, info: ExamplesInfo, last_visible_period: str | None = None) -> None:
-        self.store, self.info, self.last_visible_period = store, info, last_visible_period
+    def __init__(
+        self, store: Store, info: ExamplesInfo, last_visible_period: str | None = None, complete: bool = False
+    ) -> None:
+        self.store, self.info, self.last_visible_period, self.complete = store, info, last_visible_period, complete
         self._periods: dict[str, tuple[PeriodExamples, str]] | None = None
 
     @staticmethod
-    def open(uri: str, last_visible_period: str | None = None) -> Examples:
-        """Return the set at a path or URI. Raises InputError if there is none."""
-        store = Store(uri)
+    def open(uri: str, last_visible_period: str | None = None, complete: bool = True) -> Examples:
+        """Return the set at a path or URI. Raises InputError if there is none, or if its info is damaged."""
         try:
-            return Examples(store, parse(ExamplesInfo, store.read_json(INFO), store.uri(INFO)), last_visible_period)
+            data = (store := Store(uri)).read(INFO)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{uri}: no examples there (no {INFO}); build them with: {build_command(uri)}") from None
-        except ValueError as error:
-            raise InputError(f"{store.uri(INFO)} is damaged: {error}") from None
+        info = own_hash.read_as(ExamplesInfo, data, store.uri(INFO), remedies.set_described(store.uri()))
+        return Examples(store, info, last_visible_period, complete)
 
     @property
     def periods(self) -> dict[str, PeriodExamples]:
@@ -129,7 +132,10 @@ class Examples:
 
     def _finished(self) -> dict[str, tuple[PeriodExamples, str]]:
         if self._periods is None:
-            self._periods = finished(self.store, PeriodExamples, self.last_visible_period)
+            found = finished(self.store, PeriodExamples, self.last_visible_period)
+            if self.complete:
+                builds.require(self.store, found, self.last_visible_period)
+            self._periods = found
         return self._periods
 
     def split(self, period: str, split: Subset) -> SubsetManifest:
@@ -149,7 +155,7 @@ class Examples:
         manifest, attempt = self.split(period, subset), self._finished()[period][1]
         path = f"{paths.attempt(paths.period(period), attempt)}/{manifest.path}"
         stated = StoredFile(path=path, size=manifest.bytes, sha256=manifest.sha256)
-        with checked(self.store, stated, "examples", lost_period(self.store, period)) as file:
+        with checked(self.store, stated, "examples", remedies.redone(self.store.uri(paths.period(period)))) as file:
             table = pq.ParquetFile(file)
             for group in range(table.num_row_groups):
                 for row in table.read_row_group(group).to_pylist():

@@ -1,7 +1,7 @@
 """The layout of a root: the one place that spells where each thing lies. Pure functions; no file is touched.
 
-    corpora/NAME@VERSION/                     a corpus:   periods/LABEL/…, tokenizer/
-    examples/NAME@VERSION/                    a set of examples:   periods/LABEL/…
+    corpora/NAME@VERSION/                     a corpus:   periods/LABEL/…, tokenizer/, builds/
+    examples/NAME@VERSION/                    a set of examples:   periods/LABEL/…, builds/
     rounds/ID/record.json                     the round is done, by the attempt that the record names
     rounds/ID/ATTEMPT/model/                  weights at the end of the round, in Hugging Face's format
     rounds/ID/ATTEMPT/metrics.json            loss, learning rate and gradient norm of every step
@@ -34,8 +34,8 @@ CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
 PREDICTIONS = "predictions"
 REPORTS, SEARCHES, TENSORBOARD = "reports", "tuning", "tensorboard"
-PERIODS, TOKENIZER = "periods", "tokenizer"
-MODEL, STEPS, INSIDE = "model", "steps", "inside"
+PERIODS, TOKENIZER, BUILDS = "periods", "tokenizer", "builds"
+MODEL, STEPS, INSIDE, SAMPLED = "model", "steps", "inside", "rows"
 METRICS = "metrics.json"
 
 
@@ -96,7 +96,7 @@ def model(folder: str, attempt_name: str) -> str:
 
 def sampled_rows(folder: str, attempt_name: str) -> str:
     """Return the corpus of rows that this attempt at the sample in `folder` published."""
-    return f"{attempt(folder, attempt_name)}/rows"
+    return f"{attempt(folder, attempt_name)}/{SAMPLED}"
 
 
 def metrics(attempt: str) -> str:
@@ -121,13 +121,6 @@ def mid_round(attempt: str, step: int) -> str:
 
 MID_ROUND_FILES = "files"
 """Name of the folder with the files of a mid-round checkpoint, beside its record."""
-
-
-def redone_without(work: str) -> str:
-    """Return what to remove so that the work in the folder `work` is done again: its record; for a model inside a round
-    the whole round, because it can be published only while the round is trained."""
-    whole, inside, _ = work.partition(f"/{INSIDE}/")
-    return whole if inside else record(work)
 
 
 def step_name(step: int) -> str:

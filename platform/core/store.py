@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.remote.patient import Patient
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.writers import lease_files
@@ -265,18 +266,13 @@ class Attempt:
             entries = list(pool.map(entry, names))
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))
-        content = record.model_dump(mode="json", exclude={"sha256"})
-        record = record.model_copy(update={"sha256": _content_hash(content)})
-        data = json.dumps(content | {"sha256": record.sha256}, indent=1).encode()
-        if not self.store.create(paths.record(self.folder), data):
+        content = record.model_dump(mode="json", exclude={own_hash.KEY})
+        record = record.model_copy(update={own_hash.KEY: own_hash.content_hash(content)})
+        if not self.store.create(paths.record(self.folder), own_hash.with_hash(content)):
             standing = read_record(self.store, self.folder)
             assert standing is not None
             return standing
         return record
-
-
-def _content_hash(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_record(store: Store, folder: str) -> Record | None:
@@ -289,10 +285,9 @@ def read_record(store: Store, folder: str) -> Record | None:
     except ValidationError as error:
         what = error.errors()[0]["msg"]
     else:
-        content = {name: value for name, value in json.loads(data).items() if name != "sha256"}
-        if record.sha256 in (None, _content_hash(content)):
+        content = {name: value for name, value in json.loads(data).items() if name != own_hash.KEY}
+        if record.sha256 in (None, own_hash.content_hash(content)):
             return record
-        what = "its own hash differs"
-    damaged, removed = paths.record(folder), paths.redone_without(folder)
-    named = "it" if removed == damaged else store.uri(removed)
-    raise InputError(f"{store.uri(damaged)} is damaged ({what}); remove {named} to redo this work")
+        what = own_hash.DIFFERS
+    where = store.uri(paths.record(folder))
+    raise InputError(f"{where} is damaged ({what}); {remedies.redone(store.uri(folder))}")

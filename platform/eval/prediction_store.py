@@ -70,9 +70,9 @@ def _read(store: Store, path: str) -> list[Prediction]:
             raise ValueError("it has other columns than predictions have")
         return [_prediction(row) for row in table.to_pylist()]
     except (OSError, ValueError, pa.ArrowException) as error:
-        cells = store.uri(paths.cells(path.split("/")[-2]))
+        cells, reason = store.uri(paths.cells(path.split("/")[-2])), " ".join(str(error).split())
         raise InputError(
-            f"{store.uri(path)} is damaged ({error}); remove {cells} to score its checkpoint again"
+            f"{store.uri(path)} is damaged ({reason}); remove {cells} to score its checkpoint again"
         ) from None
 
 

@@ -6,7 +6,6 @@ loses its files before its record.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +14,7 @@ from ticlm.platform.core import corpus, examples, paths
 from ticlm.platform.core.corpus import Corpus, PeriodManifest
 from ticlm.platform.core.errors import InputError, TiclmError
 from ticlm.platform.core.examples import Examples
+from ticlm.platform.core.integrity import builds, remedies
 from ticlm.platform.core.integrity.files import verify
 from ticlm.platform.core.settings import parse
 from ticlm.platform.core.store import Record, Store, read_record
@@ -119,8 +119,12 @@ def _collection(store: Store, room: str) -> list[str]:
     under_way = bool(store.folders("staging"))  # a build, or one that goes on with the same command
     if under_way and not (store.exists(corpus.INFO) or store.exists(examples.INFO)):
         return []
-    kind = Corpus if room == paths.CORPORA else Examples
-    opened = kind.open(store.uri())
+    opened: Corpus | Examples
+    if room == paths.CORPORA:
+        opened, remedy = Corpus.open(store.uri()), remedies.corpus_again(store.uri())
+    else:
+        opened = Examples.open(store.uri(), complete=False)
+        remedy = remedies.set_described(store.uri())
     problems = []
     if isinstance(opened, Corpus):
         tokenizer = opened.info.tokenizer
@@ -132,15 +136,11 @@ def _collection(store: Store, room: str) -> list[str]:
     if under_way:
         return problems
     have = set(opened.periods)
-    for name in store.files("builds"):
+    for name in store.files(paths.BUILDS):
         try:
-            built = list(json.loads(store.read(f"builds/{name}"))["periods"])
-        except (ValueError, KeyError, TypeError):
-            problems.append(f"{store.uri(f'builds/{name}')} is damaged")
-            continue
-        lost = [label for label in built if label not in have]
-        told = f"no record, though builds/{name} names it; append it again with ticlm data build"
-        problems += [f"{store.uri(paths.period(label))}: {told}" for label in lost]
+            problems += builds.lost(store, name, have, remedy).values()
+        except InputError as error:
+            problems.append(str(error))
     if isinstance(opened, Corpus) and not problems:
         from ticlm.datasets.corpus.build_records import half_built
 

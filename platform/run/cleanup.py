@@ -16,12 +16,18 @@ from ticlm.platform.study.stored_rounds import leftovers
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
     """Return (path, bytes) of the rounds, models inside rounds, cells, predictions and leftovers that no plan uses.
 
-    Raises InputError if a plan lacks data: then the ids of its rounds, and so what it uses, are not known.
+    Raises InputError if a plan lacks data, or has open shares: then the ids of its rounds, and so what it uses, are not
+    known.
     """
     for plan in plans:
         if missing := missing_periods(plan):
             raise InputError(
                 f"what study {plan.study.name} uses is not known: corpus {plan.study.corpus} has no period {missing[0]}"
+            )
+        if plan.open_rounds:
+            raise InputError(
+                f"what study {plan.study.name} uses is not known: the shares of {len(plan.open_rounds)} of its rounds "
+                "are open until losses are measured; when ticlm train has measured them, the same command cleans"
             )
     kept = {paths.round_folder(round_id) for round_id in users(plans)}
     records = [record for plan in plans for record in (*plan.records.values(), *plan.inside_records.values())]

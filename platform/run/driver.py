@@ -17,6 +17,7 @@ from ticlm.platform.core.errors import InputError, RunError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.settings import build_command
 from ticlm.platform.core.signals import ENDING
+from ticlm.platform.core.store import read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.run.open_shares import OpenShares
@@ -196,6 +197,8 @@ def _in_process(work: ChainWork, share: tuple[int, int], report: Report, stop: E
 def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     work = work_of(plan, chain)
     name = plan.label(chain)
+    if all(read_record(work.store, paths.round_folder(round_id)) is not None for round_id in work.ids):
+        return show.say(f"{name}: found done")
     if not work.rounds[0].is_trained:
         return _beside(plan, work, stop)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")

@@ -148,6 +148,8 @@ def _read(store: Store, path: str) -> list[Cell]:
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]
     except (OSError, ValueError, pa.ArrowException) as error:
-        reason = f"{error.error_count()} values are not allowed" if isinstance(error, ValidationError) else error
+        reason = " ".join(str(error).split())  # of thrift it may have several lines
+        if isinstance(error, ValidationError):
+            reason = f"{error.error_count()} values are not allowed"
         raise InputError(f"{store.uri(path)} is damaged ({reason}); {REMEDY}") from None
     return cells

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest
+from ticlm.platform.core.integrity import own_hash
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.row_columns import TOKENS
 from ticlm.platform.core.store import Attempt, read_record
@@ -46,7 +46,7 @@ def publish_sample(work: ChainWork) -> None:
         update={"format": FORMAT, "name": "sampled", "version": "1", "columns": (column,), "recipe": round_id}
         | {"sources": None, "external_inputs": ()}
     )
-    store.write(f"{rows}/{INFO}", json.dumps(info.model_dump(mode="json")).encode())
+    store.write(f"{rows}/{INFO}", own_hash.with_hash(info.model_dump(mode="json")))
     period = Attempt(store, f"{rows}/{paths.period(spec.period)}")
     split = _write(work, spec, round_id, info, period)
     start, end = span(spec.period)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.platform.core.integrity.own_hash import with_hash
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
@@ -49,7 +50,7 @@ def build_toy_corpus(
     sha256 = _write_toy_tokenizer(store, vocab_size)
     tokenizer = TokenizerInfo(name="toy", vocab_size=vocab_size, end_of_text=vocab_size - 1, sha256=sha256)
     info = CorpusInfo(name=name, version="1", columns=columns, calendar=calendar, tokenizer=tokenizer, recipe="toy")
-    store.create(INFO, json.dumps(info.model_dump(mode="json")).encode())
+    store.create(INFO, with_hash(info.model_dump(mode="json")))
     for number, label in enumerate(periods):
         if store.exists(f"periods/{label}/record.json"):
             continue

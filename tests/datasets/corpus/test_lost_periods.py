@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ticlm.datasets.io.documents import Input
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.store import Store
+from ticlm.platform.run.check import check
 
 CALENDAR = {"initial": "202301", "last": "202304"}
 WINDOW = {"scope": "window", "window": 3, "expected_ngrams": 100_000}
@@ -76,14 +78,39 @@ def test_a_damaged_period_is_built_again_as_its_message_says(loop: None, tmp_pat
     data = bytearray(file.read_bytes())
     data[data.index(b"\x28\xb5\x2f\xfd") + 20 if damage == "shard" else 60] ^= 1  # in the first page's zstd frame
     file.write_bytes(data)
-    with pytest.raises(InputError, match=r"; remove \S+ (and append it again with ticlm data build|to redo)") as caught:
+    with pytest.raises(InputError, match=r"; remove \S+ and append it again with ticlm data build RECIPE$") as caught:
         list(Corpus.open(uri).rows("202302", "train").all(64))
     removed = str(caught.value).split("; remove ")[1].split(" ")[0]
-    Store(str(file) if removed == "it" else removed).remove("")
-    assert removed in ("it", f"{uri}/periods/202302")
+    Store(removed).remove("")
+    assert removed == f"{uri}/periods/202302"
     again, _ = built(folder, tmp_path, periods=CALENDAR)
     assert hashes(again) == expected
     assert sum(len(block["tokens"]) for block in again.rows("202302", "train").all(64)) > 0
+
+
+@pytest.mark.parametrize("name", ["corpus.json", "builds/00000.json"])
+def test_a_corpus_whose_description_is_damaged_is_built_again(loop: None, tmp_path: Path, name: str) -> None:
+    folder = _months(tmp_path / "texts")
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR)
+    expected, uri, file = hashes(corpus), corpus.store.uri(), Path(corpus.store.path(name))
+    file.write_text(file.read_text().replace("toy" if name == "corpus.json" else "202302", "tox", 1))
+    remedy = f"restore it from a copy, or remove {uri} and build it again with ticlm data build RECIPE"
+    said = rf"^{file} is damaged \(its own hash differs\); {remedy}$"
+    with pytest.raises(InputError, match=said):
+        built(folder, tmp_path, periods=CALENDAR)
+    assert any(re.search(said, line) for line in check(corpus.store)[1])
+    Store(uri).remove("")
+    assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
+
+
+def test_the_record_of_a_filter_that_is_damaged_asks_for_a_new_version(loop: None, tmp_path: Path) -> None:
+    """Without its record an older filter would be taken, or none: what repeats would stay in."""
+    folder, window = _months(tmp_path / "texts"), WINDOW | {"window": 10}
+    corpus, _ = built(folder, tmp_path, periods=CALENDAR | {"last": "202303"}, deduplicate=window)
+    record = max(Path(corpus.store.uri()).glob("dedup/train/*/*/record.json"))
+    record.write_bytes(record.read_bytes().replace(b'"probes": ', b'"probes": 1', 1))
+    with pytest.raises(InputError, match=f"^{record} is damaged .*; build a new version of the corpus$"):
+        built(folder, tmp_path, periods=CALENDAR, deduplicate=window)
 
 
 def test_new_months_join_a_window_that_was_built_again(loop: None, tmp_path: Path) -> None:
@@ -214,7 +241,8 @@ def test_records_of_older_builds_are_enough_to_build_a_period_again(loop: None, 
     folder = _months(tmp_path / "texts")
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
     expected, path = hashes(corpus), "builds/00000.json"
-    kept = {k: v for k, v in corpus.store.read_json(path).items() if k not in ("accounts", "waiting", "broken")}
+    later = ("accounts", "waiting", "broken", "sha256")
+    kept = {k: v for k, v in corpus.store.read_json(path).items() if k not in later}
     corpus.store.write(path, json.dumps(kept).encode())
     corpus.store.remove("periods/202303")
     assert hashes(built(folder, tmp_path, periods=CALENDAR)[0]) == expected
@@ -244,7 +272,7 @@ def test_a_lost_period_is_built_again_of_an_input_that_could_not_be_read_later(l
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
     expected, first = hashes(corpus), corpus.store.read_json("builds/00000.json")
     (path,) = (entry["path"] for entry in first["inputs"] if "202302" in entry["path"])
-    nothing: dict[str, Any] = {"inputs": [], "read": 0, "periods": {}, "dropped": {}, "accounts": {}}
+    nothing: dict[str, Any] = {"inputs": [], "read": 0, "periods": {}, "dropped": {}, "accounts": {}, "sha256": None}
     later = first | nothing | {"number": 1, "unread": {path: "the process died"}}
     corpus.store.write("builds/00001.json", json.dumps(later).encode())
     corpus.store.remove("periods/202302")

@@ -19,6 +19,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.store import Store
+from ticlm.platform.run.check import check
 
 SHORT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 EXAMPLES = st.builds(
@@ -116,7 +117,7 @@ def test_a_period_that_was_damaged_and_removed_is_built_again(records: Path, loo
     data = bytearray(file.read_bytes())
     data[60] ^= 1
     file.write_bytes(data)
-    with pytest.raises(InputError, match=r"its hash differs from the record.s; remove .* data build$") as caught:
+    with pytest.raises(InputError, match=r"its hash differs from the record.s; remove .* data build RECIPE$") as caught:
         list(made.read("202302", "all"))
     removed = str(caught.value).split("; remove ")[1].split(" and ")[0]
     assert removed == str(file.parents[1])
@@ -124,6 +125,48 @@ def test_a_period_that_was_damaged_and_removed_is_built_again(records: Path, loo
     made = benchmark.build(recipe(records), str(tmp_path / "root"))
     assert {label: manifest.subsets["all"].sha256 for label, manifest in made.periods.items()} == before
     assert next(made.read("202302", "all")).text == "second"
+
+
+@pytest.mark.parametrize("name", ["examples.json", "builds/00000.json"])
+def test_what_describes_a_set_is_written_again_and_its_periods_stay(
+    records: Path, loop: None, tmp_path: Path, name: str
+) -> None:
+    root = str(tmp_path / "root")
+    made = benchmark.build(recipe(records), root)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("root/examples/*/periods/*/record.json")}
+    file = Path(made.store.path(name))
+    sound = file.read_text()
+    file.write_text(sound.replace("2", "3", 1) if name != "examples.json" else sound.replace("mine", "nine", 1))
+    said = (
+        f"^{file} is damaged .its own hash differs.; remove it and run ticlm data build RECIPE, which writes it again"
+    )
+    with pytest.raises(InputError, match=said):
+        benchmark.build(recipe(records), root)
+    assert any(line.startswith(f"{file} is damaged") for line in check(made.store)[1])
+    file.unlink()
+    if name == "examples.json":
+        with pytest.raises(InputError, match="give the changed recipe another version than 1"):
+            benchmark.build(recipe(records, subset="other"), root)
+    again = benchmark.build(recipe(records), root)
+    assert again.info == made.info and again.periods == made.periods and check(made.store)[1] == []
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert [one.periods for one in benchmark.builds(again.store)] == [tuple(made.periods)]
+    Store(made.store.uri("periods/202302")).remove("")
+    with pytest.raises(InputError, match=r"202302: no record, though builds/00000\.json names it"):
+        _ = Examples.open(made.store.uri()).periods
+    assert list(Examples.open(made.store.uri(), "202301").periods) == ["202301"], "what is later is not looked for"
+    assert benchmark.build(recipe(records), root).periods == made.periods
+
+
+def test_a_set_of_an_earlier_release_has_no_hashes_and_is_read(records: Path, loop: None, tmp_path: Path) -> None:
+    made = benchmark.build(recipe(records), str(tmp_path))
+    for name in ("examples.json", "builds/00000.json"):
+        content = made.store.read_json(name)
+        del content["sha256"]
+        made.store.write(name, json.dumps(content).encode())
+    told: list[str] = []
+    assert benchmark.build(recipe(records), str(tmp_path), told.append).info == made.info
+    assert told == ["mine@1: nothing new"] and check(made.store)[1] == []
 
 
 def test_the_name_of_a_file_can_say_which_period_it_is(loop: None, tmp_path: Path) -> None:

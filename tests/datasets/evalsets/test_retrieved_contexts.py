@@ -191,6 +191,23 @@ def test_damaged_vectors_are_named_with_what_to_remove(tmp_path: Path, encoders:
     assert len(made(tmp_path, **dense).periods) > 1
 
 
+@pytest.mark.parametrize("name", ["passages.json", "00000.json"])
+def test_damaged_records_of_an_index_are_named_too(tmp_path: Path, encoders: dict[str, Any], name: str) -> None:
+    dense: dict[str, Any] = {"retriever": DprEncoders(**encoders)}
+    whole = of(made(tmp_path / "whole", **dense))
+    made(tmp_path, asked=QUESTIONS[:1], **dense)
+    (record,) = tmp_path.glob(f"examples/mine@1/index/*/202301-unchanged-*/{name}")
+    counted = b'"read": ' if name == "passages.json" else b'"size": '
+    data = bytearray(record.read_bytes())
+    data[data.index(counted) + len(counted)] ^= 1
+    record.write_bytes(data)
+    said = rf"{record} is damaged \(its own hash differs\); remove {record.parent} to make them again$"
+    with pytest.raises(InputError, match=said):
+        made(tmp_path, **dense)
+    shutil.rmtree(record.parent)
+    assert of(made(tmp_path, **dense)) == whole
+
+
 def test_questions_before_all_passages_are_counted_out(tmp_path: Path) -> None:
     later = [{}, *CHANGES[1:]]
     source = PassageSource(set=str(tmp_path / "changes"), subsets=("changed",))

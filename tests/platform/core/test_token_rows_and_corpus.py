@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from ticlm.platform.core import token_rows
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, SplitManifest
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.integrity.own_hash import with_hash
 from ticlm.platform.core.paths import RECORD
 from ticlm.platform.core.store import Store
 from ticlm.platform.core.token_rows import ROW_GROUP, Column, RowReader, ShardFile, Tokens, dtype_for, to_parquet
@@ -307,6 +308,16 @@ def test_a_damaged_corpus_is_named_in_one_line(tmp_path: Path, content: bytes) -
     with pytest.raises(InputError) as caught:
         Corpus.open(str(tmp_path))
     assert INFO in str(caught.value) and "\n" not in str(caught.value)
+    assert f"; restore it from a copy, or remove {tmp_path} and build it again with ticlm data build" in str(
+        caught.value
+    )
+
+
+def test_a_corpus_of_another_release_is_not_called_damaged(tmp_path: Path) -> None:
+    Store(tmp_path).write(INFO, with_hash({"format": 9, "name": "later"}))
+    with pytest.raises(InputError, match=rf"{INFO}: ") as caught:
+        Corpus.open(str(tmp_path))
+    assert "damaged" not in str(caught.value)
 
 
 # a corpus

@@ -55,7 +55,7 @@ def folder(plan: Plan, number: int) -> str:
 def follow(error: InputError, root: Path) -> str:
     """Remove what the message says; returns it, relative to the root."""
     found = re.search(
-        r"; remove (\S+) (to train this round again|and append it again with ticlm data build)$", str(error)
+        r"; remove (\S+) (to train this round again|and append it again with ticlm data build RECIPE)$", str(error)
     )
     assert found is not None and "\n" not in str(error), error
     Store(root).remove(Path(found[1]).relative_to(root).as_posix())

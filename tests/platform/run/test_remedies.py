@@ -21,6 +21,9 @@ from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
 
 HERE = "tests/platform/run/test_remedies.py"
+KINDS = "tests/platform/run/test_each_kind.py"
+EACH = f"{KINDS}::test_the_remedy_that_is_printed_works_on_each_kind"
+"""Follows it on each kind of file that prints it; `support/everykind.py` has the kinds."""
 DAMAGE = "tests/platform/run/test_damage.py"
 SETTING = "another setting or recipe is needed; nothing is to be repaired"
 BUILD = "every test of a build follows it"
@@ -31,7 +34,8 @@ OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the us
 
 TABLE = {
     "remove {} to make them again": (
-        "tests/datasets/evalsets/test_retrieved_contexts.py::test_damaged_vectors_are_named_with_what_to_remove"
+        "tests/datasets/evalsets/test_retrieved_contexts.py::test_damaged_vectors_are_named_with_what_to_remove",
+        "tests/datasets/evalsets/test_retrieved_contexts.py::test_damaged_records_of_an_index_are_named_too",
     ),
     "{} has changed since the build began; build again": BUILD,
     "{}: a prediction needs {} trials that end, and {} did; without the option, the same search chooses by their "
@@ -46,19 +50,30 @@ TABLE = {
     ),
     "corpus {} keeps no spans of its rows; build one with rows: salient-spans": SETTING,
     # text as it stands in the code, with {} for values: the test that follows it, or a reason
-    "remove {} and append it again with ticlm data build": (
+    "remove {} and append it again with {}": (
+        EACH,
         f"{DAMAGE}::test_a_damaged_shard_is_neither_trained_on_nor_scored",
         f"{LOST}::test_a_damaged_period_is_built_again_as_its_message_says",
         "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again",
     ),
-    "remove {} to train this round again": f"{DAMAGE}::test_a_damaged_parent_is_not_trained_on",
-    "{} is damaged ({}); remove {} to redo this work": (
+    "remove {} to train this round again": (EACH, f"{DAMAGE}::test_a_damaged_parent_is_not_trained_on"),
+    "remove it to redo this work": (
+        EACH,
         f"{DAMAGE}::test_a_round_whose_record_is_removed_is_trained_again_to_the_same_bits",
-        f"{HERE}::test_a_model_inside_a_round_whose_record_is_damaged_comes_back",
     ),
-    "remove it to score its cells again": f"{HERE}::test_damaged_cells_are_scored_again",
+    "remove {} to redo this work": EACH,
+    "restore it from a copy, or remove {} and build it again with {}": (
+        EACH,
+        f"{LOST}::test_a_corpus_whose_description_is_damaged_is_built_again",
+    ),
+    "remove it and run {}, which writes it again and keeps the periods": (
+        EACH,
+        "tests/datasets/evalsets/test_recipe.py::test_what_describes_a_set_is_written_again_and_its_periods_stay",
+    ),
+    "remove it to score its cells again": EACH,
     "{} is damaged ({}); remove {} to score its checkpoint again": (
-        "tests/platform/analysis/probes/test_kept.py::test_damaged_predictions_are_found_and_scored_again"
+        EACH,
+        "tests/platform/analysis/probes/test_kept.py::test_damaged_predictions_are_found_and_scored_again",
     ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
@@ -67,8 +82,9 @@ TABLE = {
     "{}: its recipe has keys that are not known; build the corpus again": BUILD,
     "{}: its recipe now means another corpus; build the corpus again": BUILD,
     "{}: no record, though its weights were scored; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
-    "no record, though builds/{} names it; append it again with ticlm data build": (
-        "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again"
+    "no record, though {} names it; append it again with {}": (
+        f"{KINDS}::test_a_lost_period_of_a_set_is_not_evaluated_around",
+        "tests/datasets/evalsets/test_recipe.py::test_a_period_that_was_damaged_and_removed_is_built_again",
     ),
     "checkpoint {} is not of this model: {} of shape {} is {}; remove it": (
         "tests/platform/train/test_trainer.py::test_a_checkpoint_of_another_model_is_refused_in_one_line"
@@ -78,6 +94,8 @@ TABLE = {
     "  {} was built and is not there any more; ticlm data build makes it again": (
         f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay"
     ),
+    "what study {} uses is not known: the shares of {} of its rounds are open until losses are measured; when ticlm "
+    "train has measured them, the same command cleans": f"{KINDS}::test_nothing_is_cleaned_while_shares_are_open",
     "{} was built and is not there any more; set periods.last to {} to build it again": (
         f"{LOST}::test_a_lost_period_after_the_end_of_the_calendar_is_said"
     ),
@@ -243,37 +261,6 @@ def template(toy_template: Path, toy_study: Callable[..., Study], tmp_path_facto
 @pytest.fixture
 def study(toy_study: Callable[..., Study]) -> Study:
     return toy_study(**STUDY)
-
-
-def removed(error: InputError, root: Path) -> str:
-    """Remove what the message says, and return it, relative to the root."""
-    found = re.search(r"^(\S+) .*; remove (\S+) to ", str(error))
-    assert found is not None, error
-    place = Path(found[1] if found[2] == "it" else found[2]).relative_to(root).as_posix()
-    Store(root).remove(place)
-    return place
-
-
-def test_damaged_cells_are_scored_again(root: Path, study: Study) -> None:
-    expected = results(make(study, str(root)))
-    file = sorted(root.glob("cells/*/*.parquet"))[0]
-    file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(InputError, match="remove it to score its cells again") as caught:
-        run(study, root)
-    assert removed(caught.value, root) == file.relative_to(root).as_posix()
-    assert results(run(study, root)) == expected
-    assert check(Store(root))[1] == []
-
-
-def test_a_model_inside_a_round_whose_record_is_damaged_comes_back(root: Path, study: Study) -> None:
-    """It is published only while its round is trained, so the round is trained again."""
-    expected = results(make(study, str(root)))
-    record = sorted(root.glob("rounds/*/inside/*/record.json"))[0]
-    record.write_text("{")
-    with pytest.raises(InputError, match=f"^{record} is damaged .*; remove {record.parents[2]} to redo") as caught:
-        run(study, root)
-    assert removed(caught.value, root) == f"rounds/{record.parents[2].name}"
-    assert results(run(study, root)) == expected
 
 
 def test_a_tokenizer_is_copied_from_a_finished_round(root: Path, study: Study) -> None:
