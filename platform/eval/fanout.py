@@ -228,7 +228,8 @@ class _Evaluator:
     def score(self, unit: CheckpointWork | None) -> Iterator[str | None]:
         """Yield one item for every cell that is done, known ones too; without a unit, yield the id of this node."""
         if unit is not None:
-            yield from cells.progress(unit)
+            for _ in cells.progress(unit):  # not `yield from`: what Ray sends after each item must end here
+                yield None
             return
         import ray
 
