@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from typing import Annotated
 
@@ -72,7 +73,10 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    ended(lambda: app(standalone_mode=False))
+    try:
+        ended(lambda: app(standalone_mode=False))
+    finally:  # all is said; a signal that comes while the interpreter ends shall end it at once, without a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 from ticlm.platform.cluster import head, ray_internals
 from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.signals import heed_sigterm
+from ticlm.platform.core.signals import keeping_sigterm
 from ticlm.platform.core.store import Store
 
 PATIENCE_S = 60.0
@@ -128,8 +128,8 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     ray_internals.keep_devices_visible()
     address = os.environ.get("RAY_ADDRESS")
     with ray_internals.quiet_raylets():
-        context = _joined(address) if address else _started(cpus, dashboard)
-        heed_sigterm()
+        with keeping_sigterm():
+            context = _joined(address) if address else _started(cpus, dashboard)
         try:
             with head.watched(context.address_info["gcs_address"]):
                 if root is not None:

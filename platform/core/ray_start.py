@@ -12,6 +12,7 @@ from typing import Any
 
 from ticlm.platform.core import extensions
 from ticlm.platform.core.remote.patient import VARIABLE
+from ticlm.platform.core.signals import keeping_sigterm
 
 
 def arguments() -> dict[str, Any]:
@@ -45,11 +46,11 @@ def connect() -> bool:
     if ray.is_initialized():
         return False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **arguments()}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
-    else:
+    if not os.environ.get("RAY_ADDRESS"):
         make_token()
-        ray.init(address="local", include_dashboard=False, **quiet)
+        quiet |= {"address": "local", "include_dashboard": False}
+    with keeping_sigterm():
+        ray.init(**quiet)
     return True
 
 
