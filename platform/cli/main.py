@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from collections.abc import Callable
@@ -75,8 +76,12 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         ended(lambda: app(standalone_mode=False))
-    finally:  # all is said; a signal that comes while the interpreter ends shall end it at once, without a traceback
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except SystemExit as end:
+        # All is said. Ctrl-C while Python waits for threads ends it at once, without a traceback; then it is ignored.
+        code = int(end.code or 0)
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        raise
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
+_install = signal.signal
 T = TypeVar("T")
 R = TypeVar("R")
 WAKE_S = 0.5
@@ -48,7 +49,7 @@ def heed_sigterm() -> None:
     Only the first SIGTERM counts: whoever sends it again wants no other end.
     """
     if RUNNING.is_set():
-        set_sigterm(_terminate)
+        handle(signal.SIGTERM, _terminate)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
@@ -58,10 +59,20 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-def set_sigterm(handler: object) -> None:
-    """Install a handler of SIGTERM. Does nothing outside the main thread, or if `handler` is None."""
-    if threading.current_thread() is threading.main_thread() and handler is not None:
-        signal.signal(signal.SIGTERM, handler)  # type: ignore[arg-type]
+def handle(number: signal.Signals, handler: object) -> None:
+    """Install a handler of a signal. Does nothing outside the main thread, or if `handler` is None."""
+    if _is_main() and handler is not None:
+        _install(number, handler)  # type: ignore[arg-type]
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def ignore_interrupts() -> None:
+    """Ignore Ctrl-C until the running command has ended: all that is left is its last line. Does nothing if none runs."""
+    if RUNNING.is_set():
+        handle(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
@@ -71,7 +82,7 @@ def keeping_sigterm() -> Iterator[None]:
     `ray.init` installs handlers of its own, without asking: they exit with code 15 or, where it started Ray, drain the
     node for half a minute first.
     """
-    if not RUNNING.is_set() or threading.current_thread() is not threading.main_thread():
+    if not RUNNING.is_set() or not _is_main():
         yield
         return
 
@@ -84,10 +95,6 @@ def keeping_sigterm() -> Iterator[None]:
     finally:
         signal.signal = _install
 
-
-_install = signal.signal
-
-
 @contextmanager
 def halting() -> Iterator[Halt]:
     """Give a function that ends the block from another thread, as Ctrl-C would: it raises Halted there.
@@ -96,7 +103,7 @@ def halting() -> Iterator[Halt]:
     by the main thread, which alone can be interrupted.
     """
     before = signal.getsignal(signal.SIGURG)
-    if threading.current_thread() is not threading.main_thread() or before is None:
+    if not _is_main() or before is None:
         yield lambda: None
         return
     main = threading.get_ident()

@@ -27,6 +27,7 @@ ALLOWED = {
     ("datasets/llm/ray_chat.py", "self._idle.put(copy)"): "the queue has no limit",
     ("datasets/llm/ray_chat.py", "self._idle.put(make.remote(model))"): "the queue has no limit",
     ("datasets/llm/asking.py", "state.outcome.exception()"): "of a call that has ended",
+    ("platform/cluster/jobs.py", "asyncio.run(_tail(client, name, shown))"): "a task in it wakes it twice a second",
     ("platform/core/remote/patient.py", "error.last_attempt.exception()"): "of a call that has ended",
     ("platform/core/remote/patient.py", "state.outcome.exception()"): "of a call that has ended",
     ("platform/core/remote/patient.py", "_LIMIT.get()"): "a ContextVar",
@@ -34,7 +35,7 @@ ALLOWED = {
     ("platform/train/trainer.py", "self.writer.wait()"): "a method of its own, which uses `result_of`",
 }
 """Places and why they may. `ray.get`, `ray.wait` and Ray's generators look for signals themselves: a test in
-tests/platform/cluster/test_ray_internals.py says so. `asyncio.run` is woken by every signal."""
+tests/platform/cluster/test_ray_internals.py says so."""
 
 
 def waits(source: str) -> Iterator[str]:
@@ -51,7 +52,7 @@ def waits(source: str) -> Iterator[str]:
                     yield ast.unparse(node)
             case ast.Call(func=ast.Attribute(attr=attr, value=of), args=args, keywords=keywords):
                 timed = any(word.arg == "timeout" and ast.unparse(word.value) != "None" for word in keywords)
-                whole = attr in WHOLE and not args and not timed
+                whole = (attr in WHOLE and not args and not timed) or ast.unparse(node.func) == "asyncio.run"
                 of_processes = attr in TIMED and (attr in ("communicate", "put") or ast.unparse(of) == "subprocess")
                 if whole or (of_processes and not timed and not ast.unparse(node).startswith("ray.put(")):
                     yield ast.unparse(node)
@@ -76,6 +77,7 @@ def waits(source: str) -> Iterator[str]:
         "from concurrent.futures import ThreadPoolExecutor",
         "concurrent.futures.as_completed(work)",
         "multiprocessing.Pool()",
+        "asyncio.run(work())",
     ],
 )
 def test_a_wait_without_a_limit_is_recognised(source: str) -> None:

@@ -203,6 +203,41 @@ def test_a_run_that_is_told_to_end_at_any_moment_ends(
     assert released(store) == [True]
 
 
+FOLLOWS = """
+import asyncio
+from ticlm.platform.cli.exit import ended
+from ticlm.platform.cluster import jobs
+
+
+class Client:
+    def get_address(self):
+        return "http://head:8265"
+
+    async def tail_job_logs(self, name):
+        try:
+            yield "a line of the log\\n"
+            await asyncio.sleep(600)
+        finally:
+            print("closing", flush=True)
+            await asyncio.sleep(2)  # the connection is closed
+
+
+ended(lambda: jobs.follow(Client(), "a-job"))
+"""
+
+
+def test_whoever_presses_ctrl_c_twice_leaves_a_job_in_one_line() -> None:
+    pipe = subprocess.PIPE
+    with started([sys.executable, "-c", FOLLOWS], stdout=pipe, stderr=pipe, env=bare()) as process:
+        assert process.stdout is not None
+        for told in ("a line of the log\n", "closing\n"):
+            assert process.stdout.readline() == told
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.startswith("ticlm: job a-job goes on; follow it with: ") and said.count("\n") == 1
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A head whose nodes lack ticlm, seen from `folder` by someone who holds its token."""
