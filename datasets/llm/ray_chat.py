@@ -39,7 +39,7 @@ class RayClient:
             outcome = ray.get(copy.complete.remote(tuple(messages), temperature, seed, n))
         except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as error:
             raise RunError(
-                f"a copy of the chat model died {RETRIES + 1} times ({str(error).splitlines()[0]}); what was answered "
+                f"a copy of the chat model died {RETRIES + 1} times ({ray_start.reason_of(error)}); what was answered "
                 f"is kept: run it again to go on, with fewer chat.workers if memory was short"
             ) from None
         finally:

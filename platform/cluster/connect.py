@@ -94,7 +94,8 @@ def _one_line(error: Exception) -> str:
     return " ".join(lines[0].split())
 
 
-TOKEN_PLACES = "RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and ~/.ray/auth_token"
+TOKEN_FILE = "~/.ray/auth_token"
+TOKEN_PLACES = f"RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and {TOKEN_FILE}"
 
 
 def show_token() -> bool:
@@ -110,7 +111,7 @@ def show_token() -> bool:
 
 def _has_token() -> bool:
     named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    return named or Path("~/.ray/auth_token").expanduser().is_file()
+    return named or Path(TOKEN_FILE).expanduser().is_file()
 
 
 @contextmanager
@@ -167,10 +168,50 @@ def _joined(address: str) -> Any:
 
     show_token()
     try:
-        return ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
+        context = ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(
             f"RAY_ADDRESS {address}: no Ray that can be joined there ({type(error).__name__}: {reason}); give "
             "HEAD:6379 of a cluster whose token you have, or unset it"
         ) from None
+    try:
+        check_owner(address)
+    except BaseException:
+        ray.shutdown()
+        raise
+    return context
+
+
+def check_owner(address: str) -> None:
+    """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
+
+    Raises InputError, with Ray's reason, if the actor dies. One that only does not begin says nothing.
+    """
+    import ray
+
+    class Silent:  # in a function, so that it travels whole: nodes need not have this module
+        def answer(self) -> None:
+            pass
+
+    actor = ray.remote(num_cpus=0)(Silent).remote()
+    try:
+        ray.get(actor.answer.remote(), timeout=PATIENCE_S)
+    except ray.exceptions.GetTimeoutError:
+        pass
+    except ray.exceptions.RayError as error:
+        raise InputError(f"RAY_ADDRESS {address}: {_refusal(error)}") from None
+    finally:
+        ray.kill(actor)
+
+
+def _refusal(error: Exception) -> str:
+    """Return why a Ray that was joined does not work for this process, and what helps, on one line."""
+    reason = ray_start.reason_of(error)
+    if ray_start.UNOWNED not in reason or os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        return f"it was joined, but an actor that does nothing died there ({reason})"
+    named = [name for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH") if name in os.environ]
+    return (
+        f"that Ray has no token, and this process asks whoever calls it for the one in {(*named, TOKEN_FILE)[0]}; run "
+        f"the same command again with RAY_AUTH_MODE=disabled (Ray says: {reason})"
+    )

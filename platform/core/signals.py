@@ -24,7 +24,7 @@ _install = signal.signal
 T = TypeVar("T")
 R = TypeVar("R")
 WAKE_S = 0.5
-"""Seconds after which a wait looks for signals. What is waited for ends it at once, so this costs two wakes a second."""
+"""Seconds after which a wait looks for signals. What it waits for ends it at once: this costs two wakes a second."""
 
 RUNNING, TERMINATED = threading.Event(), threading.Event()
 """Set while this process runs a command; set once it has received SIGTERM."""
@@ -70,7 +70,7 @@ def _is_main() -> bool:
 
 
 def ignore_interrupts() -> None:
-    """Ignore Ctrl-C until the running command has ended: all that is left is its last line. Does nothing if none runs."""
+    """Ignore Ctrl-C until the running command has ended, as its last line is all that is left. Else do nothing."""
     if RUNNING.is_set():
         handle(signal.SIGINT, signal.SIG_IGN)
 
@@ -80,7 +80,8 @@ def keeping_sigterm() -> Iterator[None]:
     """Let nobody else take SIGTERM while the block starts or joins a Ray, if a command runs in this thread.
 
     `ray.init` installs handlers of its own, without asking: they exit with code 15 or, where it started Ray, drain the
-    node for half a minute first.
+    node for half a minute first. One of them Python does not see, as it is Ray's C++ that prints a stack and aborts: it
+    stands until the end of the block.
     """
     if not RUNNING.is_set() or not _is_main():
         yield
@@ -94,6 +95,8 @@ def keeping_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal = _install
+        handle(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
 
 @contextmanager
 def halting() -> Iterator[Halt]:

@@ -56,8 +56,8 @@ class Told(Exception):
 
 @pytest.fixture
 def told() -> Iterator[Callable[[], bool]]:
-    """A signal that a thread takes a moment later, so that it wakes nobody. Gives work of 20 s, which must not be waited
-    for until it is done: that would be a run that goes on."""
+    """A signal that a thread takes a moment later, so that it wakes nobody. Gives work of 20 s; to wait for it until it
+    is done would be a run that goes on."""
     over, done = threading.Event(), list[str]()
 
     def handler(*_: object) -> None:
