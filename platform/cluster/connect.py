@@ -20,6 +20,7 @@ from ticlm.platform.core.store import Store
 
 PATIENCE_S = 60.0
 NAMED = 5
+STARTS = 3
 
 
 def check(root: str) -> None:
@@ -129,8 +130,7 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     ray_internals.keep_devices_visible()
     address = os.environ.get("RAY_ADDRESS")
     with ray_internals.quiet_raylets():
-        with keeping_sigterm():
-            context = _joined(address) if address else _started(cpus, dashboard)
+        context = _joined(address) if address else _started(cpus, dashboard)
         try:
             with head.watched(context.address_info["gcs_address"]):
                 if root is not None:
@@ -146,14 +146,15 @@ def _started(cpus: int, dashboard: bool) -> Any:
 
     ray_start.make_token()
     try:
-        return ray.init(
-            address="local",
-            num_cpus=max(cpus, os.cpu_count() or 1),
-            include_dashboard=dashboard,
-            log_to_driver=False,
-            logging_level="ERROR",
-            **ray_start.arguments(),
-        )
+        with keeping_sigterm():
+            return ray.init(
+                address="local",
+                num_cpus=max(cpus, os.cpu_count() or 1),
+                include_dashboard=dashboard,
+                log_to_driver=False,
+                logging_level="ERROR",
+                **ray_start.arguments(),
+            )
     except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
         ray.shutdown()
         raise RunError(
@@ -168,7 +169,8 @@ def _joined(address: str) -> Any:
 
     show_token()
     try:
-        context = ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
+        with keeping_sigterm():
+            context = ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(
@@ -186,7 +188,8 @@ def _joined(address: str) -> Any:
 def check_owner(address: str) -> None:
     """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
 
-    Raises InputError, with Ray's reason, if the actor dies. One that only does not begin says nothing.
+    It starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An actor
+    that only does not begin says nothing.
     """
     import ray
 
@@ -194,7 +197,7 @@ def check_owner(address: str) -> None:
         def answer(self) -> None:
             pass
 
-    actor = ray.remote(num_cpus=0)(Silent).remote()
+    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Silent).remote()
     try:
         ray.get(actor.answer.remote(), timeout=PATIENCE_S)
     except ray.exceptions.GetTimeoutError:
