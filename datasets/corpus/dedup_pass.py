@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -33,6 +32,7 @@ from ticlm.datasets.text.words import paragraphs
 from ticlm.platform.core.accounting import Deduplication, Overlap
 from ticlm.platform.core.errors import RunError
 from ticlm.platform.core.mixture import Split
+from ticlm.platform.core.signals import Threads, result_of
 from ticlm.platform.core.store import Store, read_record
 
 HELD_OUT: tuple[Split, ...] = ("eval", "tune")
@@ -224,10 +224,10 @@ def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
 
 def _ahead(read: Callable[[int], Shingled], parts: int) -> Iterator[tuple[int, Shingled]]:
     """Yield the n-grams of each part; those of the next one are read meanwhile, as numba lets go of Python's lock."""
-    with ThreadPoolExecutor(1) as reader:
+    with Threads(1) as reader:
         coming = reader.submit(read, 0)
         for number in range(parts):
-            found = coming.result()
+            found = result_of(coming)
             coming = reader.submit(read, number + 1) if number + 1 < parts else coming
             yield number, found
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.signals import join
 
 LOOK_S = 0.5
 """How often a process that has not answered is looked at."""
@@ -105,7 +106,7 @@ class Apart(Generic[T, R]):
                 kind, answer = pickle.loads(self._answer(process, pipe))
                 break
             except (EOFError, OSError):
-                process.join()
+                join(process)
                 if self._counts()[0] != before:
                     self._died(_cause(process.exitcode))
                 self.end()  # it had nothing to do, and ended before this came
@@ -127,7 +128,7 @@ class Apart(Generic[T, R]):
             pipe.close()
         if process is not None:
             process.kill()
-            process.join()
+            join(process)
             process.close()
 
     def _started(self) -> tuple[Any, Connection]:

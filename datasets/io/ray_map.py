@@ -155,7 +155,7 @@ def _deaths_told() -> Iterator[None]:
         yield
     except (exceptions.WorkerCrashedError, exceptions.RayActorError, exceptions.OutOfMemoryError) as error:
         raise RunError(
-            f"the build stopped: a process died {RETRIES + 1} times of the same work ({str(error).splitlines()[0]}); "
+            f"the build stopped: a process died {RETRIES + 1} times of the same work ({ray_start.reason_of(error)}); "
             f"what is done is kept: run it again to go on, with more memory if that was short"
         ) from None
 

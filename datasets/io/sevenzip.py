@@ -13,6 +13,8 @@ from typing import Any
 from py7zr import SevenZipFile
 from py7zr.io import Py7zIO, WriterFactory
 
+from ticlm.platform.core.signals import join, next_of
+
 PIECE = 1 << 18
 PIECES = 16
 """Pieces that are decompressed ahead of the reader."""
@@ -35,7 +37,7 @@ class Extraction:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._pipe.left.set()
-        self._thread.join()
+        join(self._thread)
 
     def following(self) -> str | None:
         for _ in self.blocks():
@@ -92,7 +94,7 @@ class _Pipe:
 
     def pull(self) -> Any:
         """Return the next item. An error of the other side is raised, each time."""
-        item = self._queue.get()
+        item = next_of(self._queue)
         if isinstance(item, BaseException):
             self._queue.put(item)
             raise item

@@ -6,7 +6,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing,
 from ticlm.datasets.llm.journal import Journal, Replay
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.signals import Threads, first_done, result_of
 from ticlm.platform.core.store import Store
 
 LONGEST_WAIT_S = 60.0
@@ -133,20 +133,22 @@ class Asker:
                 raise
 
         distinct = list(dict.fromkeys(requests))  # two threads would both ask the same
-        with ThreadPoolExecutor(self.limits.at_once) as pool:
+        with Threads(self.limits.at_once) as pool:
             futures = [pool.submit(one, request) for request in distinct]
             try:
-                errors = [error for future in futures if (error := future.exception()) is not None]
+                for future in futures:
+                    first_done([future])
             except BaseException:  # the build is told to end while it waits here
                 stop.set()
                 raise
+        errors = [error for future in futures if (error := future.exception()) is not None]
         for error in errors:
             if isinstance(error, BudgetUsedUp):
                 left = sum(self.journal.get(request.key(model)) is None for request in distinct)
                 raise self._used_up(error.limit, f", {left:,} requests of this step are left") from None
         if errors:
             raise min(errors, key=lambda error: not isinstance(error, TiclmError))
-        found = {request: future.result() for request, future in zip(distinct, futures)}
+        found = {request: result_of(future) for request, future in zip(distinct, futures)}
         return [replies for request in requests if (replies := found[request]) is not None]
 
     def _client(self, model: ChatModel) -> ChatClient:

@@ -9,6 +9,7 @@ from typing import Any
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, Message, Replies
 from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import RunError, TiclmError
+from ticlm.platform.core.signals import next_of
 
 RETRIES = 5
 """So often an actor whose process died is started again."""
@@ -33,12 +34,12 @@ class RayClient:
         """Return the replies of a copy; waits for one that is free. Raises RunError if its process dies repeatedly."""
         import ray
 
-        copy = self._idle.get()
+        copy = next_of(self._idle)
         try:
             outcome = ray.get(copy.complete.remote(tuple(messages), temperature, seed, n))
         except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as error:
             raise RunError(
-                f"a copy of the chat model died {RETRIES + 1} times ({str(error).splitlines()[0]}); what was answered "
+                f"a copy of the chat model died {RETRIES + 1} times ({ray_start.reason_of(error)}); what was answered "
                 f"is kept: run it again to go on, with fewer chat.workers if memory was short"
             ) from None
         finally:

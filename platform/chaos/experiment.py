@@ -38,6 +38,8 @@ NODE_BACK_S = 15.0
 """Seconds until a new node takes the place of a lost one."""
 ENDS_WITHOUT_A_STEP = 4
 """How often in a row a command may fail without a new step. Then the fault is not one of ours."""
+GONE_S = 60.0
+"""Seconds within which a process that was killed must be gone."""
 DONE = "done.json"
 
 
@@ -223,7 +225,7 @@ class _Run:
         assert self._process is not None
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._process.wait(GONE_S)
         return self._process.pid
 
     def _last_line(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ticlm.platform.cluster import connect
 from ticlm.platform.core import ray_start
+from ticlm.platform.core.signals import keeping_sigterm
 
 WORKERS = ("RayTrainWorker", "_Evaluator")
 """Names that Ray gives to the processes of training workers and of evaluators."""
@@ -29,7 +30,8 @@ class LocalCluster:
         return str(self.cluster.address)
 
     def add_node(self) -> None:
-        self.nodes.append(self.cluster.add_node(num_cpus=1))
+        with keeping_sigterm():
+            self.nodes.append(self.cluster.add_node(num_cpus=1))
 
     def kill_node(self, pick: float) -> str:
         """Kill a node with all its processes, without a word to the head, and return its address. `pick` is a random
@@ -64,7 +66,8 @@ def local_cluster(nodes: int, environment: Mapping[str, str]) -> Iterator[LocalC
 
     cluster = None
     try:
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        with keeping_sigterm():
+            cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         made = LocalCluster(cluster)
         for _ in range(nodes):
             made.add_node()

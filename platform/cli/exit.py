@@ -16,7 +16,7 @@ from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.quantities import printable
-from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, heed_sigterm, set_sigterm
+from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, handle, heed_sigterm, ignore_interrupts
 
 INTERRUPTED = 130
 TRACEBACK = "TICLM_TRACEBACK"
@@ -30,7 +30,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     """
     warnings.formatwarning = _warning
     warnings.simplefilter("always", TiclmWarning)  # a second loss of the same node is news, too
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     RUNNING.set()
     outlive_readers()
     whole = bool(os.environ.get(TRACEBACK))
@@ -47,6 +47,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
             traceback.print_exc()
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
+        ignore_interrupts()  # a second one would put a traceback in place of the line
         _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
     except Exception as error:
         if whole:
@@ -56,7 +57,8 @@ def ended(command: Callable[[], object]) -> NoReturn:
         RUNNING.clear()
         TERMINATED.clear()
         ENDING.clear()
-        set_sigterm(before)
+        for number, handler in before.items():
+            handle(number, handler)
 
 
 def _fail_with(error: Exception, traced: bool) -> NoReturn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 from collections.abc import Callable
 from typing import Annotated
 
@@ -72,7 +74,14 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    ended(lambda: app(standalone_mode=False))
+    try:
+        ended(lambda: app(standalone_mode=False))
+    except SystemExit as end:
+        # All is said. Ctrl-C while Python waits for threads ends it at once, without a traceback; then it is ignored.
+        code = int(end.code or 0)
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        raise
 
 
 if __name__ == "__main__":

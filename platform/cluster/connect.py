@@ -15,11 +15,12 @@ from typing import Any
 from ticlm.platform.cluster import head, ray_internals
 from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.signals import heed_sigterm
+from ticlm.platform.core.signals import keeping_sigterm
 from ticlm.platform.core.store import Store
 
 PATIENCE_S = 60.0
 NAMED = 5
+STARTS = 3
 
 
 def check(root: str) -> None:
@@ -94,7 +95,8 @@ def _one_line(error: Exception) -> str:
     return " ".join(lines[0].split())
 
 
-TOKEN_PLACES = "RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and ~/.ray/auth_token"
+TOKEN_FILE = "~/.ray/auth_token"
+TOKEN_PLACES = f"RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and {TOKEN_FILE}"
 
 
 def show_token() -> bool:
@@ -110,7 +112,7 @@ def show_token() -> bool:
 
 def _has_token() -> bool:
     named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    return named or Path("~/.ray/auth_token").expanduser().is_file()
+    return named or Path(TOKEN_FILE).expanduser().is_file()
 
 
 @contextmanager
@@ -129,7 +131,6 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     address = os.environ.get("RAY_ADDRESS")
     with ray_internals.quiet_raylets():
         context = _joined(address) if address else _started(cpus, dashboard)
-        heed_sigterm()
         try:
             with head.watched(context.address_info["gcs_address"]):
                 if root is not None:
@@ -145,14 +146,15 @@ def _started(cpus: int, dashboard: bool) -> Any:
 
     ray_start.make_token()
     try:
-        return ray.init(
-            address="local",
-            num_cpus=max(cpus, os.cpu_count() or 1),
-            include_dashboard=dashboard,
-            log_to_driver=False,
-            logging_level="ERROR",
-            **ray_start.arguments(),
-        )
+        with keeping_sigterm():
+            return ray.init(
+                address="local",
+                num_cpus=max(cpus, os.cpu_count() or 1),
+                include_dashboard=dashboard,
+                log_to_driver=False,
+                logging_level="ERROR",
+                **ray_start.arguments(),
+            )
     except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
         ray.shutdown()
         raise RunError(
@@ -167,10 +169,52 @@ def _joined(address: str) -> Any:
 
     show_token()
     try:
-        return ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
+        with keeping_sigterm():
+            context = ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(
             f"RAY_ADDRESS {address}: no Ray that can be joined there ({type(error).__name__}: {reason}); give "
             "HEAD:6379 of a cluster whose token you have, or unset it"
         ) from None
+    try:
+        check_owner(address)
+    except BaseException:
+        ray.shutdown()
+        raise
+    return context
+
+
+def check_owner(address: str) -> None:
+    """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
+
+    It starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An actor
+    that only does not begin says nothing.
+    """
+    import ray
+
+    class Silent:  # in a function, so that it travels whole: nodes need not have this module
+        def answer(self) -> None:
+            pass
+
+    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Silent).remote()
+    try:
+        ray.get(actor.answer.remote(), timeout=PATIENCE_S)
+    except ray.exceptions.GetTimeoutError:
+        pass
+    except ray.exceptions.RayError as error:
+        raise InputError(f"RAY_ADDRESS {address}: {_refusal(error)}") from None
+    finally:
+        ray.kill(actor)
+
+
+def _refusal(error: Exception) -> str:
+    """Return why a Ray that was joined does not work for this process, and what helps, on one line."""
+    reason = ray_start.reason_of(error)
+    if ray_start.UNOWNED not in reason or os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        return f"it was joined, but an actor that does nothing died there ({reason})"
+    named = [name for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH") if name in os.environ]
+    return (
+        f"that Ray has no token, and this process asks whoever calls it for the one in {(*named, TOKEN_FILE)[0]}; run "
+        f"the same command again with RAY_AUTH_MODE=disabled (Ray says: {reason})"
+    )

@@ -17,6 +17,7 @@ from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.connect import TOKEN_PLACES, show_token
 from ticlm.platform.cluster.job import Job
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.signals import WAKE_S, ignore_interrupts
 
 STOP_S = 30
 """Seconds that a stopped job has to give back what it holds; Ray's 3 are too few for a lease in a bucket."""
@@ -77,6 +78,7 @@ def follow(client: Any, name: str) -> int:
                     break
             shown.rest(client.get_job_logs(name))
     except KeyboardInterrupt:
+        ignore_interrupts()
         raise Left(f"job {name} goes on; {_how_to(name, client)}") from None
     except InputError as error:  # it was right a moment ago
         raise RunError(f"job {name} is lost from sight: {error}; submit it again when the head is back") from None
@@ -102,10 +104,17 @@ class _Shown:
 
 
 async def _tail(client: Any, name: str, shown: _Shown) -> None:
-    read = 0
+    read, wakes = 0, asyncio.create_task(_wakes())
     async for text in client.tail_job_logs(name):
         shown.rest(text, read)
         read += len(text)
+    wakes.cancel()
+
+
+async def _wakes() -> None:
+    """Look for signals while the log has nothing new: asyncio by itself waits without a limit."""
+    while True:
+        await asyncio.sleep(WAKE_S)
 
 
 def _client(address: str | None) -> Any:

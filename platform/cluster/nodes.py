@@ -10,6 +10,7 @@ from typing import Any
 
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.restarts import Leaving
+from ticlm.platform.core.signals import join
 
 POLL_S = 1.0
 PATIENCE_S = 60.0
@@ -79,7 +80,7 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        join(self._thread)
         self._forget_controller()
 
     def _run(self) -> None:

@@ -65,9 +65,11 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
             raise
         finally:
             stop.set()
-            heart.join()
-            store.lease = None
-            held.release()
+            try:
+                signals.join(heart)
+            finally:  # also on a second Ctrl-C
+                store.lease = None
+                held.release()
 
 
 @dataclass

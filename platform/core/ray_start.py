@@ -1,9 +1,11 @@
-"""How this project's processes start or join a Ray: from where its workers import, and who may read its token."""
+"""How this project's processes start or join a Ray: from where its workers import, who may read its token, and what Ray
+says of a process that it lost."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import sys
 from contextlib import suppress
@@ -12,6 +14,10 @@ from typing import Any
 
 from ticlm.platform.core import extensions
 from ticlm.platform.core.remote.patient import VARIABLE
+from ticlm.platform.core.signals import keeping_sigterm
+
+UNOWNED = "all references to the actor were removed"
+"""What Ray says of an actor whose owner it cannot ask, although the owner has a handle of the actor."""
 
 
 def arguments() -> dict[str, Any]:
@@ -45,11 +51,11 @@ def connect() -> bool:
     if ray.is_initialized():
         return False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **arguments()}
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
-    else:
+    if not os.environ.get("RAY_ADDRESS"):
         make_token()
-        ray.init(address="local", include_dashboard=False, **quiet)
+        quiet |= {"address": "local", "include_dashboard": False}
+    with keeping_sigterm():
+        ray.init(**quiet)
     return True
 
 
@@ -71,3 +77,12 @@ def make_token() -> None:
             file.write(secrets.token_hex(32))
     except OSError:  # a home that cannot be written, as in many containers: the token lives as long as this process
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the reason that Ray gives for a lost actor, task or worker, on one line of at most 200 characters."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines[1:] if not re.match(r"(class_name|actor_id|pid|name|namespace|ip): ", line)]
+    detail = re.search(r"(?:exit detail|Reason): *([^.\n]+)", str(error))
+    reason = detail[1] if detail else (said or lines or [type(error).__name__])[0]
+    return " ".join(reason.split())[:200].rstrip(".")

@@ -1,13 +1,30 @@
-"""Signals that end a command as Ctrl-C does, so that it gives back what it holds: SIGTERM, and one of its own."""
+"""Signals that end a command as Ctrl-C does, so that it gives back what it holds: SIGTERM, and one of its own.
+
+And the waits that they end. Python runs the handler of a signal in the main thread, between two of its instructions. A
+wait without a limit is one instruction, and nothing wakes it if the signal came just before it or another thread took
+the signal: about one run in eighty went on although it was told to end. So every wait here begins anew after WAKE_S,
+and no other module waits without a limit (`tests/repo/test_waits.py`).
+"""
 
 from __future__ import annotations
 
+import math
+import queue
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
+
+_install = signal.signal
+T = TypeVar("T")
+R = TypeVar("R")
+WAKE_S = 0.5
+"""Seconds after which a wait looks for signals. What it waits for ends it at once: this costs two wakes a second."""
 
 RUNNING, TERMINATED = threading.Event(), threading.Event()
 """Set while this process runs a command; set once it has received SIGTERM."""
@@ -29,25 +46,56 @@ Halt = Callable[[], None]
 def heed_sigterm() -> None:
     """Make SIGTERM end the running command as Ctrl-C does. Does nothing if no command runs.
 
-    Only the first SIGTERM counts: whoever sends it again wants no other end. Call this again after `ray.init`, which
-    takes the signal for itself: its handler exits with code 15 or, where it started Ray, drains the node for half a
-    minute first.
+    Only the first SIGTERM counts: whoever sends it again wants no other end.
     """
     if RUNNING.is_set():
-        set_sigterm(_terminate)
+        handle(signal.SIGTERM, _terminate)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _install(signal.SIGTERM, signal.SIG_IGN)
     TERMINATED.set()
     ENDING.set()
     raise Terminated
 
 
-def set_sigterm(handler: object) -> None:
-    """Install a handler of SIGTERM. Does nothing outside the main thread, or if `handler` is None."""
-    if threading.current_thread() is threading.main_thread() and handler is not None:
-        signal.signal(signal.SIGTERM, handler)  # type: ignore[arg-type]
+def handle(number: signal.Signals, handler: object) -> None:
+    """Install a handler of a signal. Does nothing outside the main thread, or if `handler` is None."""
+    if _is_main() and handler is not None:
+        _install(number, handler)  # type: ignore[arg-type]
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def ignore_interrupts() -> None:
+    """Ignore Ctrl-C until the running command has ended, as its last line is all that is left. Else do nothing."""
+    if RUNNING.is_set():
+        handle(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def keeping_sigterm() -> Iterator[None]:
+    """Let nobody else take SIGTERM while the block starts or joins a Ray, if a command runs in this thread.
+
+    `ray.init` installs handlers of its own, without asking: they exit with code 15 or, where it started Ray, drain the
+    node for half a minute first. One of them Python does not see, as it is Ray's C++ that prints a stack and aborts: it
+    stands until the end of the block.
+    """
+    if not RUNNING.is_set() or not _is_main():
+        yield
+        return
+
+    def install(number: int, handler: Any) -> Any:
+        return signal.getsignal(number) if number == signal.SIGTERM else _install(number, handler)
+
+    signal.signal = install  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        signal.signal = _install
+        handle(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 @contextmanager
@@ -58,7 +106,7 @@ def halting() -> Iterator[Halt]:
     by the main thread, which alone can be interrupted.
     """
     before = signal.getsignal(signal.SIGURG)
-    if threading.current_thread() is not threading.main_thread() or before is None:
+    if not _is_main() or before is None:
         yield lambda: None
         return
     main = threading.get_ident()
@@ -73,3 +121,58 @@ def _halt(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGURG, signal.SIG_IGN)
     ENDING.set()
     raise Halted
+
+
+def first_done(futures: Iterable[Future[T]], timeout_s: float = math.inf) -> set[Future[T]]:
+    """Wait until one of the futures is done, but at most `timeout_s`; return those that are done."""
+    futures, deadline = list(futures), time.monotonic() + timeout_s
+    while True:
+        left = deadline - time.monotonic()
+        done = wait(futures, min(WAKE_S, max(0.0, left)), FIRST_COMPLETED).done
+        if done or not futures or left <= WAKE_S:
+            return done
+
+
+def result_of(future: Future[T]) -> T:
+    """Wait for a future and return its result. Raises what its work raised."""
+    first_done([future])
+    return future.result()
+
+
+def join(work: threading.Thread | BaseProcess) -> None:
+    """Wait until a thread or a process has ended."""
+    while work.is_alive():
+        work.join(WAKE_S)
+
+
+def next_of(items: queue.Queue[T]) -> T:
+    """Wait for the next item of a queue and take it."""
+    while True:
+        try:
+            return items.get(timeout=WAKE_S)
+        except queue.Empty:
+            continue
+
+
+class Threads(ThreadPoolExecutor):
+    """A pool of threads. `map`, and the end of its block, wait so that signals are heard."""
+
+    def map(self, fn: Callable[..., R], *iterables: Iterable[Any]) -> Iterator[R]:  # type: ignore[override]
+        """Begin to call `fn` on all items; return an iterator over the results, in the order of the items."""
+        left = [self.submit(fn, *items) for items in zip(*iterables)][::-1]
+
+        def results() -> Iterator[R]:
+            try:
+                while left:
+                    yield result_of(left.pop())
+            finally:
+                for future in left:
+                    future.cancel()
+
+        return results()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more work; wait until the threads have ended, unless `wait` is false."""
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+        for thread in self._threads if wait else ():
+            join(thread)

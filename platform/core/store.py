@@ -15,7 +15,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -29,6 +28,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.remote.patient import Patient
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.signals import Threads
 from ticlm.platform.core.writers import lease_files
 from ticlm.platform.core.writers.aside import WRITING, aside
 
@@ -262,7 +262,7 @@ class Attempt:
             self.store.sync(path)  # a record must not outlive the files it names when the power goes
             return StoredFile(path=name, size=self.store.size(path), sha256=self.store.sha256(path))
 
-        with ThreadPoolExecutor(HASHERS) as pool:
+        with Threads(HASHERS) as pool:
             entries = list(pool.map(entry, names))
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         record = Record(format=FORMAT, attempt=self.name, created=created, files=tuple(entries), about=dict(about))

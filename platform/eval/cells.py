@@ -214,7 +214,8 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     """
     store = Store(unit.root, unit.lease)
     jobs = left(store, unit.weights, list(unit.jobs))
-    yield from [None] * (unit.cells - sum(len(job.cells) for job in jobs))
+    for _ in range(unit.cells - sum(len(job.cells) for job in jobs)):  # Ray calls `send`, which a list does not have
+        yield
     if not jobs:
         return
     import torch

@@ -13,6 +13,7 @@ from typing import Any
 
 from ticlm.platform.core.errors import InputError, RunError, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.progress import Show
+from ticlm.platform.core.ray_start import UNOWNED, reason_of
 from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork
 
@@ -195,9 +196,9 @@ def _cause(error: Exception, node: str) -> str:
         return f"its node ran out of memory ({LESS})"
     if isinstance(error, ray.exceptions.ActorUnavailableError):
         return "it no longer answers: its process or its node is gone"
-    found = re.search(r"(?:exit detail|Reason): *([^.\n]+)", text)
-    detail = f" ({' '.join(found[1].split())[:150]})" if found else ""
-    return f"its process died{detail}, perhaps killed for want of memory ({LESS})"
+    reason = reason_of(error)
+    memory = "" if UNOWNED in reason else f", perhaps killed for want of memory ({LESS})"
+    return f"its process died ({reason}){memory}"
 
 
 LESS = "fewer resources.evaluators or smaller resources.evaluation_rows take less"
@@ -228,7 +229,8 @@ class _Evaluator:
     def score(self, unit: CheckpointWork | None) -> Iterator[str | None]:
         """Yield one item for every cell that is done, known ones too; without a unit, yield the id of this node."""
         if unit is not None:
-            yield from cells.progress(unit)
+            for _ in cells.progress(unit):  # not `yield from`: what Ray sends after each item must end here
+                yield None
             return
         import ray
 

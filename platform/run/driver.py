@@ -6,9 +6,10 @@ Finished rounds and scored cells are skipped, so a second call goes on where the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from threading import Event
 from typing import Any
 
@@ -16,7 +17,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, RunError, Stopped
 from ticlm.platform.core.progress import SILENT, Show
 from ticlm.platform.core.settings import build_command
-from ticlm.platform.core.signals import ENDING
+from ticlm.platform.core.signals import ENDING, Threads, first_done, result_of
 from ticlm.platform.core.store import read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
@@ -47,7 +48,7 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
         left, running = plan.pending(), dict[Future[None], Chain]()
         failed: list[Exception] = []
         resources = plan.study.resources
-        with ThreadPoolExecutor(resources.chains + resources.tuned_copies + 1) as pool, _set_on_error(stop):
+        with Threads(resources.chains + resources.tuned_copies + 1) as pool, _set_on_error(stop):
             shares = OpenShares(plan, pool, show, stop)
             while left or running or shares.measuring:
                 if not failed and not stop.is_set():
@@ -59,13 +60,13 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
                     break
                 side = [chain for chain in left if chain.is_side]
                 work = [*running, *shares.measuring]
-                finished, _ = wait(work, SIDE_POLL_S if side else None, return_when=FIRST_COMPLETED)
+                finished = first_done(work, SIDE_POLL_S if side else inf)
                 if side:  # a chain that still runs may have finished the rounds that they start from
                     _read_needed(plan, side, list(running.values()))
                 for future in finished:
                     done = running.get(future)
                     try:
-                        future.result()
+                        result_of(future)
                         if done is None:
                             left = shares.revealed(list(running.values()))
                     except Exception as error:

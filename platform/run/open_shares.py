@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Event
 
 from ticlm.platform.core.errors import RunError, Stopped
 from ticlm.platform.core.progress import Show
+from ticlm.platform.core.signals import Threads
 from ticlm.platform.eval import fanout, shares
 from ticlm.platform.eval.cells import CheckpointWork
 from ticlm.platform.study.chains import Chain
@@ -20,7 +21,7 @@ class OpenShares:
     `measuring` has the measurement that goes on now, if there is one.
     """
 
-    def __init__(self, plan: Plan, pool: ThreadPoolExecutor, show: Show, stop: Event) -> None:
+    def __init__(self, plan: Plan, pool: Threads, show: Show, stop: Event) -> None:
         self.plan, self.pool, self.show, self.stop = plan, pool, show, stop
         self.measuring: set[Future[None]] = set()
         self._seen = -1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +25,7 @@ from torch.distributed.checkpoint.state_dict_saver import save as write
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError, TiclmWarning, of_storage
 from ticlm.platform.core.integrity.files import verify
+from ticlm.platform.core.signals import Threads, result_of
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_rounds
@@ -50,7 +51,7 @@ class Writer:
         # of its own, and on the CPU: the thread must not meet the collectives of the training
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
         self._stager = DefaultStager(StagingOptions(False, False, False, False))
-        self._pool = ThreadPoolExecutor(1, "ticlm-checkpoint")
+        self._pool = Threads(1, "ticlm-checkpoint")
         self._writing: Future[None] | None = None
 
     def save(self, attempt: Attempt, running: RunningRound) -> None:
@@ -63,7 +64,7 @@ class Writer:
         """Wait until the checkpoint that was begun is written. Raises what went wrong there."""
         writing, self._writing = self._writing, None
         if writing is not None:
-            writing.result()
+            result_of(writing)
 
     def close(self) -> None:
         """Wait until the checkpoint that was begun has ended, well or not, and free the thread."""

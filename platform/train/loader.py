@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.mixture import Source
+from ticlm.platform.core.signals import next_of
 from ticlm.platform.core.token_rows import RowReader, Tokens
 from ticlm.platform.study.round import Round
 from ticlm.platform.train.order import Draws, SegmentOrder, batches
@@ -166,7 +167,7 @@ def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch
 
     threading.Thread(target=work, daemon=True, name="ticlm-reader").start()
     try:
-        while (item := ready.get()) is not None:
+        while (item := next_of(ready)) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item

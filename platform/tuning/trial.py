@@ -14,6 +14,7 @@ from ticlm.platform.analysis import collect, conventions
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import Stopped, TiclmError
+from ticlm.platform.core.signals import join
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.run import driver
@@ -60,7 +61,7 @@ class Trial:
     def close(self) -> None:
         """End the workers and free all that they had reserved."""
         self._stop.set()
-        self._thread.join()
+        join(self._thread)
 
     def _train(self, study: Study, store: Store) -> None:
         left: int | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import IO
 
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.signals import Threads
 from ticlm.platform.core.store import HASHERS, Store, StoredFile, read_record
 
 WHOLE_BYTES = 32 << 20
@@ -28,7 +28,7 @@ def verify(store: Store, folder: str) -> list[str]:
         found = _difference(store, path, entry)
         return f"{path}: {found}" if found is not None else None
 
-    with ThreadPoolExecutor(HASHERS) as pool:
+    with Threads(HASHERS) as pool:
         return [found for found in pool.map(problem, record.files) if found is not None]
 
 
@@ -82,7 +82,7 @@ def check_once(store: Store, files: Sequence[StoredFile], what: str, remedy: str
             _sound.add(known)
         return found
 
-    with ThreadPoolExecutor(HASHERS) as pool:
+    with Threads(HASHERS) as pool:
         for entry, found in zip(files, pool.map(problem, files)):
             if found is not None:
                 raise InputError(f"{what} {store.uri(entry.path)}: {found}; {remedy}")

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from ports import free_ports
 
 from ticlm.platform.cluster import connect
+from ticlm.platform.core import ray_start
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.store import Store
 
@@ -81,6 +88,99 @@ def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3
 def test_a_single_node_needs_no_check(ray_local: None, tmp_path: Path) -> None:
     connect.check(f"{tmp_path}/root")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_ray_that_cannot_ask_the_owner_of_an_actor_is_refused_with_the_true_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unowned = RuntimeError(f"The actor died.\n\tclass_name: A\nThe actor is dead because {ray_start.UNOWNED}.")
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    for place in ("~/.ray/auth_token", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_TOKEN"):
+        if place.startswith("RAY"):
+            monkeypatch.setenv(place, "there")
+        refusal = connect._refusal(unowned)
+        assert f"the one in {place}; run the same command again with RAY_AUTH_MODE=disabled" in refusal
+        assert ray_start.UNOWNED in refusal and "memory" not in refusal and "\n" not in refusal
+    assert "token" not in connect._refusal(RuntimeError("The actor died.\nIts node ran out of paper."))
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    assert "token" not in connect._refusal(unowned) and ray_start.UNOWNED in connect._refusal(unowned)
+
+
+JOINS = """
+from ticlm.platform.cli.exit import ended
+from ticlm.platform.cluster import connect
+
+
+def work():
+    with connect.connected(1):
+        print("joined")
+
+
+ended(work)
+"""
+
+
+@contextmanager
+def head(folder: Path, mode: str) -> Iterator[str]:
+    """Run `ray start --head` in a home of its own, with a token or without one; yields its address."""
+    temporary = tempfile.mkdtemp(prefix="he", dir="/tmp")  # short: sockets live in it
+    folder.mkdir()
+    port, client, agent = free_ports(3)
+    words = f"-m ray.scripts.scripts start --head --block --disable-usage-stats --num-cpus=1 --temp-dir={temporary} "
+    words += f"--port={port} --include-dashboard=false --ray-client-server-port={client} "
+    words += f"--dashboard-agent-listen-port={agent}"
+    with open(folder / f"{mode}.log", "w") as log:
+        env = bare(folder) | {"RAY_AUTH_MODE": mode, "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
+        process = subprocess.Popen([sys.executable, *words.split()], env=env, stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 300
+        while "Ray runtime started" not in (folder / f"{mode}.log").read_text():
+            assert process.poll() is None and time.monotonic() < deadline, (folder / f"{mode}.log").read_text()
+            time.sleep(0.2)
+        yield f"127.0.0.1:{port}"
+    finally:
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        for child in psutil.wait_procs(below, timeout=15)[1]:
+            child.kill()
+        process.wait(30)
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def bare(home: Path) -> dict[str, str]:
+    """This process's environment with another home, and without what concerns Ray."""
+    home.mkdir(exist_ok=True)
+    return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {"HOME": str(home)}
+
+
+def joined(address: str, home: Path, **more: str) -> tuple[int, str]:
+    """Join a Ray with what a home holds; returns the exit code and what was said."""
+    env = bare(home) | {"RAY_ADDRESS": address, **more}
+    done = subprocess.run([sys.executable, "-c", JOINS], env=env, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_token_that_only_one_side_has_is_named_with_a_remedy_that_works(tmp_path: Path) -> None:
+    with_token = tmp_path / "with"
+    (with_token / ".ray").mkdir(parents=True)
+    (with_token / ".ray/auth_token").write_text("0" * 64)
+    with head(tmp_path / "none", "disabled") as address:
+        code, said = joined(address, with_token)
+        assert code == 2 and said.count("\n") == 1, said
+        assert "no token" in said and "~/.ray/auth_token" in said and "memory" not in said
+        assert "RAY_AUTH_MODE=disabled" in said
+        assert joined(address, with_token, RAY_AUTH_MODE="disabled") == (0, "joined\n")
+    with head(tmp_path / "cluster", "token") as address:
+        code, said = joined(address, tmp_path / "nobody")
+        assert code == 2 and said.count("\n") == 1, said
+        assert "token" in said
+        token = (tmp_path / "cluster/.ray/auth_token").read_text()
+        assert joined(address, tmp_path / "nobody", RAY_AUTH_TOKEN=token) == (0, "joined\n")
 
 
 def test_a_local_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.error import HTTPError, URLError
 
@@ -138,24 +139,103 @@ def test_only_the_variables_that_are_named_go_with_a_job(monkeypatch: pytest.Mon
     assert "a=b" not in str(job.metadata) and "a=b" not in job.entrypoint
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_run_that_is_told_to_end_gives_its_lease_back_and_says_so_in_one_line(
-    toy_root: Path, toy_study: Callable[..., Study], number: int, code: int
-) -> None:
+TAKES = """
+import signal, sys, threading
+from ticlm.platform.cli.main import main
+
+
+def take():
+    number = int(sys.stdin.readline())
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+threading.Thread(target=take, daemon=True).start()
+main()
+"""
+"""A command in which another thread takes the signal, as the system may choose it: that wakes nobody."""
+STOPPED = "ticlm: stopped; the same command goes on from here\n"
+
+
+def endless(root: Path, toy_study: Callable[..., Study]) -> list[str]:
+    """The words of a command that trains for ever in its own process."""
     study = toy_study(
         initial={"budget": {"steps": 10**6}, "schedule": {"kind": "cosine", "max_rate": 1e-2}},
         resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 10}},
     )
-    (toy_root / "toy.yaml").write_text(yaml.safe_dump(study.model_dump(mode="json")))
-    command = [sys.executable, "-m", "ticlm.platform", "train", f"{toy_root}/toy.yaml", "--root", str(toy_root)]
+    (root / "toy.yaml").write_text(yaml.safe_dump(study.model_dump(mode="json")))
+    return ["train", f"{root}/toy.yaml", "--root", str(root)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code", "of_a_thread"),
+    [(signal.SIGTERM, 143, False), (signal.SIGINT, 130, False), (signal.SIGTERM, 143, True)],
+)
+def test_a_run_that_is_told_to_end_gives_its_lease_back_and_says_so_in_one_line(
+    toy_root: Path, toy_study: Callable[..., Study], number: int, code: int, of_a_thread: bool
+) -> None:
+    command = [sys.executable, *(["-c", TAKES] if of_a_thread else ["-m", "ticlm.platform"])]
+    store, pipe = Store(toy_root), subprocess.PIPE
+    with started([*command, *endless(toy_root, toy_study)], stdin=pipe, stderr=pipe, env=bare()) as process:
+        until(lambda: trained(store) or process.poll() is not None, lambda: "no checkpoint was written")
+        if not of_a_thread:
+            process.send_signal(number)
+        _, said = process.communicate(f"{number}\n" if of_a_thread else None, timeout=120)
+    assert (process.returncode, said) == (code, STOPPED)
+    assert released(store) == [True]
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_that_is_told_to_end_at_any_moment_ends(
+    toy_root: Path, toy_study: Callable[..., Study], seed: int
+) -> None:
+    number, code = ((signal.SIGTERM, 143), (signal.SIGINT, 130))[seed % 2]
+    command = [sys.executable, "-m", "ticlm.platform", *endless(toy_root, toy_study)]
     store = Store(toy_root)
     with started(command, stderr=subprocess.PIPE, env=bare()) as process:
-        until(lambda: trained(store) or process.poll() is not None, lambda: "no checkpoint was written")
+        until(lambda: released(store) or process.poll() is not None, lambda: "no lease was taken")
+        time.sleep(Random(seed).uniform(0, 4))
         process.send_signal(number)
         _, said = process.communicate(timeout=120)
-    assert (process.returncode, said) == (code, "ticlm: stopped; the same command goes on from here\n")
+    assert (process.returncode, said) == (code, STOPPED)
     assert released(store) == [True]
+
+
+FOLLOWS = """
+import asyncio
+from ticlm.platform.cli.exit import ended
+from ticlm.platform.cluster import jobs
+
+
+class Client:
+    def get_address(self):
+        return "http://head:8265"
+
+    async def tail_job_logs(self, name):
+        try:
+            yield "a line of the log\\n"
+            await asyncio.sleep(600)
+        finally:
+            print("closing", flush=True)
+            await asyncio.sleep(2)  # the connection is closed
+
+
+ended(lambda: jobs.follow(Client(), "a-job"))
+"""
+
+
+def test_whoever_presses_ctrl_c_twice_leaves_a_job_in_one_line() -> None:
+    pipe = subprocess.PIPE
+    with started([sys.executable, "-c", FOLLOWS], stdout=pipe, stderr=pipe, env=bare()) as process:
+        assert process.stdout is not None
+        for told in ("a line of the log\n", "closing\n"):
+            assert process.stdout.readline() == told
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.startswith("ticlm: job a-job goes on; follow it with: ") and said.count("\n") == 1
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,10 @@ import io
 import logging
 import os
 import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,6 +55,47 @@ def test_the_loggers_that_are_silenced_are_those_of_the_modules(monkeypatch: pyt
         monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
     ray_internals.silence_uploads()
     assert {logging.getLogger(name).level for name in ray_internals.UPLOAD_LOGGERS} == {logging.ERROR}
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("wait", ["get", "wait", "next", "pool"])
+def test_waits_of_ray_look_for_signals_that_another_thread_took(ray_local: None, wait: str) -> None:
+    """So `ray.get` and its kin may stand without a limit where the main thread waits (tests/repo/test_waits.py)."""
+    import ray
+    from ray.util import ActorPool
+
+    class Slow:
+        def work(self) -> None:
+            time.sleep(600)
+
+        def items(self) -> Iterator[None]:
+            time.sleep(600)
+            yield
+
+    class Told(Exception):
+        pass
+
+    def handler(*_: object) -> None:
+        raise Told
+
+    actor = ray.remote(num_cpus=0)(Slow).remote()
+    begun = actor.items.remote() if wait == "next" else actor.work.remote()
+    waits: dict[str, Callable[[], Any]] = {
+        "get": lambda: ray.get(begun),
+        "wait": lambda: ray.wait([begun]),
+        "next": lambda: next(begun),
+        "pool": lambda: list(ActorPool([actor]).map(lambda one, _: one.work.remote(), [0])),
+    }
+    before = signal.signal(signal.SIGUSR1, handler)
+    taken = threading.Timer(0.5, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGUSR1))
+    taken.start()
+    try:
+        with pytest.raises((Told, KeyboardInterrupt)):  # Ray raises the latter in place of what the handler raised
+            waits[wait]()
+    finally:
+        taken.join()
+        signal.signal(signal.SIGUSR1, before)
+        ray.kill(actor)
 
 
 def test_what_raylets_tell_every_driver_is_not_printed_in_the_block() -> None:

@@ -121,3 +121,63 @@ def test_a_home_that_cannot_be_written_leaves_the_token_in_this_process(
     monkeypatch.delenv("RAY_AUTH_TOKEN")
     ray_start.make_token()
     assert len(os.environ["RAY_AUTH_TOKEN"]) == 64
+
+
+TOLD = """
+import os, signal, sys, threading, time
+from ticlm.datasets.io.ray_map import running_ray
+from ticlm.platform.cli.exit import ended
+
+
+def tell():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def work():
+    import ray
+    if sys.argv[1] == "starts":
+        threading.Timer(0.7, tell).start()  # a Ray takes longer
+    with running_ray():
+        print("runs", flush=True)
+        tell()
+        time.sleep(600)
+
+
+ended(work)
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["starts", "runs"])
+def test_a_command_that_is_told_to_end_ends_as_ever_whether_its_ray_starts_or_runs(when: str, tmp_path: Path) -> None:
+    """Ray takes the signal for itself: its handler ends the process with other codes, or drains the node first."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {"HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", TOLD, when], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 143 and done.stdout == ("runs\n" if when == "runs" else "")
+    assert done.stderr == "ticlm: stopped; the same command goes on from here\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "The actor died unexpectedly before finishing this task.\n\tclass_name: A\n\tactor_id: 7\n\tpid: 7\n"
+            f"The actor is dead because {ray_start.UNOWNED} including lineage ref count.\nThe actor never ran.",
+            f"The actor is dead because {ray_start.UNOWNED} including lineage ref count",
+        ),
+        (
+            "The actor died unexpectedly before finishing this task.\n\tpid: 7\nThe actor is dead because its worker "
+            "process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a "
+            "connection error code 2. End of file.",
+            "Worker unexpectedly exits with a connection error code 2",
+        ),
+        (
+            "The worker died unexpectedly while executing this task.",
+            "The worker died unexpectedly while executing this task",
+        ),
+        ("", "RuntimeError"),
+    ],
+)
+def test_the_reason_is_that_of_ray_and_not_its_first_line(said: str, reason: str) -> None:
+    assert ray_start.reason_of(RuntimeError(said)) == reason

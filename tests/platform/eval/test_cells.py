@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -322,6 +323,24 @@ def test_what_was_kept_before_a_kill_is_not_scored_again(
     assert evaluation.score(unit) == 6 and seen == []
 
 
+@pytest.mark.parametrize("score", [evaluation.progress, fanout._Evaluator().score])
+def test_a_unit_of_two_tasks_goes_on_where_another_evaluator_stopped(
+    toy_root: Path, toy_study: MakeStudy, score: Callable[..., Generator[None, object, None]]
+) -> None:
+    """As Ray drives it: it sends what it measured of an item into the generator that yielded the item."""
+    (unit, *_) = evaluation.units(trained(toy_root, toy_study))
+    evaluation.score(replace(unit, jobs=unit.jobs[:1]))
+    assert 0 < len(cells(toy_root)) < 6
+    for _ in range(2):  # the second time, all cells are known
+        answer, told = score(unit), 1
+        next(answer)
+        with suppress(StopIteration):
+            while True:
+                answer.send(object())
+                told += 1
+        assert told == 6 == len(cells(toy_root))
+
+
 def test_two_at_once_come_to_the_same_cells(toy_root: Path, toy_study: MakeStudy) -> None:
     (unit, *_) = evaluation.units(trained(toy_root, toy_study))
     one, two = evaluation.progress(unit), evaluation.progress(unit)
@@ -385,16 +404,17 @@ def by_value() -> Iterator[None]:
 def test_evaluators_on_ray_come_to_the_same_numbers_though_one_dies(
     tmp_path: Path, toy_study: MakeStudy, toy_corpus: MakeCorpus, ray_local: None, by_value: None
 ) -> None:
-    """More evaluators than there is room for, too: those wait, and hold up nobody."""
+    """Over its second task, when the cells of the first are on the store. There are more evaluators than there is room
+    for, too: those wait, and hold up nobody."""
     toy_corpus(tmp_path / "here/corpora/toy@1", periods=("202301", "202302"))
     here = trained(tmp_path / "here", toy_study)
     toy_corpus(tmp_path / "ray/corpora/toy@1", periods=("202301", "202302"))
     made = trained(tmp_path / "ray", toy_study)
     driver.evaluate(here)
     (tmp_path / "marks").mkdir()
-    deadly = Deadly(mark=str(tmp_path / "marks"))
+    deadly = Deadly(name="again", mark=str(tmp_path / "marks"))
     first, *others = evaluation.units(made)
-    jobs = (replace(first.jobs[0], task=deadly), *first.jobs[1:])
+    jobs = (first.jobs[0], replace(first.jobs[1], task=deadly))
     told: list[int] = []
     fanout.on_ray([replace(first, jobs=jobs), *others], 5, None, lambda: told.append(1))
     assert os.listdir(tmp_path / "marks") == ["0"] and len(told) == 12

@@ -33,6 +33,7 @@ from ticlm.platform.tasks.packed_rows import Perplexity
 Forks = Callable[..., list[tuple[int, Any]]]
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+TWO = {"initial": "202301", "last": "202302"}
 PLAIN = {"base": "cyclic-cosine", "schedule": FAST}
 
 
@@ -44,24 +45,26 @@ class Slow(Perplexity):
         yield from super().measure(answerer, data, period, rows)
 
 
-def values(root: Path, units: list[evaluation.CheckpointWork]) -> dict[tuple[str, str], float]:
+def values(root: Path, units: list[evaluation.CheckpointWork]) -> dict[tuple[str, str, str], float]:
     found = (cell for unit in units for cell in read_cells(Store(root), unit.weights))
-    return {(cell.weights, cell.evaluated): cell.value for cell in found}
+    return {(cell.weights, cell.task, cell.evaluated): cell.value for cell in found}
 
 
-def loses_nodes(units: list[evaluation.CheckpointWork], times: int) -> int:
-    """Score units on one evaluator and kill the raylet below it after its first cell, so many times. Returns how often
-    a cell was told."""
+def loses_a_node(units: list[evaluation.CheckpointWork]) -> int:
+    """Score units on one evaluator and kill the raylet below it after the first cell of its second task: those of its
+    first task are on the store. Returns how often a cell was told."""
     import psutil
 
-    slow = [replace(unit, jobs=tuple(replace(job, task=Slow()) for job in unit.jobs)) for unit in units]
+    slow = [
+        replace(unit, jobs=tuple(replace(job, task=Slow(name=job.task.name)) for job in unit.jobs)) for unit in units
+    ]
     told = 0
     with cluster_of(2) as (_, nodes):
 
         def through() -> None:
             nonlocal told
             told += 1
-            if told > times:
+            if told != len(units[0].jobs[0].cells) + 1:
                 return
             for node in nodes:
                 raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
@@ -81,14 +84,16 @@ def loses_nodes(units: list[evaluation.CheckpointWork], times: int) -> int:
 def test_a_node_lost_under_an_evaluator_costs_what_it_was_scoring(
     toy_root: Path, toy_study: MakeStudy, forks: Forks, tmp_path: Path
 ) -> None:
-    made = plan.make(toy_study(methods=[PLAIN]), str(toy_root))
+    two = [{}, {"kind": "perplexity-on", "name": "again", "corpus": "toy@1"}]
+    made = plan.make(toy_study(methods=[PLAIN], evaluations=two, periods=TWO), str(toy_root))
     driver.train(made)
     units = evaluation.units(made)
     log = tmp_path / "log"
-    ((code, told),) = forks(partial(loses_nodes, units, 1), log=log, timeout_s=120)
+    ((code, told),) = forks(partial(loses_a_node, units), log=log, timeout_s=120)
     assert code == 0, log.read_text()[-3000:]
-    assert told == sum(unit.cells for unit in units) == 16, "each cell is told once"
-    assert evaluation.units(made) == [] and len(values(toy_root, units)) == 16
+    assert told == sum(unit.cells for unit in units) == 12, "each cell is told once"
+    assert evaluation.units(made) == [] and len(values(toy_root, units)) == 12
+    assert log.read_text().count("another one goes on\n") == 1
     assert "raylet" not in log.read_text(), "what Ray says to itself is not for the user"
 
 

@@ -112,6 +112,10 @@ TABLE = {
     "the storage does not work as it should; when it does, run the same command again": OUTSIDE,
     "the head of Ray at {} is lost: it has not answered for {} s; Ray ends this command unless it comes back within a "
     "minute; what is finished is kept, and the same command goes on once there is a Ray": OUTSIDE,
+    "that Ray has no token, and this process asks whoever calls it for the one in {}; run the same command again with "
+    "RAY_AUTH_MODE=disabled (Ray says: {})": (
+        "tests/platform/cluster/test_connect.py::test_a_token_that_only_one_side_has_is_named_with_a_remedy_that_works"
+    ),
     "Ray did not start on this machine ({}); run the same command again when the machine is less busy and its "
     "temporary folder has room": OUTSIDE,
     "{}: period {} is lost and cannot be built again: {}{}; put its inputs back as they were, or build a new version": (
