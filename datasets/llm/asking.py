@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
-from ticlm.datasets.llm.journal import Journal, Replay
+from ticlm.datasets.llm.journal import REPLIES, Journal, Replay
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -43,7 +43,7 @@ def record_of(limits: ChatLimits, store: Store) -> str:
     """Return the file that keeps the replies of a build in a store. Raises InputError if it would be no local file."""
     if not limits.record and not store.is_local:
         raise InputError("examples.limits.record: the set is not on a local disk; name a local file for the replies")
-    return limits.record or store.path("replies.jsonl")
+    return limits.record or store.path(REPLIES)
 
 
 @dataclass

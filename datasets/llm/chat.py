@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+MOST_TOKENS = 10**8
+"""No request costs more: ten replies at the largest context of a model that there is, 10^7 tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -30,6 +33,14 @@ class Replies:
     def tokens(self) -> int:
         """Return all tokens that the request cost."""
         return self.prompt_tokens + self.completion_tokens
+
+
+def counted(told: object, text: str, least: int = 0) -> int:
+    """Return the tokens that were told of a text; if they are fewer than `least` or more than MOST_TOKENS, or no whole
+    number, its bytes in UTF-8. Few tokenizers make more tokens than bytes, so a budget ends early rather than never."""
+    if isinstance(told, int) and not isinstance(told, bool) and least <= told <= MOST_TOKENS:
+        return told
+    return len(text.encode(errors="replace"))
 
 
 class ChatClient(Protocol):
