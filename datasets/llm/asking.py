@@ -48,21 +48,22 @@ def record_of(limits: ChatLimits, store: Store) -> str:
 
 @dataclass
 class ChatCosts:
-    """What was asked: requests sent and answered now, answers taken from the record, tries again, and tokens."""
+    """What was asked: requests sent and answered now, answers taken from the record, tries again, tokens, and answers
+    whose tokens are estimated."""
 
     asked: int = 0
     from_record: int = 0
     tries_again: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    estimated: int = 0
     by_prompt: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         again = f", {self.tries_again:,} tries again" if self.tries_again else ""
-        return (
-            f"{self.asked:,} requests asked ({self.prompt_tokens:,} + {self.completion_tokens:,} tokens{again}), "
-            f"{self.from_record:,} answers from the record"
-        )
+        guessed = f", those of {self.estimated:,} answers estimated" if self.estimated else ""
+        tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{guessed}"
+        return f"{self.asked:,} requests asked ({tokens}{again}), {self.from_record:,} answers from the record"
 
 
 class BudgetUsedUp(RunError):
@@ -105,7 +106,8 @@ class Asker:
             return client.recorded(request)
         self._reserve()
         try:
-            replies = self.journal.add(model, request, self._tried(client, request))
+            answer = self._tried(client, request)
+            replies = self.journal.add(model, request, answer)
         except BaseException:
             with self._lock:
                 self._used -= 1
@@ -114,6 +116,7 @@ class Asker:
             self.costs.asked += 1
             self.costs.prompt_tokens += replies.prompt_tokens
             self.costs.completion_tokens += replies.completion_tokens
+            self.costs.estimated += answer.estimated
         return replies
 
     def ask_all(self, model: ChatModel, requests: Sequence[ChatRequest]) -> list[Replies]:

@@ -22,12 +22,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """The `n` replies to a request, the tokens that they cost, and the answer of the server as it came."""
+    """The `n` replies to a request, the tokens that they cost, and the answer of the server as it came. `estimated`:
+    nobody told the tokens, or told what cannot be."""
 
     texts: tuple[str, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
     raw: Mapping[str, Any] = field(default_factory=dict)
+    estimated: bool = False
 
     @property
     def tokens(self) -> int:

@@ -87,7 +87,9 @@ class Journal:
                 return self._replies[key]
             if self._file is None:
                 raise ValueError(f"{self.path} is not open for writing")
+            usage: dict[str, int | bool]
             usage = {"prompt_tokens": replies.prompt_tokens, "completion_tokens": replies.completion_tokens}
+            usage |= {"estimated": True} if replies.estimated else {}
             line = {"key": key, **request.about(model), "replies": replies.texts, "usage": usage, "raw": replies.raw}
             data = _with_hash(json.dumps(line, ensure_ascii=False, default=str).encode(errors="replace"))
             at = os.fstat(self._file).st_size
