@@ -28,7 +28,8 @@ class ChatLimits(Settings):
     requests: int | None = Field(None, gt=0)
     """Largest number of replies in the record; a build that needs more stops with a line. By default no limit."""
     tokens: int | None = Field(None, gt=0)
-    """Tokens that the replies in the record may cost; a build that has used them up stops with a line."""
+    """Tokens that the replies in the record may cost; a build that has used them up stops with a line. Where a server
+    does not tell them, or tells what cannot be, the bytes of the texts count."""
     per_minute: float | None = Field(None, gt=0)
     """Largest number of requests per minute, evenly spaced; by default no limit."""
     at_once: int = Field(4, ge=1)

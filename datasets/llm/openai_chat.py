@@ -24,7 +24,8 @@ from ticlm.platform.core.settings import Settings
 class OpenAIChat(Settings):
     """A model behind a server that speaks OpenAI's protocol (`/v1/chat/completions`).
 
-    The key is read from the environment and never written anywhere. The model comes from outside the timeline.
+    The key is read from the environment and never written anywhere; where a server repeats it, it is struck out.
+    Redirects are not followed. An answer may have 4 MiB. The model comes from outside the timeline.
     """
 
     kind: Literal["openai"] = "openai"
@@ -73,19 +74,23 @@ class OpenAIChat(Settings):
             raise InputError(f"{self.key_variable}: the key has characters that no header of HTTP may have")
         if address is not None:
             _check_address(address)
-        connection = openai.AsyncOpenAI(
-            api_key=given or "none",
-            base_url=address,
-            # `complete` has one clock for the whole request; these clocks begin anew with every byte
-            timeout=None,
-            # retries are those of `asking`, which also counts them
-            max_retries=0,
-            # a few bytes of zstd are gigabytes
-            default_headers={"Accept-Encoding": "identity"},
-            http_client=openai.DefaultAsyncHttpxClient(
-                follow_redirects=False, timeout=None, event_hooks={"response": [_close_refusal]}
-            ),
-        )
+        try:
+            connection = openai.AsyncOpenAI(
+                api_key=given or "none",
+                base_url=address,
+                # `complete` has one clock for the whole request; these clocks begin anew with every byte
+                timeout=None,
+                # retries are those of `asking`, which also counts them
+                max_retries=0,
+                # a few bytes of zstd are gigabytes
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=openai.DefaultAsyncHttpxClient(
+                    follow_redirects=False, timeout=None, event_hooks={"response": [_close_refusal]}
+                ),
+            )
+        except Exception as error:  # of addresses, proxies and certificates, in kinds of httpx or httpx2
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"chat.model {self.model}: no connection can be made: {reason}") from None
         return OpenAIClient(connection, self, given)
 
 
@@ -158,15 +163,16 @@ class OpenAIClient:
         if 300 <= status < 400 and (place := headers.get("location")):
             return RunError(
                 self._said(
-                    f"the server answered {status} and points to {_shown(place)}, where nothing is sent; if that is "
-                    "the server that you mean, say so in chat.base_url"
+                    f"the server answered {status} and points to {_shown(place)}, where nothing is sent; "
+                    "chat.base_url may name that server, if it is to be asked"
                 )
             )
         return RunError(self._said(f"the server answered {status}"))
 
     def _said(self, what: str) -> str:
-        """Return a message in one line, without the key."""
-        return f"{self._settings.model}: {' '.join(without_key(what, self._key).split())[:400]}"
+        """Return a message in one line, without the key and without what would steer a terminal."""
+        line = " ".join(without_key(what, self._key).split())[:400]
+        return f"{self._settings.model}: {''.join(c if c.isprintable() else '?' for c in line)}"
 
 
 async def _close_refusal(response: Any) -> None:

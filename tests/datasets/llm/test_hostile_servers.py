@@ -183,6 +183,7 @@ def test_nothing_is_sent_where_a_server_points_to(server: Server, tmp_path: Path
         said, _ = asked(server, tmp_path, saying(b"", status, Location=where))
         assert f"answered {status} and points to http://127.0.0.1:{other.server_port}/v1/chat/completions" in str(said)
         assert "chat.base_url" in str(said) and KEY not in str(said) and other.bodies == []
+        assert isinstance(asked(other, tmp_path / "followed")[0], Replies), "chat.base_url names it"
     assert len(server.bodies) == 1, "asking again would not help"
 
 
@@ -261,11 +262,17 @@ def test_a_key_that_no_header_may_have_is_refused_unseen(
 
 
 @pytest.mark.parametrize(
-    "address", ["http://[::1", "http://127.0.0.1:99999/v1", "ftp://127.0.0.1/v1", "not an address"]
+    "address",
+    [
+        *("http://[::1", "http://127.0.0.1:99999/v1", "ftp://127.0.0.1/v1", "not an address", "127.0.0.1:8000/v1"),
+        *("http://127.0.0.1:1/\0", "http://[v1.x]/", "http://\ud800/", "http://127.0.0.1:1/\ud800"),
+    ],
+    ids=range(9),
 )
 def test_an_address_that_is_none_is_refused_before_anything_is_asked(address: str) -> None:
-    with pytest.raises(InputError, match=r"chat\.base_url"):
+    with pytest.raises(InputError, match=r"chat\.base_url must be|no connection can be made") as caught:
         OpenAIChat(model="m", as_of="202301", base_url=address).open()
+    assert "\n" not in str(caught.value)
 
 
 # mixtures
