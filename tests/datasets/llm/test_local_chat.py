@@ -134,14 +134,13 @@ def test_a_key_says_that_a_folder_was_not_followed_and_other_keys_stay(
     assert plain.parameters == {"max_tokens": 128, "beams": 1}, "replies that are the same keep their keys"
     assert plain.identity.folder == plain.model.removeprefix("sha256:")
     same = {"max_length": 99, "temperature": 0.3, "top_k": 50, "do_sample": False, "renormalize_logits": False}
-    for number, (file, said, followed) in enumerate(
-        [
-            ("generation_config.json", same, True),
-            ("generation_config.json", {"do_sample": True}, False),
-            ("generation_config.json", {"repetition_penalty": 1.1}, False),
-            ("config.json", {"no_repeat_ngram_size": 3}, False),
-        ]
-    ):
+    cases: list[tuple[str, dict[str, object], bool]] = [
+        ("generation_config.json", same, True),
+        ("generation_config.json", {"do_sample": True}, False),
+        ("generation_config.json", {"repetition_penalty": 1.1}, False),
+        ("config.json", {"no_repeat_ngram_size": 3}, False),
+    ]
+    for number, (file, said, followed) in enumerate(cases):
         folder = with_decoding(folders["t5"], tmp_path / str(number), file, said)
         chat = LocalChat(folder=str(folder), as_of="202301")
         assert (chat.parameters == plain.parameters) is followed, said
