@@ -19,19 +19,28 @@ TOKENS = (
 as Marian's padding, which it would otherwise write."""
 TOP_K = 50
 """Samples are drawn among so many of the likeliest tokens, as the library does where a folder says nothing."""
-DEFAULTS: Mapping[str, Any] = {
-    **{"do_sample": False, "num_beams": 1, "num_beam_groups": 1, "early_stopping": False},
-    **{"top_k": TOP_K, "top_p": 1.0, "typical_p": 1.0, "min_p": None, "top_h": None},
-    **{"epsilon_cutoff": 0.0, "eta_cutoff": 0.0, "penalty_alpha": None, "dola_layers": None, "guidance_scale": None},
-    **{"repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "length_penalty": 1.0, "diversity_penalty": 0.0},
-    **{"no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0, "exponential_decay_length_penalty": None},
-    **{"min_length": 0, "min_new_tokens": 0, "max_time": None, "stop_strings": None, "prompt_lookup_num_tokens": None},
-    **{"suppress_tokens": None, "begin_suppress_tokens": None, "sequence_bias": None, "force_words_ids": None},
-    **{"constraints": None, "renormalize_logits": None, "remove_invalid_values": None, "token_healing": None},
-    **{"watermarking_config": None, "use_mtp": None},
+NEUTRAL: Mapping[str, Any] = {
+    "num_beams": 1,
+    "num_beam_groups": 1,
+    "top_k": TOP_K,
+    "top_p": 1.0,
+    "typical_p": 1.0,
+    "repetition_penalty": 1.0,
+    "encoder_repetition_penalty": 1.0,
+    "length_penalty": 1.0,
+    **dict.fromkeys(
+        (
+            *("do_sample", "min_p", "top_h", "epsilon_cutoff", "eta_cutoff", "penalty_alpha", "dola_layers"),
+            *("early_stopping", "diversity_penalty", "exponential_decay_length_penalty", "guidance_scale"),
+            *("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length", "min_new_tokens", "max_time"),
+            *("stop_strings", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "force_words_ids"),
+            *("constraints", "renormalize_logits", "remove_invalid_values", "token_healing", "watermarking_config"),
+            *("prompt_lookup_num_tokens", "use_mtp"),
+        )
+    ),
 }
-"""What a folder may say of decoding that would change a reply, with the value that changes none. The temperature is
-that of the request."""
+"""What a folder may say of decoding that would change a reply, with the value that changes none; false, 0 and none at
+all are one. The temperature is that of the request."""
 
 
 def token_ids(model: Any) -> dict[str, Any]:
@@ -59,10 +68,7 @@ def asks_otherwise(folder: Path) -> bool:
     part. A file that cannot be read says nothing here; opening the model tells what is wrong with it.
     """
     return any(
-        (value or None) != (DEFAULTS[name] or None)
-        for said in _configs(folder)
-        for name, value in said.items()
-        if name in DEFAULTS
+        (value or None) != NEUTRAL[name] for said in _configs(folder) for name, value in said.items() if name in NEUTRAL
     )
 
 

@@ -99,10 +99,10 @@ class LocalChat(Settings):
             loader = AutoModelForSeq2SeqLM if two_parts else AutoModelForCausalLM
             model = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            return LocalClient(model, tokenizer, two_parts, self.max_tokens, self.beams)
         except Exception as error:  # of damaged files, transformers raises all kinds
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"chat.folder: {self.folder} holds no model that generates text: {reason}") from None
-        return LocalClient(model, tokenizer, two_parts, self.max_tokens, self.beams)
 
 
 class LocalClient:

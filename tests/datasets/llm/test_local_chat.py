@@ -133,7 +133,13 @@ def test_a_key_says_that_a_folder_was_not_followed_and_other_keys_stay(
     plain = LocalChat(folder=str(folders["t5"]), as_of="202301")
     assert plain.parameters == {"max_tokens": 128, "beams": 1}, "replies that are the same keep their keys"
     assert plain.identity.folder == plain.model.removeprefix("sha256:")
-    same = {"max_length": 99, "temperature": 0.3, "top_k": 50, "do_sample": False, "renormalize_logits": False}
+    same: dict[str, object] = {
+        "max_length": 99,
+        "temperature": 0.3,
+        "top_k": 50,
+        "do_sample": False,
+        "renormalize_logits": False,
+    }
     cases: list[tuple[str, dict[str, object], bool]] = [
         ("generation_config.json", same, True),
         ("generation_config.json", {"do_sample": True}, False),
