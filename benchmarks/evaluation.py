@@ -107,7 +107,7 @@ def ours(folder: Path, threads: int) -> None:
 
     torch.set_num_threads(threads)
     job = json.loads((folder / "job.json").read_text())
-    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32, trust_remote_code=False)
     for _ in sys.stdin:
         wall, cpu = time.perf_counter(), time.process_time()
         if "documents" in job:

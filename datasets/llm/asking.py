@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
-from ticlm.datasets.llm.journal import Journal, Replay
+from ticlm.datasets.llm.journal import REPLIES, Journal, Replay
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.signals import Threads, first_done, result_of
@@ -28,7 +28,8 @@ class ChatLimits(Settings):
     requests: int | None = Field(None, gt=0)
     """Largest number of replies in the record; a build that needs more stops with a line. By default no limit."""
     tokens: int | None = Field(None, gt=0)
-    """Tokens that the replies in the record may cost; a build that has used them up stops with a line."""
+    """Tokens that the replies in the record may cost; a build that has used them up stops with a line. Where a server
+    does not tell them, or tells what cannot be, the bytes of the texts count."""
     per_minute: float | None = Field(None, gt=0)
     """Largest number of requests per minute, evenly spaced; by default no limit."""
     at_once: int = Field(4, ge=1)
@@ -43,26 +44,27 @@ def record_of(limits: ChatLimits, store: Store) -> str:
     """Return the file that keeps the replies of a build in a store. Raises InputError if it would be no local file."""
     if not limits.record and not store.is_local:
         raise InputError("examples.limits.record: the set is not on a local disk; name a local file for the replies")
-    return limits.record or store.path("replies.jsonl")
+    return limits.record or store.path(REPLIES)
 
 
 @dataclass
 class ChatCosts:
-    """What was asked: requests sent and answered now, answers taken from the record, tries again, and tokens."""
+    """What was asked: requests sent and answered now, answers taken from the record, tries again, tokens, and answers
+    whose tokens are estimated."""
 
     asked: int = 0
     from_record: int = 0
     tries_again: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    estimated: int = 0
     by_prompt: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         again = f", {self.tries_again:,} tries again" if self.tries_again else ""
-        return (
-            f"{self.asked:,} requests asked ({self.prompt_tokens:,} + {self.completion_tokens:,} tokens{again}), "
-            f"{self.from_record:,} answers from the record"
-        )
+        guessed = f", those of {self.estimated:,} answers estimated" if self.estimated else ""
+        tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{guessed}"
+        return f"{self.asked:,} requests asked ({tokens}{again}), {self.from_record:,} answers from the record"
 
 
 class BudgetUsedUp(RunError):
@@ -105,7 +107,8 @@ class Asker:
             return client.recorded(request)
         self._reserve()
         try:
-            replies = self.journal.add(model, request, self._tried(client, request))
+            answer = self._tried(client, request)
+            replies = self.journal.add(model, request, answer)
         except BaseException:
             with self._lock:
                 self._used -= 1
@@ -114,6 +117,7 @@ class Asker:
             self.costs.asked += 1
             self.costs.prompt_tokens += replies.prompt_tokens
             self.costs.completion_tokens += replies.completion_tokens
+            self.costs.estimated += answer.estimated
         return replies
 
     def ask_all(self, model: ChatModel, requests: Sequence[ChatRequest]) -> list[Replies]:

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+MOST_TOKENS = 10**8
+"""No request costs more: ten replies at the largest context of a model that there is, 10^7 tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -19,17 +22,27 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """The `n` replies to a request, the tokens that they cost, and the answer of the server as it came."""
+    """The `n` replies to a request, the tokens that they cost, and the answer of the server as it came. `estimated`:
+    nobody told the tokens, or told what cannot be."""
 
     texts: tuple[str, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
     raw: Mapping[str, Any] = field(default_factory=dict)
+    estimated: bool = False
 
     @property
     def tokens(self) -> int:
         """Return all tokens that the request cost."""
         return self.prompt_tokens + self.completion_tokens
+
+
+def counted(told: object, text: str, least: int = 0) -> int:
+    """Return the tokens that were told of a text; if they are fewer than `least` or more than MOST_TOKENS, or no whole
+    number, its bytes in UTF-8. Few tokenizers make more tokens than bytes, so a budget ends early rather than never."""
+    if isinstance(told, int) and not isinstance(told, bool) and least <= told <= MOST_TOKENS:
+        return told
+    return len(text.encode(errors="replace"))
 
 
 class ChatClient(Protocol):

@@ -1,21 +1,31 @@
 """The journal of replies: a file of JSON lines to which every reply is appended before it is used, and its replay.
 
-A line holds the request, its key, the replies, their tokens, and the answer of the server as it came.
+A line holds the request, its key, the replies, their tokens, the answer of the server as it came, and at its end a hash
+of all that. Lines of older releases have no hash.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import re
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from ticlm.datasets.llm.chat import ChatModel, ChatRequest, Message, Replies
+from ticlm.datasets.llm.chat import ChatModel, ChatRequest, Message, Replies, counted
 from ticlm.platform.core.errors import InputError
+
+OWN_HASH = re.compile(rb', "sha256": "([0-9a-f]{64})"\}\n\Z')
+"""How a line ends; the hash is that of the bytes before."""
+REPLIES = "replies.jsonl"
+"""The journal in the folder of a set."""
+FIELDS = frozenset({"key", "model", "parameters", "prompt", "messages", "replies", "usage", "raw"})
+"""What a line holds beside its hash."""
+NAMED = 10
+"""So many further lines that are damaged are named in an error."""
 
 
 class Journal:
@@ -77,9 +87,11 @@ class Journal:
                 return self._replies[key]
             if self._file is None:
                 raise ValueError(f"{self.path} is not open for writing")
+            usage: dict[str, int | bool]
             usage = {"prompt_tokens": replies.prompt_tokens, "completion_tokens": replies.completion_tokens}
+            usage |= {"estimated": True} if replies.estimated else {}
             line = {"key": key, **request.about(model), "replies": replies.texts, "usage": usage, "raw": replies.raw}
-            data = json.dumps(line, ensure_ascii=False, default=str).encode(errors="replace") + b"\n"
+            data = _with_hash(json.dumps(line, ensure_ascii=False, default=str).encode(errors="replace"))
             at = os.fstat(self._file).st_size
             try:
                 if os.write(self._file, data) != len(data):
@@ -88,31 +100,49 @@ class Journal:
             except OSError:
                 os.ftruncate(self._file, at)
                 raise
-            return self._hold(key, replies)
+            return self._hold(*_entry(data))  # as it will be read: a lone surrogate cannot be written
 
     def _hold(self, key: str, replies: Replies) -> Replies:
-        """Keep replies in memory, without the answer of the server."""
+        """Keep replies in memory."""
         if key not in self._replies:
-            self._replies[key] = replace(replies, raw={})
+            self._replies[key] = replies
             self.tokens += replies.tokens
         return self._replies[key]
 
     def _read(self) -> None:
-        whole = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):  # a kill cut it off
-                    break
-                try:
-                    key, replies = _entry(json.loads(line))
-                except (ValueError, KeyError, TypeError):
-                    raise InputError(
-                        f"{self.path}:{number} is no reply to a request; remove this line, and it is asked again"
-                    ) from None
-                self._hold(key, replies)
-                whole += len(line)
+        whole, wrong = 0, []
+        for number, line, found in _lines(self.path):
+            whole += len(line)
+            if isinstance(found, str):
+                wrong.append((number, found))
+            else:
+                self._hold(*found)
+        if wrong:
+            raise InputError(self._told(*wrong))
         if self._file is not None:
             os.ftruncate(self._file, whole)
+
+    def _told(self, first: tuple[int, str], *others: tuple[int, str]) -> str:
+        """Return a message for the first of the wrong lines that says what to do, and the numbers of the others."""
+        place = f"{self.path}:{first[0]} {first[1]}"
+        if self._writable:
+            told = f"{place}; remove this line, and it is asked again"
+        else:  # nobody is asked while this file is replayed
+            told = f"{place}; remove this line, and a build with its model and this file as limits.record asks it again"
+        if not others:
+            return told
+        numbers = ", ".join(str(number) for number, _ in others[:NAMED]) + (" …" if len(others) > NAMED else "")
+        return f"{told}; {len(others):,} more {'line' if len(others) == 1 else 'lines'} too: {numbers}"
+
+
+def damaged_lines(path: str) -> list[str]:
+    """Return a message for each line of a journal that is damaged or no reply. A last line that is not ended is left
+    out: it is being written, or a kill cut it off."""
+    return [
+        f"{path}:{number} {found}; remove this line, and it is asked again"
+        for number, _, found in _lines(Path(path))
+        if isinstance(found, str)
+    ]
 
 
 class Replay:
@@ -139,10 +169,42 @@ class Replay:
         return replies
 
 
-def _entry(line: Mapping[str, Any]) -> tuple[str, Replies]:
-    """Return the key and the replies of a line. Raises ValueError, KeyError or TypeError if it has none."""
-    texts, usage = line["replies"], line.get("usage") or {}
-    if not isinstance(line["key"], str) or not texts or not all(isinstance(text, str) for text in texts):
-        raise ValueError("no replies")
-    cost = int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0))
-    return line["key"], Replies(tuple(texts), *cost)
+def _lines(path: Path) -> Iterator[tuple[int, bytes, tuple[str, Replies] | str]]:
+    """Yield the number of each line that is ended, its bytes, and the key and the replies in it or what is wrong."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):  # a kill cut it off
+                return
+            try:
+                yield number, line, _entry(line)
+            except ValueError as error:
+                yield number, line, str(error)
+
+
+def _with_hash(line: bytes) -> bytes:
+    """Return a line, a JSON object without its end, with the hash at its end."""
+    before = line.removesuffix(b"}")
+    return before + b', "sha256": "' + hashlib.sha256(before).hexdigest().encode() + b'"}\n'
+
+
+def _entry(line: bytes) -> tuple[str, Replies]:
+    """Return the key and the replies of a line. Raises ValueError, which says what the line is instead."""
+    end = OWN_HASH.search(line, max(0, len(line) - 99))
+    if end and hashlib.sha256(line[: end.start()]).hexdigest().encode() != end[1]:
+        raise ValueError("is damaged (its own hash differs)")
+    try:
+        value = json.loads(line)
+        key, texts, usage = value["key"], value["replies"], value.get("usage") or {}
+        if not isinstance(key, str) or not isinstance(texts, list) or not texts or not all(map(_is_text, texts)):
+            raise ValueError("no replies")
+        if not end and not FIELDS.issuperset(value):  # the name of its hash is damaged
+            raise ValueError("unknown fields")
+        asked = "".join(message["content"] for message in value.get("messages", ()))
+        cost = counted(usage.get("prompt_tokens"), asked), counted(usage.get("completion_tokens"), "".join(texts))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("is no reply to a request") from None
+    return key, Replies(tuple(texts), *cost)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

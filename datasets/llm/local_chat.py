@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.datasets.llm import decoding
 from ticlm.datasets.llm.chat import ChatClient, Message, Replies
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
@@ -21,7 +22,9 @@ class LocalChat(Settings):
     """A folder of transformers with a model that generates text: an encoder–decoder (T5, Marian) or a decoder.
 
     A decoder gets the tokenizer's chat template if it has one. All others get the texts of the messages, one after the
-    other; an encoder–decoder is not told who says them. Nothing is downloaded.
+    other; an encoder–decoder is not told who says them. At temperature 0 a reply is greedy, or found by beam search;
+    else it is drawn from the 50 likeliest tokens at that temperature. Penalties, top-p and whatever else the folder's
+    generation_config.json asks for do not count. Nothing is downloaded, and no code of the folder is run.
     """
 
     kind: Literal["local"] = "local"
@@ -53,10 +56,15 @@ class LocalChat(Settings):
             digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + hashed)
         return digest.hexdigest()
 
+    @cached_property
+    def _overruled(self) -> bool:
+        return decoding.asks_otherwise(Path(self.folder).expanduser())
+
     @property
     def identity(self) -> LocalChat:
         """Return what decides the replies: the hash of the files in place of the folder's path."""
-        return self.model_copy(update={"folder": self._digest})
+        # older releases followed such a folder, so what they made of it is another set
+        return self.model_copy(update={"folder": self._digest + (" without its decoding" if self._overruled else "")})
 
     @property
     def model(self) -> str:
@@ -65,8 +73,10 @@ class LocalChat(Settings):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Return the largest number of tokens of a reply, and the number of beams."""
-        return {"max_tokens": self.max_tokens, "beams": self.beams}
+        """Return the largest number of tokens of a reply, the number of beams, and whether the folder would have its
+        model decode in another way."""
+        said = {"folders_decoding": "left out"} if self._overruled else {}
+        return {"max_tokens": self.max_tokens, "beams": self.beams, **said}
 
     @property
     def external_inputs(self) -> str:
@@ -84,14 +94,15 @@ class LocalChat(Settings):
 
         folder = str(Path(self.folder).expanduser())
         try:
-            two_parts = bool(AutoConfig.from_pretrained(folder, local_files_only=True).is_encoder_decoder)
+            config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            two_parts = bool(config.is_encoder_decoder)
             loader = AutoModelForSeq2SeqLM if two_parts else AutoModelForCausalLM
-            model = loader.from_pretrained(folder, local_files_only=True).eval()
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            reason = " ".join(str(error).split())[:200]
+            model = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            return LocalClient(model, tokenizer, two_parts, self.max_tokens, self.beams)
+        except Exception as error:  # of damaged files, transformers raises all kinds
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"chat.folder: {self.folder} holds no model that generates text: {reason}") from None
-        return LocalClient(model, tokenizer, two_parts, self.max_tokens, self.beams)
 
 
 class LocalClient:
@@ -101,6 +112,9 @@ class LocalClient:
         self._model, self._tokenizer, self._two_parts = model, tokenizer, two_parts
         self._max_tokens, self._beams = max_tokens, beams
         self._lock = threading.Lock()
+        self._tokens = decoding.token_ids(model)
+        # `generate` takes what a config leaves open from the model's own
+        model.generation_config = type(model.generation_config)(**self._tokens)
 
     def complete(self, messages: Sequence[Message], temperature: float, seed: int, n: int) -> Replies:
         """Return `n` replies: the best ones of a beam search at temperature 0, else samples drawn with the seed."""
@@ -108,17 +122,15 @@ class LocalClient:
 
         if temperature == 0 and n > self._beams:
             raise InputError(f"chat.beams: {n} replies at temperature 0 need {n} beams or more, got {self._beams}")
-        how = {"do_sample": True, "temperature": temperature} if temperature else {"num_beams": self._beams}
+        how = decoding.config(self._tokens, self._padding(), temperature, self._beams, n, self._max_tokens)
         with self._lock, torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(seed)
             inputs = self._inputs(messages)
             read = int(inputs["input_ids"].shape[1])
-            output = self._model.generate(
-                **inputs, **how, num_return_sequences=n, max_new_tokens=self._max_tokens, pad_token_id=self._padding()
-            )
+            output = self._model.generate(**inputs, generation_config=how)
         new = [row if self._two_parts else row[read:] for row in output]
         texts = tuple(str(self._tokenizer.decode(row, skip_special_tokens=True)).strip() for row in new)
-        return Replies(texts, read, sum(int(row.shape[0]) for row in new))
+        return Replies(texts, read, sum(int(row.shape[0]) for row in new), raw={"decoding": how.to_diff_dict()})
 
     def _inputs(self, messages: Sequence[Message]) -> Mapping[str, Any]:
         if not self._two_parts and getattr(self._tokenizer, "chat_template", None):

@@ -64,7 +64,7 @@ def read(path: str, packaged: str, names: Sequence[str]) -> tuple[dict[str, Prom
         own = Path(path).expanduser()
         text = own.read_text(encoding="utf-8") if path else files("ticlm").joinpath(packaged).read_text("utf-8")
         data: Any = yaml.safe_load(text)
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"prompts: {path} cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict) or set(data) != set(names):
         has = ", ".join(map(str, data)) if isinstance(data, dict) and data else "nothing"
@@ -102,7 +102,8 @@ def as_object(reply: str, **kinds: type | tuple[type, ...]) -> dict[str, Any]:
     fenced = _FENCE.match(reply)
     try:
         value = json.loads(fenced[1] if fenced else reply)
-    except ValueError:
+        json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a character cannot be written
+    except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
     if not isinstance(value, dict) or value.keys() != kinds.keys():
         raise Unreadable(f"not an object with the keys {', '.join(kinds)}")

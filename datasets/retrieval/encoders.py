@@ -122,9 +122,13 @@ class Encoder:
         setting = f"examples.retriever.{side}"
         try:
             self.model, found = kind.from_pretrained(
-                folder, local_files_only=True, dtype=torch.float32, output_loading_info=True
+                folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                dtype=torch.float32,
+                output_loading_info=True,
             )
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         except Exception as error:  # transformers raises many kinds
             reason = shorten(str(error), 200, placeholder=" …") or type(error).__name__
             raise InputError(f"{setting}: {folder} holds no encoder of DPR: {reason}") from None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from ticlm.datasets.llm.journal import REPLIES, damaged_lines
 from ticlm.platform.core import corpus, examples, paths
 from ticlm.platform.core.corpus import Corpus, PeriodManifest
 from ticlm.platform.core.errors import InputError, TiclmError
@@ -46,6 +47,7 @@ def check(store: Store) -> tuple[int, list[str]]:
     for room in (paths.CORPORA, paths.EXAMPLES):
         looks += [partial(_collection, Store(store.uri(f"{room}/{name}")), room) for name in store.folders(room)]
     looks += [partial(_collection, store, paths.CORPORA if kind == corpus.INFO else paths.EXAMPLES) for kind in sets]
+    looks += [partial(_replies, store, path) for path in files if path.rsplit("/", 1)[-1] == REPLIES]
     found = [(look, problems) for look in looks if (problems := _seen(look))]
     for pause in PAUSES_S:
         if found:
@@ -90,6 +92,11 @@ def _period(store: Store, folder: str, record: Record) -> list[str]:
     whole = all(files.get(file.path) == (file.bytes, file.sha256) for file in named)
     whole = whole and all(sum(f.rows for f in split.files) == split.rows for split in manifest.splits.values())
     return [] if whole else [f"{paths.record(folder)}: its splits are not made of the files that it names"]
+
+
+def _replies(store: Store, path: str) -> list[str]:
+    """Check the replies of chat models that a set keeps; a record elsewhere (`limits.record`) is not looked for."""
+    return damaged_lines(store.uri(path)) if store.is_local else []
 
 
 def _rounds(store: Store) -> Iterator[str]:

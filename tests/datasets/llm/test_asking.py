@@ -208,6 +208,8 @@ def test_prompts_fill_their_slots_and_replies_are_read_strictly() -> None:
     with pytest.raises(KeyError):
         prompt.request("ask")
     assert as_object('```json\n{"a": "x"}\n```', a=str) == {"a": "x"}
-    for reply in ('Sure! {"a": "x"}', '{"a": 1}', '{"a": "x", "b": 2}', "[]", ""):
+    lone = '{"a": "\\ud800"}'  # half a character, which no file can hold
+    deep = ('{"a": ' + "[" * 10**5, "[" * 10**5 + "]" * 10**5, '{"a":' * 10**5 + "1" + "}" * 10**5)
+    for reply in ('Sure! {"a": "x"}', '{"a": 1}', '{"a": "x", "b": 2}', "[]", "", lone, *deep):
         with pytest.raises(Unreadable):
             as_object(reply, a=str)

@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 from finished import run
+from sets import kept
 
+from ticlm.datasets.llm.asking import Asker, ChatLimits
+from ticlm.datasets.llm.chat import ChatRequest, Message
+from ticlm.datasets.llm.function_chat import DeterministicChat
+from ticlm.datasets.llm.journal import REPLIES, Journal
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.examples import Example
 from ticlm.platform.core.paths import RECORD
 from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.run.check import check
@@ -141,6 +147,26 @@ def test_every_problem_is_listed(root: Path) -> None:
     for expected in (f"{first.relative_to(root)}: missing", "5 bytes, the record says", f"202301/{RECORD} is damaged"):
         assert expected in told
     assert count == 6
+
+
+def test_damaged_replies_of_chat_models_are_named_by_line(tmp_path: Path) -> None:
+    folder = tmp_path / "root/examples/toy@1"
+    kept(folder, Example(id="0", text="a"))
+    with Journal(str(folder / REPLIES)) as journal:
+        requests = [ChatRequest((Message("user", text),)) for text in ("one", "two", "three")]
+        Asker(journal, ChatLimits(at_once=1)).ask_all(DeterministicChat(function="chats:echo"), requests)
+    stores = [Store(tmp_path / "root"), Store(folder)]
+    assert [check(store)[1] for store in stores] == [[], []]
+    lines = (folder / REPLIES).read_bytes().splitlines(keepends=True)
+    damaged = [lines[0], lines[1].replace(b"two 0", b"two 1"), b"[" * 10**5 + b"\n", lines[2][:-9]]
+    (folder / REPLIES).write_bytes(b"".join(damaged))
+    for store in stores:
+        assert check(store)[1] == [
+            f"{folder}/{REPLIES}:2 is damaged (its own hash differs); remove this line, and it is asked again",
+            f"{folder}/{REPLIES}:3 is no reply to a request; remove this line, and it is asked again",
+        ]
+    (folder / REPLIES).write_bytes(lines[0] + lines[2])
+    assert [check(store)[1] for store in stores] == [[], []]
 
 
 def test_a_folder_that_is_no_root_is_refused(tmp_path: Path) -> None:

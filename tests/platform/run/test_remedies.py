@@ -187,8 +187,17 @@ TABLE = {
     "steps     {} needed, {} done again": "the description of a number",
     "again": "the heading of a column",
     ", {} tries again": "the description of a number",
-    "{}:{} is no reply to a request; remove this line, and it is asked again": (
-        "tests/datasets/llm/test_asking.py::test_a_line_that_a_kill_cut_off_is_asked_again"
+    "{}; remove this line, and it is asked again": (
+        "tests/datasets/llm/test_journal.py::"
+        "test_a_damaged_byte_anywhere_is_named_and_the_line_is_asked_again_once_it_is_removed",
+        "tests/datasets/llm/test_journal.py::"
+        "test_a_line_that_is_no_reply_is_named_in_one_line_and_asked_again_once_it_is_removed",
+    ),
+    "{}:{} {}; remove this line, and it is asked again": (
+        "tests/platform/run/test_check.py::test_damaged_replies_of_chat_models_are_named_by_line"
+    ),
+    "{}; remove this line, and a build with its model and this file as limits.record asks it again": (
+        "tests/datasets/llm/test_journal.py::test_a_damaged_record_of_an_earlier_build_is_mended_by_asking_its_model"
     ),
     "{}; no reply in {} tries; what was answered is kept in {}: run the same command to go on": (
         "tests/datasets/llm/test_asking.py::test_a_refusal_is_not_tried_again_and_tries_have_an_end"
