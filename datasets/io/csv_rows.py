@@ -33,6 +33,12 @@ def columns(path: str) -> tuple[str, ...]:
         return _Lines(raw).header()
 
 
+def listed(names: tuple[str, ...]) -> str:
+    """Return the names of columns on one line, as messages have them: a broken first line may be of any length."""
+    shown = [" ".join(name.split())[:40] for name in names[:20]]
+    return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if any(shown) else "no line"
+
+
 def rows(path: str) -> Iterator[tuple[int, Row | Unusable]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
 

@@ -369,11 +369,14 @@ def test_one_snapshot_is_too_few(tmp_path: Path, loop: None) -> None:
 
 
 def test_where_snapshots_lie_is_no_part_of_a_sets_identity_and_older_sets_keep_theirs() -> None:
-    one, other = (recipe("", wiki=wiki) for wiki in ({"extracted": "x"}, {"extracted": (), "dumps": "y"}))
+    dropped = {"dumps": "y", "templates": "dropped"}
+    one, other = (recipe("", wiki=wiki) for wiki in ({"extracted": "x"}, {"extracted": (), **dropped}))
+    assert recipe("", wiki={"extracted": (), "dumps": "y"}).identity != other.identity, "templates are text now"
+    assert recipe("", wiki={"extracted": "x", "templates": "dropped"}).identity == one.identity, "it has none"
     assert one.identity == other.identity != recipe("", wiki={"extracted": "x", "moved": "unchanged"}).identity
     worlds = [{"extracted": (), "world": {"seed": seed}, "snapshots": ["20230201"]} for seed in (0, 1)]
     assert len({recipe("", wiki=wiki).identity for wiki in worlds} | {one.identity}) == 3
-    questions = WikiQuestions.model_validate({"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170201": "a"}}})
+    questions = WikiQuestions.model_validate({"wiki": dropped, "wikidata": {"dumps": {"20170201": "a"}}})
     assert fingerprint(questions.identity) == "f30d2d1c1514ee07d0169411161b464baaed847de8779c7de81d87d470bede5c"
 
 

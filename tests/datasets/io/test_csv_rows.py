@@ -80,3 +80,9 @@ def test_a_file_of_open_quotes_is_read_in_a_time_in_proportion_and_every_line_co
 def test_an_empty_file_has_no_columns(tmp_path: Path) -> None:
     assert read(tmp_path, "") == ([], []) and csv_rows.columns(str(tmp_path / "x.csv")) == ()
     assert read(tmp_path, "a,b\n") == ([], [])
+
+
+def test_names_of_columns_are_told_on_one_line_of_a_bounded_length(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('"a\nb",' + "c" * 1000 + ",d" * 1000 + "\n")
+    told = csv_rows.listed(csv_rows.columns(str(tmp_path / "x.csv")))
+    assert told.startswith(f"a b, {'c' * 40}, d, d") and told.endswith("d and 982 more") and len(told) < 200
