@@ -137,7 +137,7 @@ def test_a_new_month_is_added_and_those_that_stand_stay(tmp_path: Path) -> None:
 
 
 def test_what_changes_in_a_month_that_is_appended_is_not_asked_as_unchanged_from_then_on(tmp_path: Path) -> None:
-    every = {"unchanged": "every", "train_share": 0.1}
+    every: dict[str, Any] = {"unchanged": "every", "train_share": 0.1}
     before = build(tmp_path, {"202302": {"unchanged": UNCHANGED[:7]}, "202303": of_march()}, **every)
     assert len(asked(before, "202303", "unchanged")) == 7
     march, standing = of_march(), files(before)

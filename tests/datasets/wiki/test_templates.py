@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
 
 from ticlm.datasets.wiki import templates
@@ -73,7 +75,7 @@ def test_a_record_has_the_most_frequent_names_and_the_count_of_the_rest(monkeypa
 def test_no_pattern_has_an_argument_twice_so_that_text_within_text_does_not_grow() -> None:
     import yaml
 
-    table = yaml.safe_load(templates.files("ticlm.datasets.wiki").joinpath("templates.yaml").read_text("utf-8"))
+    table = yaml.safe_load(files("ticlm.datasets.wiki").joinpath("templates.yaml").read_text("utf-8"))
     for pattern in table["patterns"]:
         slots = templates._SLOT.findall(pattern)
         assert len(slots) == len(set(slots)), pattern
