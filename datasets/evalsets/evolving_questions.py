@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
 from typing import Literal
@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
+from ticlm.datasets.generation.asked_again import AskedAgain
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker
 from ticlm.datasets.generation.judging import JudgeVotes
@@ -90,7 +91,8 @@ class EvolvingQuestions(Settings):
     train_share: float = Field(80_000 / 129_504, ge=0, le=1)
     """Share of the unchanged articles, chosen by a hash, whose questions are for training; by default the paper's."""
     unchanged: Literal["first", "every"] = "first"
-    """Whether the first period alone asks what is unchanged, or every period asks the same."""
+    """Whether the first period alone asks what is unchanged, or every period asks the same, without the articles that
+    changed up to it since the set of changes was first built."""
     months: str = "%B %Y"
     """How a period is written in prompts: a format of its first day, as in "February 2023"."""
     limits: ChatLimits = ChatLimits()
@@ -154,16 +156,21 @@ class EvolvingQuestions(Settings):
                 asker = Asker(stack.enter_context(Journal(record_of(self.limits, context.store))), self.limits)
             calls = None if asker is None else PromptCalls(asker, read_prompts(self.prompts)[0])
             making = _Making(self, changes, self._maker(context, stack, calls))
-            again: Sequence[Example] = ()
+            again = AskedAgain(changes)
             for before, label in zip([labels[0], *labels], labels):
+                again.until(label)
                 if label in context.built:
-                    again = _standing(context, label) if label == labels[0] else again
+                    if label == labels[0]:
+                        again.take(Examples.open(context.store.uri(), complete=False), label)
                     continue
                 begun = making.first(label) if label == labels[0] else making.later(label, before)
                 if label == labels[0]:
-                    again = begun.subsets.get(UNCHANGED, ())
-                elif self.unchanged == "every" and again:
-                    begun.subsets[UNCHANGED] = [_moved(one, label) for one in again]
+                    again.questions = begun.subsets.get(UNCHANGED, [])
+                elif self.unchanged == "every" and (again.questions or again.lost):
+                    begun.subsets[UNCHANGED] = again.of_month(label)
+                    begun.steps.append(again.step())
+                elif again.lost:
+                    context.progress(f"{label}: {again}")
                 begun.statistics.update(calls.statistics() if calls is not None else {})
                 if asker is not None:
                     context.progress(f"{label}: chat models: {asker.costs}")
@@ -285,13 +292,3 @@ def _examples(drafts: Sequence[Draft], label: str) -> list[Example]:
         found.append(as_example(draft, numbers[draft.passage.id], label))
         numbers[draft.passage.id] += 1
     return found
-
-
-def _moved(example: Example, label: str) -> Example:
-    return replace(example, about={**example.about, "month": label})
-
-
-def _standing(context: BuildContext, label: str) -> list[Example]:
-    """Return what a finished first period asks about what is unchanged."""
-    built = Examples.open(context.store.uri(), complete=False)
-    return list(built.read(label, UNCHANGED)) if UNCHANGED in built.periods[label].subsets else []

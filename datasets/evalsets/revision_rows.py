@@ -13,10 +13,9 @@ from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.text.diffs import TooRepetitive
 from ticlm.datasets.wiki.diffs import PROSELESS, REPETITIVE, Comparison
 from ticlm.datasets.wiki.revised import RevisedArticle, Row, revised, unchanged_row
-from ticlm.datasets.wiki.unchanged import Link, writer
+from ticlm.datasets.wiki.unchanged import UNCHANGED, Link, writer
 from ticlm.platform.core.fingerprint import hash64
 
-UNCHANGED = "unchanged"
 PARTS: tuple[Literal["added", "revised"], ...] = ("added", "revised")
 SUBSETS: tuple[str, ...] = ("changed", *PARTS)
 HELD_OUT = "held-out"
@@ -91,8 +90,7 @@ class _Rows:
         self.counts = {name: Counter[str]() for name in ("pages", "left", "passages", *SUBSETS, HELD_OUT)}
         self._same: list[str] = []
         self._same_count, self._long = 0, 0
-        before = None if link is None else link.before
-        self._before = None if before is None else {key for key, _ in before.read(number, [writer(number)])}
+        self._before = None if link is None else link.ids_before(number)
 
     def add(self, found: RevisedArticle) -> None:
         """Count an article and keep its rows."""

@@ -14,6 +14,7 @@ from ticlm.datasets.corpus.show_tables import numbered, percent, short, steps_ta
 from ticlm.datasets.evalsets.recipe import builds
 from ticlm.datasets.lama import schema
 from ticlm.datasets.lama.statistics import PER_SUBSET
+from ticlm.datasets.wiki.unchanged import statistics_now
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.corpus import chosen
 from ticlm.platform.core.examples import Examples, PeriodExamples
@@ -26,7 +27,10 @@ def overview(examples: Examples, period: str | None = None) -> Group:
 
     The tables fit into 100 columns.
     """
-    manifests = _chosen(examples, period)
+    manifests = {
+        label: one.model_copy(update={"statistics": statistics_now(examples.periods, label)})
+        for label, one in _chosen(examples, period).items()
+    }
     parts = [titled(examples.info.id, _periods(manifests)), *_statistics(manifests)]
     lines = [f"{line}, from outside the timeline" for line in examples.info.external_inputs]
     steps = Step.sum([manifest.steps for manifest in manifests.values()])

@@ -143,7 +143,7 @@ def _object_column(path: str) -> str:
         raise InputError(f"{path} cannot be read: {error}") from None
     column = next((name for name in OBJECTS if name in names), None)
     if column is None or not {"subject", "relation"} <= set(names):
-        has = ", ".join(names) or "no line"
+        has = csv_rows.listed(names)
         raise InputError(f"{path}: its columns are {has}; files of TWiki-Probes have subject, relation and object")
     return column
 

@@ -19,7 +19,6 @@ from ticlm.datasets.evalsets.revision_rows import (
     LONG,
     PARTS,
     SUBSETS,
-    UNCHANGED,
     RowRules,
     RowWork,
     stage_rows,
@@ -31,13 +30,22 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, Comparison, comparisons
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.revised import PASSAGES, STATES
-from ticlm.datasets.wiki.unchanged import UnchangedChain
+from ticlm.datasets.wiki.unchanged import (
+    ARTICLES,
+    COMPARED,
+    NO_LONGER,
+    UNCHANGED,
+    AppendedMonth,
+    Left,
+    UnchangedChain,
+    same_until,
+    unfollowed,
+)
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.examples import Examples
 from ticlm.platform.core.settings import Settings
 
 DIFFER = "articles that differ"
-COMPARED = "compared"
 
 
 class WikiRevisions(Settings):
@@ -46,8 +54,9 @@ class WikiRevisions(Settings):
     Each month but the first has three subsets. `changed` has the updated text of each article, its added passages and
     the newer sides of its revised ones, if that has more than `longer_than` characters. `added` and `revised` have the
     passages of these articles, one by one, a revised one with its older side. The first month has `unchanged`: articles
-    that read the same in all snapshots. It is built last and then stands; snapshots that are given later do not change
-    it. Where there is more than the largest numbers below, a seeded hash chooses.
+    that read the same in all snapshots. It is built last and then stands; of a month that is appended later,
+    `no-longer-unchanged` has those of them that are not the same in it. Where there is more than the largest numbers
+    below, a seeded hash chooses.
     """
 
     kind: Literal["wiki-revisions"] = "wiki-revisions"
@@ -93,10 +102,14 @@ class WikiRevisions(Settings):
         for comparison in comparisons(replace(context, built=chain.settled()), self.wiki, context.inputs):
             label = comparison.period.label
             samples = None if label in context.built else context.buckets(f"samples-{comparison.name}", 1)
-            work = partial(stage_rows, RowWork(rules, comparison, samples, chain.link(comparison)))
+            appended = AppendedMonth.of(_as_built(context), snapshots, label) if chain.first_is_built else None
+            link = chain.link(comparison) if appended is None else appended.link(context, comparison)
+            work = partial(stage_rows, RowWork(rules, comparison, samples, link))
             writers = sorted(context.each(f"{label}: buckets compared", work, range(comparison.stage.count)))
             if samples is not None:
                 draft = self._draft(comparison, samples, writers)
+                if appended is not None and link is not None:
+                    draft = _without(appended.left(link), draft, context)
                 if not any(draft.statistics[DIFFER].values()):
                     context.progress(f"{label}: no article differs from the snapshot before")
                 yield draft
@@ -104,7 +117,8 @@ class WikiRevisions(Settings):
         if not chain.first_is_built:
             yield self._first(chain, snapshots)
         else:
-            _say_what_stands(context, snapshots)
+            for line in unfollowed(_as_built(context), snapshots):
+                context.progress(line)
 
     @property
     def _later(self) -> tuple[str, ...]:
@@ -157,11 +171,11 @@ class WikiRevisions(Settings):
             snapshots[0].period,
             {UNCHANGED: examples},
             steps=(
-                Step(name="articles of the first month", read=known, dropped=_nonzero(gone)),
+                Step(name=ARTICLES, read=known, dropped=_nonzero(gone)),
                 Step(name="unchanged articles", read=same, dropped=_nonzero(dropped)),
             ),
             statistics={
-                "articles of the first month": {"the same in all months": same, "others": known - same},
+                ARTICLES: {same_until(snapshots[-1].period.label): same, "others": known - same},
                 "snapshots": {COMPARED: len(snapshots)},
             },
             inputs=tuple(dict.fromkeys(entry.path for snapshot in snapshots for entry in snapshot.inputs)),
@@ -177,17 +191,17 @@ class WikiRevisions(Settings):
         return found | ({HELD_OUT: StagedExamples(samples, names[HELD_OUT])} if self.held_out else {})
 
 
-def _say_what_stands(context: BuildContext, snapshots: Sequence[Snapshot]) -> None:
-    """Report that the first period was built from other snapshots than there are now, if it was."""
-    label = snapshots[0].period.label
-    compared = (
-        Examples.open(context.store.uri(), complete=False).periods[label].statistics.get("snapshots", {}).get(COMPARED)
-    )
-    if compared != len(snapshots):
-        context.progress(
-            f"{label}: its unchanged articles are those of {compared} snapshots, and there are {len(snapshots)} now; "
-            "a recipe of another version would choose them anew"
-        )
+def _as_built(context: BuildContext) -> Examples:
+    """Open the set with the periods that are finished by now."""
+    return Examples.open(context.store.uri(), complete=False)
+
+
+def _without(left: Left, draft: PeriodDraft, context: BuildContext) -> PeriodDraft:
+    """Return the draft of a month that is appended, with the articles that are not unchanged any more from it on."""
+    if left.ids:
+        context.progress(str(left))
+    subsets = {**draft.subsets, NO_LONGER: left} if left.ids else draft.subsets
+    return replace(draft, subsets=subsets, steps=(*draft.steps, left.step()))
 
 
 def _summed(several: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:

@@ -55,7 +55,7 @@ class KiltQuestions(Settings):
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         if self.period in context.built:
             return
-        asked = None if self.questions is None else questions_in(self._asked(), SETTING)
+        asked, about = (None, None) if self.questions is None else questions_in(self._asked(), SETTING)
         dropped: Counter[str] = Counter()
         found: dict[str, Example] = {}
         read = 0
@@ -72,11 +72,13 @@ class KiltQuestions(Settings):
                 else:
                     first, *others = row.answers
                     found[name] = Example(id=name, text=row.input, answer=first, aliases=tuple(others))
-        step = Step(name="rows", read=read, dropped=dict(sorted(dropped.items())))
-        context.steps.append(step)
+        steps = [Step(name="rows", read=read, dropped=dict(sorted(dropped.items())))]
+        if about is not None and about.dropped:
+            steps.insert(0, about)
+        context.steps += steps
         if found:
             paths = tuple(entry.path for entry in context.inputs)
-            yield PeriodDraft(period_of(self.period), {self.subset: list(found.values())}, steps=(step,), inputs=paths)
+            yield PeriodDraft(period_of(self.period), {self.subset: list(found.values())}, tuple(steps), inputs=paths)
 
     def _asked(self) -> list[listing.ListedFile]:
         """Return the files of TriviaQA's questions, which are inputs too: other ones make other examples."""

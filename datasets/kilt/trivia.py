@@ -7,48 +7,71 @@ the rows of `unfiltered.nocontext` (`question_id`, `question`), as JSON lines or
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.fetching import opened
+from ticlm.datasets.kilt.rows import UNREADABLE, is_text
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 
 SUFFIXES = (".json", *records.SUFFIXES)
 KEYS = (("QuestionId", "Question"), ("question_id", "question"))
 
 
+NO_QUESTION = "without an id and a question"
+
+
 @lru_cache(maxsize=1)  # a worker reads many pieces of one corpus, and lists the files for the first of them
 def questions_of(patterns: tuple[str, ...], setting: str) -> dict[str, str]:
     """Return the questions in the files of these patterns by id. Raises InputError for a file that has none."""
-    return questions_in(listing.files(patterns, SUFFIXES, setting), setting)
+    return questions_in(listing.files(patterns, SUFFIXES, setting), setting)[0]
 
 
-def questions_in(files: Sequence[listing.ListedFile], setting: str) -> dict[str, str]:
-    """Return the questions in these files by id. Raises InputError for a file that has none."""
+def questions_in(files: Sequence[listing.ListedFile], setting: str) -> tuple[dict[str, str], Step]:
+    """Return the questions in these files by id, and how many rows have none, by reason. Raises InputError for a file
+    without a question."""
     found: dict[str, str] = {}
+    dropped, read = Counter[str](), 0
     for path, _, _ in files:
         before = len(found)
-        for record in _rows(path):
-            for name, text in KEYS:
-                if isinstance(record.get(name), str) and isinstance(record.get(text), str):
-                    found[record[name]] = record[text]
+        for row in _rows(path):
+            read += 1
+            pair = row.reason if isinstance(row, records.Unusable) else _question(row)
+            if isinstance(pair, str):
+                dropped[pair] += 1
+            else:
+                found[pair[0]] = pair[1]
         if len(found) == before:
             raise InputError(
                 f"{setting}: {path} has no TriviaQA question; rows need QuestionId and Question, or "
                 "question_id and question"
             )
-    return found
+    return found, Step(name="questions of TriviaQA", read=read, dropped=dict(sorted(dropped.items())))
 
 
-def _rows(path: str) -> Iterator[records.Record]:
+def _question(row: records.Record) -> tuple[str, str] | str:
+    """Return the id and the question of a row, or the reason why it has none."""
+    given = [(row.get(name), row.get(text)) for name, text in KEYS]
+    pair = next(((name, text) for name, text in given if isinstance(name, str) and isinstance(text, str)), None)
+    if pair is None:
+        return NO_QUESTION
+    return pair if is_text(*pair) else UNREADABLE
+
+
+def _rows(path: str) -> Iterator[records.Record | records.Unusable]:
+    """Yield the rows of a file. Raises InputError for a `.json` that is no JSON, or has no list of rows."""
     if not path.endswith(".json"):
-        yield from (row for _, row in records.records(path, 0, None, ()) if not isinstance(row, records.Unusable))
+        yield from (row for _, row in records.records(path, 0, None, ()))
         return
     with opened(path) as raw:
         try:
             whole = json.load(raw)
-        except ValueError as error:
-            raise InputError(f"{path} is no JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} is no JSON: {' '.join(str(error).split())}") from None
     data = whole.get("Data") if isinstance(whole, dict) else whole
-    yield from (row for row in data or () if isinstance(row, dict))
+    if not isinstance(data, list):
+        raise InputError(f'{path}: expected {{"Data": [rows]}} or a list of rows, found a {type(data).__name__}')
+    yield from (row if isinstance(row, dict) else records.Unusable("not a JSON object") for row in data)

@@ -107,7 +107,7 @@ def _columns_of(path: str) -> _Columns:
         raise InputError(f"{path} cannot be read: {error}") from None
     found = [next((name for name in wanted if name in names), None) for wanted in (ID, PROMPT, ANSWER)]
     if None in found:
-        has = ", ".join(names) or "no line"
+        has = csv_rows.listed(names)
         raise InputError(f"{path}: its columns are {has}; files of CKL's probes have {FORMS}")
     return _Columns(*(name or "" for name in found))
 

@@ -38,6 +38,8 @@ def example_of(record: Mapping[str, Any], name: str) -> Example:
         raise UnusableExample("unreadable meta")
     about = {str(key): _plain(value) for key, value in (meta or {}).items() if value is not None}
     given = record.get("id")
+    if not isinstance(given, str | int | float | None):
+        raise UnusableExample("unreadable id")
     return Example(
         id=name if given in (None, "") else str(given),
         text=text or question,

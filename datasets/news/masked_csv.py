@@ -80,7 +80,7 @@ class MaskedCsv(MaskedRows):
             except (OSError, InputError, csv.Error):  # which the build itself reports, under its limits
                 return
             if not {INPUT, OUTPUT} <= {*names} and ORIGINAL not in names:
-                has = ", ".join(names)
+                has = csv_rows.listed(names)
                 raise InputError(f"{entry.path}: has neither input and output nor original; its columns are {has}")
 
     def beside(self, store: Store, timeline: Timeline) -> None:

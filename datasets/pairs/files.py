@@ -113,7 +113,7 @@ class PairFiles(Settings):
             return "without input"
         try:
             text = joined(given, target)
-            text.encode()
+            f"{text}{pair.id}{pair.source}".encode()
             when = moment(self.when(record))
         except UnicodeEncodeError:  # half of a surrogate pair
             return "unreadable text"

@@ -11,6 +11,7 @@ from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
 from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
 from ticlm.datasets.wiki.staging import DumpFile, pages
+from ticlm.datasets.wiki.templates import TemplateCounts
 from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
 from ticlm.platform.core.periods import Calendar, Timeline, span
 from ticlm.platform.core.settings import Settings
@@ -83,7 +84,8 @@ class WikiArticles(WikiDumps):
             lines = page.text.split("\n")
         else:
             try:
-                lines = paragraphs(page.text, hidden, self.lists)
+                templates = TemplateCounts() if self.templates == "expanded" else None
+                lines = paragraphs(page.text, hidden, self.lists, templates)
             except Unparsable as reason:
                 return Bad(str(reason), f"{path}: page {page.page}")
         between = {"line": "\n", "sentence": ". "}[self.title_as]

@@ -127,11 +127,14 @@ class Comparison:
         return LOST_BEFORE if old is None and self.infos[0].broken else ""
 
     def steps(self, compared: int, left: Mapping[str, int]) -> tuple[Step, ...]:
-        """Return what was read of both dumps, and how many pages were compared and left out by reason."""
+        """Return what was read of both dumps, what became of their templates, and how many pages were compared and left
+        out by reason."""
         dropped = {reason: count for reason, count in sorted(left.items()) if count}
+        templates = self.stage.templates(self.old, self.new)
         return (
             self.stage.step("older dump", self.old, self.infos[0]),
             self.stage.step("newer dump", self.new, self.infos[1]),
+            *([templates] if templates.read else []),
             Step(name="pages", read=compared + sum(dropped.values()), dropped=dropped),
         )
 

@@ -107,6 +107,10 @@ class WikiDumps(Settings):
     """Numbers of the namespaces whose pages are read from dumps and histories; 0 holds the articles."""
     lists: bool = True
     """Whether list items of dumps and histories count as paragraphs; headings, tables and infoboxes never do."""
+    templates: Literal["expanded", "dropped"] = "expanded"
+    """What becomes of templates in dumps and histories: common ones that carry words and numbers (`convert`, `lang`,
+    `as of`, …) are `expanded` by a table and the others counted by name, or all are `dropped`, as in
+    sets and corpora that were built before there was a choice."""
     moved: Literal["changed", "unchanged"] = "changed"
     """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
 
@@ -114,6 +118,7 @@ class WikiDumps(Settings):
         # sets were built so before there was a choice
         unused = {"world", "encyclopedia"} if self.world is None else set()
         unused |= set() if self.extracted else {"extracted"}
+        unused |= {"templates"} if self.templates == "dropped" else set()
         return frozenset(unused | ({"moved"} if self.moved == "changed" else set()))
 
     @property
@@ -124,7 +129,9 @@ class WikiDumps(Settings):
 
     def without_files(self) -> Self:
         """Return the settings that determine what is read from the snapshots; paths and days are not among them."""
-        return self.model_copy(update={"dumps": (), "history": (), "extracted": (), "snapshots": ()})
+        templates = self.templates if self.form in ("dumps", "history") else "dropped"  # others have no wikitext
+        files = {"dumps": (), "history": (), "extracted": (), "snapshots": ()}
+        return self.model_copy(update={**files, "templates": templates})
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

@@ -15,6 +15,7 @@ from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps, xml_bytes
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, Revision, Wiki, end_of, revisions
 from ticlm.datasets.wiki.plain import extracted, of_world
+from ticlm.datasets.wiki.templates import TemplateCounts
 from ticlm.datasets.wiki.wikitext import COSTLY, FAILED, Unparsable, paragraphs
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
@@ -26,6 +27,7 @@ BUCKET_BYTES = 64 << 20
 """Approximate bytes of XML per bucket."""
 MOST_BUCKETS = 256  # a writer keeps the files of all buckets open
 TWICE = "page twice in a dump"
+TEMPLATES = "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ class WikiStage:
         known = {} if earlier is None else {article.id: article for article in self.articles(earlier, number)}
         seen: set[str] = set()
         dropped: Counter[str] = Counter()
+        templates = TemplateCounts()
         with buckets.writing(_name(number)) as into:
             for key, value in self.raw.read(number, [file.writer for file in self.files(snapshot)]):
                 if snapshot.stamp not in value["stamps"]:
@@ -174,13 +177,21 @@ class WikiStage:
                     dropped[TWICE] += 1
                     continue
                 seen.add(key)
-                article = self._cleaned(int(key), value, known.get(int(key)), hidden)
+                article = self._cleaned(int(key), value, known.get(int(key)), hidden, templates)
                 if article.lost in (COSTLY, FAILED):
                     dropped[article.lost] += 1
                 _add(into, article)
-            into.about = {"dropped": {why: count for why, count in sorted(dropped.items()) if count}}
+            about = {"expanded": templates.expanded, "left": templates.left, "whole": earlier is None}
+            into.about = {"dropped": {why: count for why, count in sorted(dropped.items()) if count}, TEMPLATES: about}
 
-    def _cleaned(self, page: int, value: dict[str, Any], known: Article | None, hidden: Sequence[str]) -> Article:
+    def _cleaned(
+        self,
+        page: int,
+        value: dict[str, Any],
+        known: Article | None,
+        hidden: Sequence[str],
+        templates: TemplateCounts,
+    ) -> Article:
         title, lost = value["title"], value["lost"]
         digest = hash64("\0".join((*hidden, value["text"])))
         if known is not None and known.digest == digest and not known.lost and not lost:
@@ -188,7 +199,8 @@ class WikiStage:
         if self.wiki.form in ("extracted", "world"):
             return Article(page, title, digest, tuple(value["text"].split("\n")), lost)
         try:
-            lines = () if lost else tuple(paragraphs(value["text"], hidden, self.wiki.lists))
+            counts = templates if self.wiki.templates == "expanded" else None
+            lines = () if lost else tuple(paragraphs(value["text"], hidden, self.wiki.lists, counts))
         except Unparsable as reason:
             lines, lost = (), str(reason)
         return Article(page, title, digest, lines, lost)
@@ -204,6 +216,17 @@ class WikiStage:
         for number in range(self.count):
             dropped.update(self.clean(snapshot).about(_name(number))["dropped"])
         return Step(name=name, read=info.read, dropped=dict(sorted(dropped.items())))
+
+    def templates(self, old: Snapshot, new: Snapshot) -> Step:
+        """Return what became of the templates in the texts of a snapshot that the one before it does not have; if no
+        snapshot was read before these two, of those in all texts of both."""
+        found = TemplateCounts()
+        for snapshot in (old, new):
+            for number in range(self.count):
+                about = self.clean(snapshot).about(_name(number)).get(TEMPLATES, {})
+                if about and (snapshot is new or about["whole"]):
+                    found.add(about["expanded"], about["left"])
+        return found.step()
 
     def remove(self, snapshot: Snapshot) -> None:
         """Remove the staged data of a snapshot. Markers are removed first, so a part is never taken for the whole."""

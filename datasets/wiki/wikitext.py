@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from ticlm.datasets.wiki.parse_cost import is_costly
+from ticlm.datasets.wiki.templates import TemplateCounts, expanded
 
 HIDDEN = ("category", "file", "image")
 _KEPT_TAGS = frozenset(
@@ -60,13 +62,25 @@ class Unparsable(ValueError):
     """A wikitext that cannot be parsed; the message is the reason."""
 
 
-def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) -> list[str]:
+@dataclass(frozen=True)
+class _Page:
+    """What decides how the markup of a page is shown."""
+
+    hidden: frozenset[str]
+    templates: TemplateCounts | None
+    """Where templates are counted; None: none is expanded."""
+
+
+def paragraphs(
+    text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True, templates: TemplateCounts | None = None
+) -> list[str]:
     """Return the lines of prose that a reader of the page sees.
 
-    Headings, tables, templates, references, formulas and pictures are left out, entities are decoded, and links are
-    replaced by their text. Links into `hidden` namespaces (names in lower case) show nothing. List items are lines too,
-    unless `lists` is off. A line that contains remains of a table or template that was never closed is left out. Raises
-    Unparsable if the parser fails, or would take too long.
+    Headings, tables, references, formulas and pictures are left out, entities are decoded, and links are replaced by
+    their text. With `templates`, those of the table `templates.yaml` are expanded, and the others counted there;
+    without it, all are left out. Links into `hidden` namespaces (names in lower case) show nothing. List items are
+    lines too, unless `lists` is off. A line that contains remains of a table or template that was never closed is left
+    out. Raises Unparsable if the parser fails, or would take too long.
     """
     import mwparserfromhell
 
@@ -76,7 +90,10 @@ def paragraphs(text: str, hidden: Sequence[str] = HIDDEN, lists: bool = True) ->
         code = mwparserfromhell.parse(_NEVER.sub("", text), skip_style_tags=True)
     except Exception as error:  # the parser has bugs on unusual pages and raises several types of errors
         raise Unparsable(FAILED) from error
-    text = "".join(_visible(code, frozenset(hidden)))
+    try:
+        text = "".join(_visible(code, _Page(frozenset(hidden), templates)))
+    except RecursionError as error:  # the parser's own bound is 100 levels, of which a template takes some frames each
+        raise Unparsable(FAILED) from error
     lines = (_line(line, lists) for line in _without_headers(text.split("\n")))
     return [line for line in lines if line]
 
@@ -95,7 +112,7 @@ def _begins(line: str) -> str:
     return "|" if start.startswith(("|", "{|")) else "!" if start.startswith("!") else ""
 
 
-def _visible(code: Any, hidden: frozenset[str]) -> Iterator[str]:
+def _visible(code: Any, page: _Page) -> Iterator[str]:
     """Yield the visible text of each node."""
     from mwparserfromhell import nodes
 
@@ -106,16 +123,18 @@ def _visible(code: Any, hidden: frozenset[str]) -> Iterator[str]:
             case nodes.HTMLEntity():
                 yield _character(node)
             case nodes.Wikilink():
-                yield from _link(node, hidden)
+                yield from _link(node, page)
             case nodes.ExternalLink():
                 if node.title is not None:
-                    yield from _visible(node.title, hidden)
+                    yield from _visible(node.title, page)
                 elif not node.brackets:
                     yield str(node.url)
             case nodes.Tag():
-                yield from _tag(node, hidden)
+                yield from _tag(node, page)
             case nodes.Heading():
                 yield "\n"
+            case nodes.Template() if page.templates is not None:
+                yield expanded(node, lambda value: "".join(_visible(value, page)), page.templates)
 
 
 def _character(entity: Any) -> str:
@@ -125,18 +144,18 @@ def _character(entity: Any) -> str:
     return character.translate(_NO_MARKUP) if character.isprintable() or character.isspace() else ""
 
 
-def _link(link: Any, hidden: frozenset[str]) -> Iterator[str]:
+def _link(link: Any, page: _Page) -> Iterator[str]:
     target = str(link.title).strip()
-    if target.partition(":")[0].strip().lower() in hidden and ":" in target:
+    if target.partition(":")[0].strip().lower() in page.hidden and ":" in target:
         return
     if link.text is not None:
-        yield from _visible(link.text, hidden)
+        yield from _visible(link.text, page)
     elif not _INTERWIKI.match(target):  # a link to the same page in another language
-        shown = "".join(_visible(link.title, hidden)).strip().removeprefix(":")
+        shown = "".join(_visible(link.title, page)).strip().removeprefix(":")
         yield shown.partition("#")[0] or shown.removeprefix("#")
 
 
-def _tag(tag: Any, hidden: frozenset[str]) -> Iterator[str]:
+def _tag(tag: Any, page: _Page) -> Iterator[str]:
     name = str(tag.tag).strip().lower()
     if tag.wiki_markup is not None and name in ("li", "dd", "dt"):
         yield _ITEM
@@ -146,7 +165,7 @@ def _tag(tag: Any, hidden: frozenset[str]) -> Iterator[str]:
     if name in _BREAKING_TAGS:
         yield "\n"
     if tag.contents is not None:
-        parts = _visible(tag.contents, hidden)
+        parts = _visible(tag.contents, page)
         yield from (part.translate(_NO_MARKUP) for part in parts) if name == "nowiki" else parts
     if name in _BREAKING_TAGS:
         yield "\n"

@@ -144,10 +144,11 @@ class Seq2SeqCheckpoint(LoadedModel):
         return self.decoded([one and [token for token in one if token not in self.sentinels] for one in said], "")
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
-        """Rank the first token of each answer behind the mask, with which the decoder begins."""
+        """Rank the first token of each answer behind the mask, with which the decoder begins. The tokens of an answer
+        are those that it has in the place of the mask, as in the spans that the model has learned."""
         from ticlm.platform.eval.likelihood import ranked
 
-        answers = [one.ids for one in self.encoder.encode([answer for _, answer in pairs])]
+        answers = [ids for _, ids in self.encoder.pairs([_in_span(cloze, answer) for cloze, answer in pairs])]
         asked = [i for i, answer in enumerate(answers) if len(answer)]
         contexts = [self._prompt(one.ids) for one in self.encoder.encode([pairs[i][0] for i in asked])]
         found = ranked(self.module, contexts, [int(answers[i][0]) for i in asked], [self.start, self.mask])
@@ -233,6 +234,16 @@ class Seq2SeqCheckpoint(LoadedModel):
         before, behind = self.around
         kept = ids[max(0, len(ids) - self._room) :]
         return np.concatenate([np.array(before, np.int64), kept, np.array(behind, np.int64)])
+
+
+def _in_span(cloze: str, answer: str) -> tuple[str, str]:
+    """Return the text before a cloze's mask, and the answer behind it with the space that stands between the two.
+
+    A byte-level tokenizer writes a word behind a space as another token than a word at the beginning of a text.
+    """
+    before = cloze.partition(MASK)[0]
+    bare = before.rstrip(" ")  # a tokenizer joins the space to the next word
+    return bare, f" {answer}" if answer and bare and bare != before else answer
 
 
 def _trimmed(row: NDArray[np.int64], pad: int) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
 
 
-class AnswerRanks(ProbeTask):
+class AnswerRanks(ProbeTask, version=2):  # 2: an encoder-decoder ranks answers as they stand inside a span
     """Precision at k: the share of clozes whose answer begins with one of the k likeliest tokens at the mask (LAMA;
     CKL, Figure 9), as `p@k`; the mean over the sources' means is `p@k-macro`.
 

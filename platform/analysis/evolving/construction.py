@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ticlm.datasets.wiki.unchanged import statistics_now
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.study import data as inputs
@@ -41,7 +42,7 @@ def built(examples: Examples) -> BuiltSet:
         examples.info.id,
         {label: {name: one.rows for name, one in held.subsets.items()} for label, held in periods.items()},
         {label: held.steps for label, held in periods.items()},
-        {label: held.statistics for label, held in periods.items()},
+        {label: statistics_now(periods, label) for label in periods},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from chatserver import serving
 from ticlm.datasets.evalsets import recipe as recipes
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.generation import filters, rules
+from ticlm.datasets.generation.asked_again import NOT_THE_SAME
 from ticlm.datasets.generation.prompts import read_prompts
 from ticlm.datasets.generation.stand_in import deterministic
 from ticlm.datasets.llm.asking import BudgetUsedUp
@@ -23,6 +24,7 @@ from ticlm.datasets.llm.chat import ChatRequest, Message, Replies
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.openai_chat import OpenAIChat
 from ticlm.datasets.text.spans import Span, inline
+from ticlm.datasets.wiki.unchanged import NO_LONGER
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
@@ -76,14 +78,18 @@ def quiet() -> None:
 
 
 def build(
-    folder: Path, periods: Mapping[str, Mapping[str, Sequence[Example]]] = PERIODS, root: str = "root", **changes: Any
+    folder: Path,
+    periods: Mapping[str, Mapping[str, Sequence[Example]]] = PERIODS,
+    root: str = "root",
+    progress: Callable[[str], None] = lambda line: None,
+    **changes: Any,
 ) -> Examples:
     where = folder / "changes"
     if not where.exists():
         write_changes(str(where), periods)
     examples = {"kind": "evolving-questions", "changes": str(where), "train_share": 0.5, **changes}
     whole = {"name": "mine", "version": 1, "examples": examples, "executor": "process"}
-    return recipes.build(settings.parse(ExampleSetRecipe, whole, "recipe"), str(folder / root))
+    return recipes.build(settings.parse(ExampleSetRecipe, whole, "recipe"), str(folder / root), progress)
 
 
 def asked(made: Examples, label: str, subset: str) -> dict[str | None, tuple[str | None, tuple[str, ...]]]:
@@ -128,6 +134,26 @@ def test_a_new_month_is_added_and_those_that_stand_stay(tmp_path: Path) -> None:
     assert asked(made, "202304", "unchanged") == asked(made, "202302", "unchanged")
     fresh = build(tmp_path, root="other", unchanged="every")
     assert files(fresh) == after, "one build gives the same as two"
+
+
+def test_what_changes_in_a_month_that_is_appended_is_not_asked_as_unchanged_from_then_on(tmp_path: Path) -> None:
+    every: dict[str, Any] = {"unchanged": "every", "train_share": 0.1}
+    before = build(tmp_path, {"202302": {"unchanged": UNCHANGED[:7]}, "202303": of_march()}, **every)
+    assert len(asked(before, "202303", "unchanged")) == 7
+    march, standing = of_march(), files(before)
+    write_changes(str(tmp_path / "changes"), {"202304": march | {NO_LONGER: UNCHANGED[:3]}, "202305": march})
+    made = build(tmp_path, **every)
+    assert {label: files(made)[label] for label in standing} == standing
+    for label in ("202304", "202305"):
+        assert sorted(one.about["title"] for one in made.read(label, "unchanged")) == sorted(TOWNS[3:7])
+        assert dropped(made, label, "unchanged") == {NOT_THE_SAME: 3}
+    assert files(build(tmp_path, root="other", **every))["202304"] == files(made)["202304"], "one build or two"
+    told: list[str] = []
+    build(tmp_path, root="first", progress=told.append, **every | {"unchanged": "first"})
+    assert [line.partition(" would")[0] for line in told if "changed since" in line] == [
+        f"{label}: 3 of 7 questions about what is unchanged are about articles that changed since; unchanged: every"
+        for label in ("202304", "202305")
+    ]
 
 
 def test_numbers_of_questions_and_of_passages_are_limits(tmp_path: Path) -> None:

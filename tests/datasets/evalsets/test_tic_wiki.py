@@ -88,6 +88,7 @@ def test_every_page_and_passage_is_used_or_counted(dumps: Path, tmp_path: Path, 
     assert {step.name: (step.read, step.kept, step.dropped) for step in june.steps} == {
         "older dump": (7, 5, {"another namespace": 1, "deleted text": 1}),
         "newer dump": (7, 6, {"redirect": 1}),
+        "templates": (1, 0, {"stub": 1}),
         "pages": (7, 4, {"deleted": 1, "text not known in the older dump": 1, "without prose": 1}),
         "changed passages": (5, 3, {"without a letter": 1, "not sampled": 1}),
         "unchanged passages": (5, 3, {"not sampled": 2}),
@@ -124,8 +125,9 @@ def test_passages_that_only_moved_are_counted_and_changed_unless_the_setting_say
 def test_a_set_in_which_moved_passages_are_changed_is_known_as_before_there_was_a_choice() -> None:
     """Its identity is that of version 0.1, whose sets a newer program can go on with."""
     before = "a87a192fdafc3333645de9122843580acdfca117b62e79245cc6cf672f342f5e"
-    assert fingerprint(TicWiki(dumps=("x",)).identity) == before
-    assert fingerprint(TicWiki(dumps=("x",), moved="unchanged").identity) != before
+    assert fingerprint(TicWiki(dumps=("x",), templates="dropped").identity) == before
+    assert fingerprint(TicWiki(dumps=("x",), templates="dropped", moved="unchanged").identity) != before
+    assert fingerprint(TicWiki(dumps=("x",)).identity) != before
 
 
 def test_a_sample_is_the_same_whatever_the_buckets_and_another_with_another_seed(

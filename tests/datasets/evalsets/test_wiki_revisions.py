@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builds import Backwards
+from rich.console import Console
 from wikisite import extract, page, write
 
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
+from ticlm.datasets.evalsets.show import overview
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wiki import staging
+from ticlm.datasets.wiki.unchanged import NO_LONGER, AppendedMonth
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
@@ -274,10 +278,78 @@ def test_a_month_more_is_added_what_stands_stays_and_it_is_said(snapshots: Path,
     assert hashes(after).items() > before.items() and "202304" in after.periods
     assert "5" in texts(after, "202302", "unchanged"), "it changed later"
     assert [line for line in told if "anew" in line] == [
-        "202302: its unchanged articles are those of 2 snapshots, and there are 3 now; "
+        "202304: 1 of 3 unchanged articles of 202302 is not the same any more and is left out from then on; "
         "a recipe of another version would choose them anew"
     ]
     assert len(builds(after.store)) == 2
+
+
+TOWNS = {n: f"Town {n} lies at a river." for n in range(1, 9)}
+"""Articles of which 7 are the same in two snapshots; a third changes one's case, one's text and deletes another, and
+a fourth brings one of these back and changes the next."""
+LATER = [
+    TOWNS,
+    TOWNS | {8: "Town 8 lies at a lake."},
+    {n: text for n, text in TOWNS.items() if n != 2} | {1: "Town 1 lies at a lake.", 3: "Town 3 Lies at a river."},
+    {n: text for n, text in TOWNS.items() if n != 4},
+]
+
+
+def test_an_article_that_changes_in_a_month_that_is_appended_is_told_from_then_on(tmp_path: Path, loop: None) -> None:
+    days = (20230201, 20230301, 20230401, 20230501)
+    for day, towns in zip(days, LATER):
+        extract(tmp_path, f"{day}/wiki_00", [(n, f"Town {n}", text) for n, text in towns.items()])
+
+    def appended(*known: int) -> Examples:
+        wiki = {"extracted": {day: f"{tmp_path}/{day}" for day in known}}
+        return build(recipe("", wiki=wiki), str(tmp_path / "root"))
+
+    first = appended(*days[:2])
+    assert sorted(texts(first, "202302", "unchanged")) == [*"1234567"]
+    before = hashes(first)
+    found = appended(*days[:3])
+    assert texts(found, "202304", NO_LONGER) == {f"{n}": TOWNS[n] for n in (1, 2, 3)}
+    (step,) = (step for step in found.periods["202304"].steps if step.name == "unchanged articles until then")
+    assert (step.read, step.kept, step.dropped) == (7, 4, {"not the same in 202304": 3})
+    assert hashes(found).items() > before.items() and NO_LONGER not in found.periods["202303"].subsets
+    found = appended(*days)
+    assert texts(found, "202305", NO_LONGER) == {"4": TOWNS[4]}, "one that left does not come back"
+    again = hashes(found)
+    shutil.rmtree(tmp_path / "root/examples/r@1/periods/202304")
+    assert hashes(appended(*days)) == again, "a month that is lost is the same again"
+    shutil.rmtree(tmp_path / "root/examples/r@1/periods/202303")
+    assert hashes(appended(*days)) == again, "and so is one of those that the first month knew"
+
+
+def test_a_month_that_was_appended_before_articles_were_followed_is_told(
+    snapshots: Path, tmp_path: Path, loop: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki = {"extracted": {day: f"{snapshots}/{day}" for day in (20230201, 20230301)}}
+    build(recipe("", wiki=wiki), str(tmp_path / "root"))
+    with monkeypatch.context() as before:
+        before.setattr(AppendedMonth, "of", staticmethod(lambda *_: None))
+        found = build(recipe(snapshots), str(tmp_path / "root"))
+    assert NO_LONGER not in found.periods["202304"].subsets
+    extract(tmp_path, "20230501/AA/wiki_00", APRIL)
+    days = {day: f"{snapshots}/{day}" for day in MONTHS} | {20230501: f"{tmp_path}/20230501"}
+    told: list[str] = []
+    build(recipe("", wiki={"extracted": days}), str(tmp_path / "root"), told.append)
+    assert [line for line in told if "not counted" in line] == [
+        "202304: which unchanged articles of 202302 are not the same in it was not counted when it was built; "
+        "a recipe of another version would choose them anew"
+    ]
+
+
+def test_what_is_shown_of_the_unchanged_articles_says_until_when_they_are_so(
+    snapshots: Path, tmp_path: Path, loop: None
+) -> None:
+    wiki = {"extracted": {day: f"{snapshots}/{day}" for day in (20230201, 20230301)}}
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(overview(build(recipe("", wiki=wiki), str(tmp_path / "root"))))
+    console.print(overview(build(recipe(snapshots), str(tmp_path / "root"))))
+    shown = console.export_text()
+    assert shown.count("the same until 202303") == 2 and "all months" not in shown
+    assert "not the same in 202304" in shown
 
 
 def test_a_month_without_a_difference_is_said_and_empty(tmp_path: Path, loop: None) -> None:
@@ -297,11 +369,14 @@ def test_one_snapshot_is_too_few(tmp_path: Path, loop: None) -> None:
 
 
 def test_where_snapshots_lie_is_no_part_of_a_sets_identity_and_older_sets_keep_theirs() -> None:
-    one, other = (recipe("", wiki=wiki) for wiki in ({"extracted": "x"}, {"extracted": (), "dumps": "y"}))
+    dropped = {"dumps": "y", "templates": "dropped"}
+    one, other = (recipe("", wiki=wiki) for wiki in ({"extracted": "x"}, {"extracted": (), **dropped}))
+    assert recipe("", wiki={"extracted": (), "dumps": "y"}).identity != other.identity, "templates are text now"
+    assert recipe("", wiki={"extracted": "x", "templates": "dropped"}).identity == one.identity, "it has none"
     assert one.identity == other.identity != recipe("", wiki={"extracted": "x", "moved": "unchanged"}).identity
     worlds = [{"extracted": (), "world": {"seed": seed}, "snapshots": ["20230201"]} for seed in (0, 1)]
     assert len({recipe("", wiki=wiki).identity for wiki in worlds} | {one.identity}) == 3
-    questions = WikiQuestions.model_validate({"wiki": {"dumps": ["x"]}, "wikidata": {"dumps": {"20170201": "a"}}})
+    questions = WikiQuestions.model_validate({"wiki": dropped, "wikidata": {"dumps": {"20170201": "a"}}})
     assert fingerprint(questions.identity) == "f30d2d1c1514ee07d0169411161b464baaed847de8779c7de81d87d470bede5c"
 
 

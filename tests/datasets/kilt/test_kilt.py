@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.kilt.rows import NO_QUESTION, parsed
 from ticlm.datasets.text.pairs import parted
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
+from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.periods import Calendar
 from ticlm.platform.core.settings import parse
 
@@ -75,6 +76,74 @@ def test_a_line_that_cannot_be_used_is_left_out_by_its_reason(tmp_path: Path) ->
     bad = KiltPairs(paths=(written(tmp_path / "bad.jsonl", BAD),))
     with pytest.raises(InputError, match="none of its first 6 rows is a pair; the first: without output"):
         bad.check(bad.inputs(Calendar()))
+
+
+HALF = "\\ud83d"
+"""Half of a surrogate pair, as JSON spells it."""
+DEEP = "[" * 100_000
+HOSTILE = [
+    f'{{"id": "{HALF}", "input": "who", "output": [{{"answer": "x"}}]}}',
+    f'{{"id": "1", "input": "who {HALF}", "output": [{{"answer": "x"}}]}}',
+    f'{{"id": "2", "input": "who", "output": [{{"answer": "x"}}, {{"answer": "{HALF}"}}]}}',
+    f'{{"id": "3", "input": "who", "output": {DEEP}',
+    f'{{"id": {"[" * 900}{"]" * 900}, "input": 5, "output": [{{"answer": "x"}}]}}',
+    '{"id": "5", "input": "who", "output": {"answer": "x"}}',
+    '{"id": "6", "input": "who", "output": [5, "x", {"answer": 5}]}',
+    "5",
+]
+REASONS = [
+    *["unreadable text"] * 3,
+    *["broken JSON line", "without input", "without output", "without output", "not a JSON object"],
+]
+
+
+def build_questions(folder: Path, path: str, **given: str) -> Examples:
+    whole = {"name": "set", "version": "1", "examples": {"kind": "kilt", "paths": path, **given}}
+    return sets.build(parse(ExampleSetRecipe, whole, "test"), str(folder / "root"))
+
+
+def test_no_row_ends_an_import(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jsonl", [*HOSTILE, *rows("nq")])
+    found = list(read(KiltPairs(paths=(path,))))
+    assert [(one.reason, one.where) for one in found if isinstance(one, Bad)] == [
+        (reason, f"{path}:{line}") for line, reason in enumerate(REASONS, 1)
+    ]
+    made = build_questions(tmp_path, path)
+    assert made.periods["201908"].subsets["all"].rows == 2
+    (step,) = made.periods["201908"].steps
+    assert step.dropped == dict(Counter(REASONS)) and step.read == 10
+
+
+@pytest.mark.parametrize(
+    ("written_as", "said"),
+    [
+        ('{"Data": 5}', r'q\.json: expected \{"Data": \[rows\]\} or a list of rows, found a int$'),
+        ('{"data": []}', "or a list of rows, found a NoneType$"),
+        ("5", "or a list of rows, found a int$"),
+        (DEEP, r"q\.json is no JSON: maximum recursion depth"),
+        ("{", r"q\.json is no JSON: Expecting"),
+        ("[]", r"q\.json has no TriviaQA question"),
+    ],
+)
+def test_a_file_that_has_no_questions_is_refused_in_a_line(written_as: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(written_as)
+    with pytest.raises(InputError, match=said) as refused:
+        build_questions(tmp_path, written(tmp_path / "x.jsonl", rows("tqa")), questions=f"{tmp_path}/q.json")
+    assert "\n" not in str(refused.value)
+
+
+def test_rows_of_triviaqa_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
+    good = '{"QuestionId": "tqa_0", "Question": "Which river runs through Rome?"}'
+    bad = [f'{{"QuestionId": "tqa_0", "Question": "{HALF}"}}', '{"QuestionId": 5, "Question": "x"}', "5", "null", DEEP]
+    path = written(tmp_path / "x.jsonl", rows("tqa"))
+    for name, text in {"q.json": f"[{', '.join([good, *bad[:4]])}]", "q.jsonl": "\n".join([good, *bad])}.items():
+        (tmp_path / name).write_text(text)
+        made = build_questions(tmp_path / f"of-{name}", path, questions=f"{tmp_path}/{name}")
+        asked, step = made.periods["201908"].steps
+        deep = {"broken JSON line": 1} if name.endswith("l") else {}
+        assert step.kept == asked.kept == 1 and asked.dropped == deep | {
+            **{"not a JSON object": 2, "unreadable text": 1, "without an id and a question": 1}
+        }
 
 
 def test_a_dev_file_is_a_set_in_which_every_answer_is_right(tmp_path: Path) -> None:

@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 import torch
 from sets import kept_subsets
-from speakers import END, START, metaspace, speaker, tiny_t5
-from tokenizers import AddedToken, processors
+from speakers import END, START, TEXTS, metaspace, speaker, tiny_t5, unigram
+from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 from transformers import GenerationConfig, T5ForConditionalGeneration
 
+from ticlm.datasets.corpus.row_makers import PAD as PAD_TOKEN
+from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
+from ticlm.datasets.text.spans import SENTINELS
+from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK, Example
+from ticlm.platform.core.store import Store
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
@@ -34,6 +39,10 @@ def with_sentinels() -> Any:
     """T5's kind of tokenizer: sentinels are tokens of their own, `</s>` stands behind a text."""
     tokenizer = metaspace()
     tokenizer.add_special_tokens([AddedToken(f"<extra_id_{n}>", special=True) for n in range(4)])
+    return ended(tokenizer)
+
+
+def ended(tokenizer: Tokenizer) -> Tokenizer:
     end = tokenizer.token_to_id(END)
     tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, end)])
     return tokenizer
@@ -117,6 +126,48 @@ def test_ranks_are_those_of_a_sort_of_all_logits(model: Checkpoint) -> None:
                 known = len(model.tokenizer(before, add_special_tokens=False)["input_ids"])
                 tokens = model.tokenizer(whole, add_special_tokens=False)["input_ids"][known:]
                 assert rank == Rank(order.index(tokens[0]) + 1, len(tokens))
+
+
+@pytest.fixture(scope="module", params=["trained by ticlm", "as T5 is published"])
+def spanned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Seq2SeqCheckpoint:
+    """An encoder–decoder with a tokenizer that writes a word inside a text as another token than at its beginning
+    (byte-level BPE), or with SentencePiece's, in whose eyes every word follows a space."""
+    folder = tmp_path_factory.mktemp("spanned")
+    if request.param == "as T5 is published":
+        tokenizer = unigram()
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+        )
+        tokenizer.add_special_tokens([AddedToken(name, special=True) for name in SENTINELS])
+    else:
+        texts = [f"{text} {answer}" for text in (*TEXTS, "Paris Köln") for answer in ("Paris", "Köln", "Macron")] * 9
+        store = Store(str(folder / "corpus"))
+        TrainedTokenizer(vocab_size=500).train(texts, "202301", store, (PAD_TOKEN, *SENTINELS))
+        tokenizer = Tokenizer.from_str(store.read(paths.tokenizer_file()).decode())
+    found = load_checkpoint(tiny_t5(folder, ended(tokenizer)))
+    assert isinstance(found, Seq2SeqCheckpoint)
+    return found
+
+
+@torch.no_grad()
+def test_an_answer_is_ranked_as_it_stands_inside_the_text(spanned: Seq2SeqCheckpoint) -> None:
+    """Its tokens are those that the whole text has in the place of the mask, as a span that was learned has them."""
+    answers = ["Paris", "Köln", "Macron", "2019"]
+    clozes = (*CLOZES, f"In the capital ({MASK}) .")
+    found = iter(spanned.ranks([(cloze, answer) for cloze in clozes for answer in answers]))
+    for cloze in clozes:
+        order = after(spanned, cloze)([]).sort(descending=True, stable=True).indices.tolist()
+        at = cloze.index(MASK)
+        for answer in answers:
+            whole = spanned.tokenizer(
+                cloze.replace(MASK, answer), add_special_tokens=False, return_offsets_mapping=True
+            )
+            inside = [
+                token
+                for token, (begin, end) in zip(whole["input_ids"], whole["offset_mapping"], strict=True)
+                if begin < at + len(answer) and end > at
+            ]
+            assert next(found) == Rank(order.index(inside[0]) + 1, len(inside)), (cloze, answer)
 
 
 def test_precision_at_one_is_the_exact_match_of_one_greedy_token(tmp_path: Path, model: Checkpoint) -> None:
