@@ -227,6 +227,6 @@ def _check_recipe(store: Store, recipe: ExampleSetRecipe) -> None:
     existing = Examples.open(store.uri())
     if existing.periods and existing.info.recipe != recipe.identity:
         raise InputError(
-            f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
-            f"version than {recipe.version}"
+            f"{store.uri()} was built with other settings of examples, nouns or seed, or by an earlier ticlm with "
+            f"other rules; to build all of it anew, give the changed recipe another version than {recipe.version}"
         )

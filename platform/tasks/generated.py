@@ -39,7 +39,7 @@ class _Answered(NamedTuple):
     score: float
 
 
-class GeneratedAnswers(TimedProbeTask):
+class GeneratedAnswers(TimedProbeTask, version=2):
     """The mean of a metric over what a model writes, each time the best that it has with one of the right answers.
 
     `exact-match` and `f1` compare texts as in SQuAD, without regard to case, punctuation and articles, `accuracy` word

@@ -147,7 +147,7 @@ class MultipleChoice(QuestionTask):
         return {"choice": 1, "token": choice.tokens, "byte": len(text.encode())}[self.per]
 
 
-class ExactMatch(QuestionTask):
+class ExactMatch(QuestionTask, version=2):
     """The share of questions to which the model generates the answer or one of its aliases.
 
     The model generates greedily up to the end of the line. Texts are compared as in SQuAD: without regard to case,

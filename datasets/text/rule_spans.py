@@ -1,0 +1,125 @@
+"""Dates, numbers, ordinals and names of a text, by rules.
+
+A span that is part of a longer name would make a question with half an answer ("Robert E" of "Robert E. Lee"). So names
+are read as runs of words that hang together, and where the end of a run is not certain nothing of it is a span.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from ticlm.datasets.text.overlap import FUNCTION_WORDS
+from ticlm.datasets.text.sentences import STARTERS
+from ticlm.datasets.text.spans import Span
+
+SpanLabel = Literal["DATE", "NAME", "NUMBER", "ORDINAL"]
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_YEAR = r"(?:1[0-9]|20)[0-9]{2}"
+_DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
+_ERA = r"(?:BCE?|CE|AD|B\.C\.|A\.D\.)"
+_DATE = re.compile(
+    rf"\b{_DAY} {_MONTH}(?:,? {_YEAR}\b)?"
+    rf"|\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?"
+    rf"|\b{_MONTH} {_YEAR}\b|\b{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?\b|\b[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}\b"
+    rf"|\b(?:mid-)?[0-9]+(?:st|nd|rd|th)[ -](?:century|centuries|millennium)\b(?: {_ERA}(?!\w))?"
+    rf"|\b[0-9]+(?:[–-][0-9]+)? {_ERA}(?!\w)|(?<!\w){_ERA} [0-9]+\b(?![–:/.-][0-9])"
+    rf"|\b{_YEAR}[–-](?:{_YEAR}|[0-9]{{2}})\b"
+    rf"|\b(?:mid-)?{_YEAR}s?\b(?![–:/.-][0-9])"
+)
+_NUMBER = re.compile(
+    r"(?:(?<![\w)\]–−-])[–−-])?[$€£]?\b[0-9]+(?:[.,:/–−-][0-9]+)*\b%?"
+    r"(?: (?:hundred|thousand|million|billion|trillion)\b)?"
+)
+_ORDINAL = re.compile(r"\b[0-9]+(?:,[0-9]{3})*(?:st|nd|rd|th)\b")
+_BARE = re.compile(rf"{_YEAR}s?|{_YEAR}[–-][0-9]+")
+
+_UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper() or one.istitle())
+"""Capital letters of the alphabets that have two cases."""
+_WORD = rf"[{_UPPER}][\w&'’ʼ]*(?:-[{_UPPER}0-9][\w'’ʼ]*)*(?!-?\w)"
+_PART = (
+    rf"(?:(?:[{_UPPER}]\.-?)+(?= ?[{_UPPER}])(?! {STARTERS})"  # initials: J. S. Bach, the U.S. Army
+    rf"|(?:[{_UPPER}]\.){{2,}}"
+    rf"|(?:Dr|Mr|Mrs|Ms|St|Ste|Mt|Ft|Jr|Sr)\.|Nos?\. ?[0-9]+"
+    rf"|[0-9]+(?:st|nd|rd|th)(?= [{_UPPER}])|{_WORD})"
+)
+_INSIDE = r"(?:of (?:the )?|(?:de|del|della|di|da|do|dos|das|du|des|von|van|bin|ibn) (?:la |las |los |le |der |den )?)"
+"""Small words within names."""
+_UNSURE = r"(?:(?:and|&|for|with) (?:the )?)"
+"""Small words within names and between them: "Romeo and Juliet", "London and New York"."""
+_RUN = re.compile(rf"(?<![\w'’ʼ-]){_PART}(?: (?:{_INSIDE}|{_UNSURE})?{_PART})*")
+_AND = re.compile(r" (?:and|&) (?!the )")
+_BREAK = re.compile(rf" {_UNSURE}")
+_BEGINS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(\[*#>-]*\Z")
+"""What stands before the first word of a sentence."""
+_GOES_ON = re.compile(rf" [0-9]|: [\"“‘']?[{_UPPER}]|[-–][\w]|[.,:/][0-9]")
+"""What stands behind a run of words that may be the beginning of a longer name: Apollo 11, Star Wars: A New Hope."""
+_POSSESSIVE = re.compile(r"['’ʼ]s?$")
+_OPENERS = frozenset(["around", "among", "circa", "late", "since", "some", "throughout", "within"])
+"""Words beside the function words that begin a sentence without being a name."""
+
+
+def rule_spans(text: str) -> dict[SpanLabel, list[Span]]:
+    """Return what the rules find in a text, by kind."""
+    runs = [match.span() for match in _RUN.finditer(text) if not _is_opener(text, match)]
+    dates = [one for one in _found(_DATE, text, "DATE") if not _BARE.fullmatch(text, one.begin, one.end)]
+    bare = [one for one in _found(_DATE, text, "DATE") if _BARE.fullmatch(text, one.begin, one.end)]
+    return {
+        "DATE": [*dates, *_beside(bare, runs, text)],
+        "NAME": [span for begin, end in runs for span in _names(text, begin, end)],
+        "NUMBER": _beside(_found(_NUMBER, text, "NUMBER"), runs, text),
+        "ORDINAL": _beside(_found(_ORDINAL, text, "ORDINAL"), runs, text),
+    }
+
+
+def _found(pattern: re.Pattern[str], text: str, label: SpanLabel) -> list[Span]:
+    return [Span(*match.span(), label) for match in pattern.finditer(text)]
+
+
+def _is_opener(text: str, match: re.Match[str]) -> bool:
+    """Return whether a run is the first word of a sentence alone, and no name: "In 1995", "Nearly 40"."""
+    word = match[0].lower()
+    known = word in FUNCTION_WORDS or word in _OPENERS or word.endswith("ly")
+    return known and _begins(text, match.start())
+
+
+def _begins(text: str, at: int) -> bool:
+    return _BEGINS.search(text[max(0, at - 10) : at]) is not None
+
+
+def _beside(numbers: Sequence[Span], runs: Sequence[tuple[int, int]], text: str) -> list[Span]:
+    """Return the numbers that neither overlap with a run of capitalised words nor follow one, as in "Apollo 11"."""
+    begins, kept = [begin for begin, _ in runs], []
+    for span in numbers:
+        nearest = bisect_left(begins, span.end) - 1
+        end = runs[nearest][1] if nearest >= 0 else -2
+        if not (span.begin < end or (span.begin == end + 1 and text[end] == " ")):
+            kept.append(span)
+    return kept
+
+
+def _names(text: str, begin: int, end: int) -> Iterator[Span]:
+    """Yield the names of a run of words: the whole of it, or both sides of an "and" if each has two words or more."""
+    if _begins(text, begin) or _GOES_ON.match(text, end):
+        return
+    run = text[begin:end]
+    pieces = _AND.split(run)
+    if any(_BREAK.search(piece) for piece in pieces) or (len(pieces) > 1 and not all(map(_several, pieces))):
+        return
+    at = begin
+    for piece in pieces:
+        at = text.index(piece, at)
+        if _several(piece):
+            yield Span(at, at + len(_POSSESSIVE.sub("", piece)), "NAME")
+        at += len(piece)
+
+
+def _several(name: str) -> bool:
+    """Return whether a name has two words or more, without which it could be any word with a capital."""
+    return " " in name
