@@ -24,20 +24,22 @@ _MONTH = (
 _YEAR = r"(?:1[0-9]|20)[0-9]{2}"
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _ERA = r"(?:BCE?|CE|AD|B\.C\.|A\.D\.)"
-_DATE = re.compile(
-    rf"\b{_DAY} {_MONTH}(?:,? {_YEAR}\b)?"
-    rf"|\b{_MONTH} {_DAY}\b(?:,? {_YEAR}\b)?"
-    rf"|\b{_MONTH} {_YEAR}\b|\b{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?\b|\b[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}\b"
-    rf"|\b(?:mid-)?[0-9]+(?:st|nd|rd|th)[ -](?:century|centuries|millennium)\b(?: {_ERA}(?!\w))?"
-    rf"|\b[0-9]+(?:[–-][0-9]+)? {_ERA}(?!\w)|(?<!\w){_ERA} [0-9]+\b(?![–:/.-][0-9])"
-    rf"|\b{_YEAR}[–-](?:{_YEAR}|[0-9]{{2}})\b"
-    rf"|\b(?:mid-)?{_YEAR}s?\b(?![–:/.-][0-9])"
+_DIGITS = re.compile(r"[0-9]+")
+_FROM_DIGITS = re.compile(
+    rf"{_DAY} {_MONTH}(?:,? {_YEAR}\b)?"
+    rf"|{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?\b|[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}\b"
+    rf"|[0-9]+(?:st|nd|rd|th)[ -](?:century|centuries|millennium)\b(?: {_ERA}(?!\w))?"
+    rf"|[0-9]+(?:[–-][0-9]+)? {_ERA}(?!\w)"
+    rf"|{_YEAR}[–-](?:{_YEAR}|[0-9]{{2}})\b"
+    rf"|{_YEAR}s?\b(?![–:/.-][0-9])"
 )
-_NUMBER = re.compile(
-    r"(?:(?<![\w)\]–−-])[–−-])?[$€£]?\b[0-9]+(?:[.,:/–−-][0-9]+)*\b%?"
-    r"(?: (?:hundred|thousand|million|billion|trillion)\b)?"
-)
-_ORDINAL = re.compile(r"\b[0-9]+(?:,[0-9]{3})*(?:st|nd|rd|th)\b")
+_ERA_YEAR = re.compile(r"[0-9]+\b(?![–:/.-][0-9])")
+_MONTHS = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_FROM_MONTH = re.compile(rf"{_MONTH} (?:{_DAY}\b(?:,? {_YEAR}\b)?|{_YEAR}\b)")
+_BEFORE_DATE = re.compile(r"(?<!\w)(?:(mid-)|(?:AD|A\.D\.) )$")
+_NUMBER = re.compile(r"[0-9]+(?:[.,:/–−-][0-9]+)*\b%?(?: (?:hundred|thousand|million|billion|trillion)\b)?")
+_SIGN = re.compile(r"(?:(?<![\w)\]–−-])[–−-])?[$€£]?$")
+_ORDINAL = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:st|nd|rd|th)\b")
 _BARE = re.compile(rf"{_YEAR}s?|{_YEAR}[–-][0-9]+")
 
 _UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper() or one.istitle())
@@ -53,7 +55,8 @@ _INSIDE = r"(?:of (?:the )?|(?:de|del|della|di|da|do|dos|das|du|des|von|van|bin|
 """Small words within names."""
 _UNSURE = r"(?:(?:and|&|for|with) (?:the )?)"
 """Small words within names and between them: "Romeo and Juliet", "London and New York"."""
-_RUN = re.compile(rf"(?<![\w'’ʼ-]){_PART}(?: (?:{_INSIDE}|{_UNSURE})?{_PART})*")
+_START = re.compile(rf"[{_UPPER}0-9](?<![\w'’ʼ-].)")
+_RUN = re.compile(rf"{_PART}(?: (?:{_INSIDE}|{_UNSURE})?{_PART})*")
 _AND = re.compile(r" (?:and|&) (?!the )")
 _BREAK = re.compile(rf" {_UNSURE}")
 _BEGINS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(\[*#>-]*\Z")
@@ -67,19 +70,54 @@ _OPENERS = frozenset(["around", "among", "circa", "late", "since", "some", "thro
 
 def rule_spans(text: str) -> dict[SpanLabel, list[Span]]:
     """Return what the rules find in a text, by kind."""
-    runs = [match.span() for match in _RUN.finditer(text) if not _is_opener(text, match)]
-    dates = [one for one in _found(_DATE, text, "DATE") if not _BARE.fullmatch(text, one.begin, one.end)]
-    bare = [one for one in _found(_DATE, text, "DATE") if _BARE.fullmatch(text, one.begin, one.end)]
+    runs = [match.span() for match in _runs(text) if not _is_opener(text, match)]
+    found = _from_digits(text)
+    bare = [one for one in found["DATE"] if _BARE.fullmatch(text, one.begin, one.end)]
+    dates = [one for one in found["DATE"] if not _BARE.fullmatch(text, one.begin, one.end)]
+    for month in _MONTHS.finditer(text):  # searching for the whole pattern takes several times as long
+        if (date := _FROM_MONTH.match(text, month.start())) and not _is_word(text, month.start() - 1):
+            dates.append(Span(*date.span(), "DATE"))
     return {
         "DATE": [*dates, *_beside(bare, runs, text)],
-        "NAME": [span for begin, end in runs for span in _names(text, begin, end)],
-        "NUMBER": _beside(_found(_NUMBER, text, "NUMBER"), runs, text),
-        "ORDINAL": _beside(_found(_ORDINAL, text, "ORDINAL"), runs, text),
+        "NAME": [span for begin, end in runs if _several(text[begin:end]) for span in _names(text, begin, end)],
+        "NUMBER": _beside(found["NUMBER"], runs, text),
+        "ORDINAL": _beside(found["ORDINAL"], runs, text),
     }
 
 
-def _found(pattern: re.Pattern[str], text: str, label: SpanLabel) -> list[Span]:
-    return [Span(*match.span(), label) for match in pattern.finditer(text)]
+def _runs(text: str) -> Iterator[re.Match[str]]:
+    """Yield the longest runs of capitalised words, and of the small words and ordinals within names."""
+    end = 0
+    for start in _START.finditer(text):
+        if start.start() >= end and (run := _RUN.match(text, start.start())):
+            end = run.end()
+            yield run
+
+
+def _from_digits(text: str) -> dict[SpanLabel, list[Span]]:
+    """Return the dates, numbers and ordinals that begin with a digit, or with what belongs before it."""
+    found: dict[SpanLabel, list[Span]] = {"DATE": [], "NUMBER": [], "ORDINAL": []}
+    date_end = number_end = 0
+    for begin in (match.start() for match in _DIGITS.finditer(text)):
+        if _is_word(text, begin - 1):
+            continue
+        before = _BEFORE_DATE.search(text, max(0, begin - 6), begin)
+        era = before is not None and before[1] is None
+        if begin >= date_end and (date := (_ERA_YEAR if era else _FROM_DIGITS).match(text, begin)):
+            date_end = date.end()
+            found["DATE"].append(Span(begin if before is None else before.start(), date_end, "DATE"))
+        if ordinal := _ORDINAL.match(text, begin):
+            found["ORDINAL"].append(Span(*ordinal.span(), "ORDINAL"))
+        if begin >= number_end and (number := _NUMBER.match(text, begin)):
+            number_end = number.end()
+            sign = _SIGN.search(text, max(0, begin - 2), begin)
+            found["NUMBER"].append(Span(begin if sign is None else sign.start(), number_end, "NUMBER"))
+    return found
+
+
+def _is_word(text: str, at: int) -> bool:
+    """Return whether there is a letter, a digit or an underscore at a place of a text."""
+    return at >= 0 and (text[at].isalnum() or text[at] == "_")
 
 
 def _is_opener(text: str, match: re.Match[str]) -> bool:
