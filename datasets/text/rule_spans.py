@@ -37,8 +37,12 @@ _ERA_YEAR = re.compile(r"[0-9]+\b(?![–:/.-][0-9])")
 _MONTHS = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 _FROM_MONTH = re.compile(rf"{_MONTH} (?:{_DAY}\b(?:,? {_YEAR}\b)?|{_YEAR}\b)")
 _BEFORE_DATE = re.compile(r"(?<!\w)(?:(mid-)|(?:AD|A\.D\.) )$")
-_NUMBER = re.compile(r"[0-9]+(?:[.,:/–−-][0-9]+)*\b%?(?: (?:hundred|thousand|million|billion|trillion)\b)?(?!-\w)")
-_SIGN = re.compile(r"(?:(?<![\w)\]–−-])[–−-])?[$€£]?$")
+_NUMBER = re.compile(
+    r"[0-9]+(?:[.,:/–−-][0-9]+)*\b%?(?: (?:hundred|thousand|million|billion|trillion)\b)?(?!%|-\w|[.,:/–−][0-9])"
+)
+_SIGN = re.compile(r"(?:(?<![\w)\]%–−-])[–−-])?[$€£]?$")
+_HALVES = frozenset(".,:/–−-")
+"""Marks before a number that make it the rest of something: 19 of "covid-19", 5 of ".5"."""
 _ORDINAL = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:st|nd|rd|th)\b(?!-\w)")
 _BARE = re.compile(rf"{_YEAR}s?|{_YEAR}[–-][0-9]+")
 
@@ -111,7 +115,9 @@ def _from_digits(text: str) -> dict[SpanLabel, list[Span]]:
         if begin >= number_end and (number := _NUMBER.match(text, begin)):
             number_end = number.end()
             sign = _SIGN.search(text, max(0, begin - 2), begin)
-            found["NUMBER"].append(Span(begin if sign is None else sign.start(), number_end, "NUMBER"))
+            start = begin if sign is None else sign.start()
+            if start == 0 or text[start - 1] not in _HALVES:
+                found["NUMBER"].append(Span(start, number_end, "NUMBER"))
     return found
 
 

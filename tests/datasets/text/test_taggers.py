@@ -58,6 +58,7 @@ def test_rules_find_dates_numbers_and_names_within_sentences() -> None:
         ("From 1878–83 and 384–322 BC it ended 2-1.", ["1878–83 DATE", "384–322 BC DATE", "2-1 NUMBER"]),
         ("The F-16 flew 3 times.", ["3 NUMBER"]),
         ("It is the 30th-most visited 24-hour shop.", []),
+        ("A 1.5-fold rise of covid-19 by 5%-10% or .5 in utf-8.", []),
     ],
 )
 def test_rules_never_cut_a_span_out_of_a_longer_one(text: str, spans: list[str]) -> None:
