@@ -28,7 +28,8 @@ from typing import BinaryIO, cast
 from xml.sax.saxutils import escape
 
 from ticlm.datasets.io.unpack import unpacked
-from ticlm.datasets.text.diffs import key, passages, sentences
+from ticlm.datasets.text.diffs import key, passages
+from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.wiki.mediawiki import Wiki, revisions
 from ticlm.datasets.wiki.wikitext import paragraphs
 

@@ -197,6 +197,6 @@ def _same_recipe(store: Store, recipe: CorpusRecipe) -> None:
     if info.recipe != recipe.identity:
         raise InputError(
             f"{store.uri()} was built with other settings of documents, periods, splits, filters, tokenizer, length, "
-            f"rows, seed, by_source, deduplicate or held_out; give the changed recipe another version than "
-            f"{recipe.version}"
+            f"rows, seed, by_source, deduplicate or held_out, or by an earlier ticlm with other rules; to build all of "
+            f"it anew, give the changed recipe another version than {recipe.version}"
         )

@@ -54,7 +54,7 @@ class QuestionCounts(Settings):
     """Questions about other unchanged articles to fine-tune on. The paper has 80,000."""
 
 
-class EvolvingQuestions(Settings):
+class EvolvingQuestions(Settings, version=2):
     """Questions about the changes of a wiki, with their answers before and after (EvolvingQA).
 
     The first period has `unchanged` and `unchanged-train`, which share no article; every later one `new` and `edited`.

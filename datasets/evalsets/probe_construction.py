@@ -37,7 +37,7 @@ OLD = "old\0"
 EARLIER = "asked in an earlier period"
 
 
-class ProbeConstruction(Settings):
+class ProbeConstruction(Settings, version=2):
     """Probes of what a new corpus says that an old one does not, or says otherwise.
 
     Every period of the new corpus gets the subsets `updated`, `new` and `new-easy`. Without `chat`, rules take every

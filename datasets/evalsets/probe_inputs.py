@@ -25,7 +25,7 @@ from ticlm.platform.core.settings import Settings
 OUTSIDE, STANDS = "outside the periods", "in a period that stands"
 LATE, EARLY = "after known_until", "not after known_until"
 BUCKETS = 64
-INDEX_FORMAT = 1
+INDEX_FORMAT = 2
 """Part of an index's name. Raise it when the same documents give another index."""
 
 

@@ -242,8 +242,8 @@ def _check_recipe(store: Store, recipe: ExampleSetRecipe) -> None:
         known = {_identity_of(manifest) for manifest, _ in finished(store, PeriodExamples).values()}
     if known - {recipe.identity}:
         raise InputError(
-            f"{store.uri()} was built with other settings of examples, nouns or seed; give the changed recipe another "
-            f"version than {recipe.version}"
+            f"{store.uri()} was built with other settings of examples, nouns or seed, or by an earlier ticlm with "
+            f"other rules; to build all of it anew, give the changed recipe another version than {recipe.version}"
         )
 
 

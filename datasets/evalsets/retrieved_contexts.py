@@ -37,7 +37,7 @@ NO_CONTEXT = "without a passage of its own"
 NO_ANSWER = "no answer in its own passage"
 
 
-class RetrievedContexts(Settings):
+class RetrievedContexts(Settings, version=2):
     """Questions with contexts, which a reader answers them from (EvolvingQA's DPR baseline).
 
     The examples keep their ids, answers and periods; `text` is the prompt with the context. A question sees passages of

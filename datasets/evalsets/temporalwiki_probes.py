@@ -46,7 +46,7 @@ class ProbeCaps(Caps):
     """What the shares are of: the probes that are kept, or those that were found, one cap after the other."""
 
 
-class TemporalWikiProbes(Settings):
+class TemporalWikiProbes(Settings, version=2):
     """Triplets of Wikidata, whose object is asked given subject and relation, for each two consecutive snapshots.
 
     The subset `changed` holds triplets that are new in Wikidata or updated, and whose object stands in the updated text

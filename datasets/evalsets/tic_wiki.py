@@ -23,7 +23,7 @@ SUBSETS = ("changed", "unchanged")
 LETTERLESS = "without a letter"
 
 
-class TicWiki(WikiDumps):
+class TicWiki(WikiDumps, version=2):
     """Changed and unchanged passages for the month of every dump except the first (TiC-LM, B.1.2).
 
     Each period has up to `passages` examples that changed since the dump before, and up to `passages` that did not,

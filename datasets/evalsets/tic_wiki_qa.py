@@ -26,7 +26,7 @@ RELATIONS = 30
 """Number of most frequent relations that are counted by name; the others are counted together."""
 
 
-class WikiQuestions(Settings):
+class WikiQuestions(Settings, version=2):
     """Questions whose answer is the object of a triplet of Wikidata.
 
     The subset `changed` holds triplets that are new in Wikidata and stated by changed sentences of the subject's

@@ -48,7 +48,7 @@ from ticlm.platform.core.settings import Settings
 DIFFER = "articles that differ"
 
 
-class WikiRevisions(Settings):
+class WikiRevisions(Settings, version=2):
     """Articles of a wiki that changed in a month, the passages in which they did, and articles that never changed.
 
     Each month but the first has three subsets. `changed` has the updated text of each article, its added passages and

@@ -11,6 +11,7 @@ from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, Article, cut, masked, tagged_sentences, unusable
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
+from ticlm.datasets.text.spelling import folded
 from ticlm.datasets.text.taggers import Tagger
 
 NO_UPDATE = "no sentence in which one entity alone changed"
@@ -75,11 +76,12 @@ def _changed(before: str, old: Sequence[Span], after: str, new: Sequence[Span]) 
     if _outside(before, old) != _outside(after, new) or [one.label for one in old] != [one.label for one in new]:
         return None
     pairs = [(before[a.begin : a.end], after[b.begin : b.end], b) for a, b in zip(old, new, strict=True)]
-    changed = [(was, span) for was, now, span in pairs if was != now]
-    return changed[0] if len(changed) == 1 else None
+    changed = [(was, now, span) for was, now, span in pairs if was != now]
+    changed = [one for one in changed if folded(one[0]) != folded(one[1])] or changed[:1]
+    return (changed[0][0], changed[0][2]) if len(changed) == 1 else None
 
 
 def _outside(text: str, spans: Sequence[Span]) -> list[str]:
-    """Return what stands before, between and behind the spans."""
+    """Return what stands before, between and behind the spans, with characters that look alike as one."""
     edges = [0, *(edge for span in spans for edge in (span.begin, span.end)), len(text)]
-    return [text[begin:end] for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+    return [folded(text[begin:end]) for begin, end in zip(edges[::2], edges[1::2], strict=True)]

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ticlm.datasets.text.diffs import sentences
 from ticlm.datasets.text.matching import contains
+from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
 from ticlm.platform.core.examples import MASK
@@ -42,7 +42,7 @@ SPELLED, QUOTED, HEADLINE = "a sentence that spells a mask", "a sentence with a 
 TWICE, KNOWN = "the same question twice", "a sentence that the old corpus has too"
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_QUOTE_END = re.compile(r"(?<=[.!?][\"”’])\s+(?=[A-Z\"“])")
+_END = re.compile(r"(?:(?<!\.\w)\.|[!?])+$")  # U.S. keeps its last point
 _AUXILIARY = frozenset(["is", "are", "was", "were", "has", "have", "had", "will"])
 _IS = re.compile(rf"^(?P<subject>.+?) (?P<verb>is|are|was|were) {MASK}[.]?$")
 
@@ -108,9 +108,8 @@ def tagged_sentences(text: str, tagger: Tagger) -> Iterator[tuple[str, list[Span
 
 
 def cut(text: str) -> list[str]:
-    """Return the sentences of a text, also those that end within quotation marks; no sentence crosses a line."""
-    parts = [part for line in text.splitlines() for part in sentences(line)]
-    return [sentence for part in parts for sentence in _QUOTE_END.split(part)]
+    """Return the sentences of a text; none of them crosses a line."""
+    return [sentence for line in text.splitlines() for sentence in sentences(line)]
 
 
 def masked(article: Article, sentence: str, span: Span) -> Candidate:
@@ -128,7 +127,7 @@ def question_of(cloze: str, label: str) -> str:
         first = subject.split()[0]
         subject = subject[0].lower() + subject[1:] if first.lower() in STOP else subject
         return f"{word[0].upper()}{word[1:]} {found['verb']} {subject}?"
-    asked = cloze.strip().rstrip(".!?").replace(MASK, word)
+    asked = _END.sub("", cloze.strip()).replace(MASK, word)
     return f"{asked[0].upper()}{asked[1:]}?"
 
 

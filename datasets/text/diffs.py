@@ -1,8 +1,9 @@
 """Diffs of two versions of a text: which passages of the newer one are new, and which were there already.
 
 Paragraphs are compared first, then sentences within replaced paragraphs (TiC-LM, B.1.2). The comparison ignores case,
-punctuation and spacing; the results are texts as they were written. The paper's Algorithm 2 pairs paragraphs by their
-position, so that all paragraphs after an insertion would count as changed. This module aligns them, as its code does.
+spacing, and punctuation but the marks of numbers; the results are texts as they were written. The paper's Algorithm 2
+pairs paragraphs by their position, so that all paragraphs after an insertion would count as changed. This module aligns
+them, as its code does.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
+from ticlm.datasets.text.sentences import sentences
+from ticlm.datasets.text.spelling import folded, without
+
 MOST_PAIRS = 5_000_000
 """Most pairs of equal keys that are compared: those of two lists of some 2,000 equal lines."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _DROPPED = re.compile(r"[^\w\s]")
 Tag = Literal["equal", "replace", "delete", "insert"]
 Block = tuple[Tag, int, int, int, int]
@@ -38,13 +41,9 @@ class TooRepetitive(ValueError):
 
 
 def key(text: str) -> str:
-    """Return the form of a passage that is compared: without case, punctuation and spacing."""
-    return " ".join(_DROPPED.sub("", text).lower().split())
-
-
-def sentences(paragraph: str) -> list[str]:
-    """Split after `.`, `!` or `?` and a space: 3.15 stays whole, `e.g. this` does not."""
-    return [part for part in _SENTENCE_END.split(paragraph.strip()) if part]
+    """Return the form of a passage that is compared: without case, punctuation and spacing, but with the marks that
+    belong to numbers."""
+    return " ".join(without(_DROPPED, folded(text)).lower().split())
 
 
 def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:

@@ -8,11 +8,26 @@ import string
 from collections import Counter
 from collections.abc import Collection
 
+from ticlm.datasets.text.spelling import without
+
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]")
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+
 
 def normalised(text: str) -> str:
-    """Return the text in lower case, without punctuation and articles, with single spaces (SQuAD's script)."""
-    plain = "".join(character for character in text.lower() if character not in string.punctuation)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+    """Return the text in lower case, without punctuation and articles, with single spaces (SQuAD's script), but with
+    the marks that belong to numbers, which the script drops too: 1.5 is not 15, and -5 is not 5."""
+    return _spaced(without(_PUNCTUATION, text.lower()))
+
+
+def by_script(text: str) -> str:
+    """Return the text as SQuAD's script normalises it, numbers included: for scores that are compared with those of
+    others."""
+    return _spaced(_PUNCTUATION.sub("", text.lower()))
+
+
+def _spaced(text: str) -> str:
+    return " ".join(_ARTICLE.sub(" ", text).split())
 
 
 def exact_match(text: str, answers: Collection[str]) -> float:

@@ -7,13 +7,13 @@ what each one replaced. All offsets count characters of the paragraphs joined by
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
+from ticlm.datasets.text import sentences
 from ticlm.datasets.text.diffs import blocks, key
 
 SIMILAR = 0.5
@@ -21,8 +21,6 @@ SIMILAR = 0.5
 MOST_COMPARED = 20_000
 """Most pairs of sentences that are compared between two shared paragraphs; beyond, only sentences at a similar place
 are."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z\s])")
-_NO_END = re.compile(r"(?<!\w)(?:[A-Z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|Jr|Sr|Gen|Col|Lt|Capt|Rev|Hon|No|vs|ca|cf|e\.g|i\.e)\.$")
 Kind = Literal["same", "added", "revised"]
 
 
@@ -111,21 +109,6 @@ def revisions(old: Sequence[str], new: Sequence[str], moved: Literal["changed", 
 def similarity(a: Counter[str], b: Counter[str]) -> float:
     """Return twice the number of words that two sentences share, divided by the number of all their words (Dice)."""
     return 2 * (a & b).total() / max(1, a.total() + b.total())
-
-
-def sentence_spans(paragraph: str) -> list[tuple[int, int]]:
-    """Return the characters [begin, end) of each sentence, without the spaces around it.
-
-    A sentence ends at `.`, `!` or `?` before a space, unless a small letter follows or the word before is an initial or
-    a common abbreviation: "3.14", "e.g. this" and "J. S. Bach" stay whole.
-    """
-    spans = []
-    begin, text = len(paragraph) - len(paragraph.lstrip()), paragraph.rstrip()
-    for end in _SENTENCE_END.finditer(text, begin):
-        if not _NO_END.search(text, max(begin, end.start() - 8), end.start()):
-            spans.append((begin, end.start()))
-            begin = end.end()
-    return [*spans, (begin, len(text))] if begin < len(text) else spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +218,7 @@ def _sentences(paragraphs: Sequence[Located], first: int, end: int) -> list[_Sen
     return [
         _Sentence(number, Located(at.text[i:j], at.begin + i, at.begin + j))
         for number, at in zip(range(first, end), paragraphs[first:end])
-        for i, j in sentence_spans(at.text)
+        for i, j in sentences.spans(at.text)
     ]
 
 

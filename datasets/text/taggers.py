@@ -6,7 +6,6 @@ by one: a transformer pads a batch, and its numbers depend on how far.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -16,6 +15,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field
 
 from ticlm.datasets.text import pipelines
+from ticlm.datasets.text.rule_spans import SpanLabel, rule_spans
 from ticlm.datasets.text.spans import Span, apart, outlined, stripped
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
@@ -107,14 +107,15 @@ def _loaded(folder: Path, pipeline: str) -> Any:
     return found
 
 
-class RulesTagger(Settings):
-    """Dates, years, numbers, and names of several capitalised words that do not begin a sentence.
+class RulesTagger(Settings, version=2):
+    """Dates, years, numbers, ordinals, and names of several words that do not begin a sentence.
 
-    It needs no model. For tests, and for machines without a pipeline: it misses names of one word.
+    It needs no model. For tests, and for machines without a pipeline: it misses names of one word, and all that may be
+    part of a longer name.
     """
 
     kind: Literal["rules"] = "rules"
-    labels: tuple[Literal["DATE", "NAME", "NUMBER"], ...] = ("DATE", "NAME", "NUMBER")
+    labels: tuple[SpanLabel, ...] = ("DATE", "NAME", "NUMBER", "ORDINAL")
     """Kinds of spans to find."""
 
     @property
@@ -130,31 +131,8 @@ class RulesTagger(Settings):
     def tagged(self, texts: Sequence[str]) -> Iterator[Tagged]:
         """Yield each text with what the rules find in it."""
         for text in texts:
-            found = {"DATE": _DATE.finditer(text), "NUMBER": _NUMBER.finditer(text), "NAME": _names(text)}
-            yield text, apart(Span(*match.span(), label) for label in self.labels for match in found[label])
-
-
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
-    r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
-)
-_YEAR = r"(?:1[0-9]|20)[0-9]{2}"
-_DATE = re.compile(
-    rf"\b[0-9]{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? {_YEAR}\b)?"
-    rf"|\b{_MONTH} [0-9]{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
-    rf"|\b{_MONTH} {_YEAR}\b|\b{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?\b|\b[0-9]{{1,2}}/[0-9]{{1,2}}/[0-9]{{2,4}}\b"
-    rf"|\b{_YEAR}s?\b"
-)
-_NUMBER = re.compile(r"[$€£]?\b[0-9]+(?:[.,][0-9]+)*\b%?")
-_NAME = re.compile(r"\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)+\b")
-_BEGINS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(\[*#>-]*\Z")
-"""What stands before the first word of a sentence."""
-
-
-def _names(text: str) -> Iterator[re.Match[str]]:
-    for match in _NAME.finditer(text):
-        if not _BEGINS.search(text[max(0, match.start() - 10) : match.start()]):
-            yield match
+            found = rule_spans(text)
+            yield text, apart(span for label in self.labels for span in found[label])
 
 
 class MaskedTagger(Settings):

@@ -14,7 +14,7 @@ from typing import Any
 
 from ticlm.datasets.examples.blanks import Blanks, accepted, context, fill_in, names
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.text.diffs import sentences
+from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.wiki.changed_texts import WikiStep
 from ticlm.datasets.wiki.diffs import LOST_BEFORE
 from ticlm.datasets.wikidata import choosing

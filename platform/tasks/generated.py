@@ -39,15 +39,16 @@ class _Answered(NamedTuple):
     score: float
 
 
-class GeneratedAnswers(TimedProbeTask):
+class GeneratedAnswers(TimedProbeTask, version=2):
     """The mean of a metric over what a model writes, each time the best that it has with one of the right answers.
 
-    `exact-match` and `f1` compare texts as in SQuAD, without regard to case, punctuation and articles, `accuracy` word
-    for word, `rouge-l` by the longest common subsequence of words (the last two as in KILT, Petroni et al., 2021).
-    Beside `exact-match` stand `f1`, and `outdated-exact-match` and `outdated-f1`: how well the text matches an outdated
-    answer, over the examples that have one. `…-macro` are means over the means of the sources, which are relations in
-    LAMA. With a time prompt, `echoed-date` is the share of texts that only repeat its date, and `echoed-date-temporal`
-    the same share of the examples whose answer is of type DATE or TIME.
+    `exact-match` and `f1` compare texts as in SQuAD, without regard to case, punctuation and articles (but numbers keep
+    their points and signs, without which 1.5 would be 15), `accuracy` word for word, `rouge-l` by the longest common
+    subsequence of words (the last two as in KILT, Petroni et al., 2021). Beside `exact-match` stand `f1`, and
+    `outdated-exact-match` and `outdated-f1`: how well the text matches an outdated answer, over the examples that have
+    one. `…-macro` are means over the means of the sources, which are relations in LAMA. With a time prompt,
+    `echoed-date` is the share of texts that only repeat its date, and `echoed-date-temporal` the same share of the
+    examples whose answer is of type DATE or TIME.
     """
 
     kind: Literal["generated-answers"] = "generated-answers"

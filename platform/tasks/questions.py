@@ -147,11 +147,11 @@ class MultipleChoice(QuestionTask):
         return {"choice": 1, "token": choice.tokens, "byte": len(text.encode())}[self.per]
 
 
-class ExactMatch(QuestionTask):
+class ExactMatch(QuestionTask, version=2):
     """The share of questions to which the model generates the answer or one of its aliases.
 
     The model generates greedily up to the end of the line. Texts are compared as in SQuAD: without regard to case,
-    punctuation and articles.
+    punctuation and articles. But numbers keep their points and signs, without which 1.5 would be 15.
     """
 
     kind: Literal["exact-match"] = "exact-match"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ticlm.datasets.text.matching import normalised
+from ticlm.datasets.text.matching import by_script
 from ticlm.platform.tasks.static import files
 from ticlm.platform.tasks.static.harness_model import Scored
 from ticlm.platform.tasks.static.part import Part
@@ -106,7 +106,7 @@ class Judge:
             case "continuation":
                 return float(results[0][1])
             case "answer":
-                return float(normalised(results[0]).startswith(_labels(doc)))
+                return float(by_script(results[0]).startswith(_labels(doc)))
         scores = [result[0] / self._length(doc, result, i) for i, result in enumerate(results)]
         return float(scores[doc["gold"]] == max(scores)) / scores.count(max(scores))
 
@@ -119,4 +119,4 @@ class Judge:
 
 def _labels(doc: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the normalised texts that a right answer may begin with."""
-    return tuple({normalised(answer) for answer in doc["answers"]} - {""})
+    return tuple({by_script(answer) for answer in doc["answers"]} - {""})

@@ -17,6 +17,7 @@ from ticlm.platform.cli.console import console
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Period, span
 from ticlm.platform.core.store import Store
 from ticlm.platform.run.check import check
@@ -236,6 +237,37 @@ def test_a_changed_recipe_needs_a_version_of_its_own(records: Path, loop: None, 
     benchmark.build(recipe(records), str(tmp_path))
     with pytest.raises(InputError, match="give the changed recipe another version than 1"):
         benchmark.build(recipe(records, subset="other"), str(tmp_path))
+
+
+WIKI = {"dumps": ["x"]}
+WIKIDATA = {"dumps": {"20170201": "a"}}
+WORLD = {"documents": {"kind": "synthetic", "seed": 1}}
+RULES_CHANGED: dict[str, dict[str, Any]] = {  # by their fingerprints while 1.5 and 15 had one key
+    "a1eba15a38515d186f0508073408695582b5f0da2f7e0af1d4dcfd059a628630": {"kind": "wiki-revisions", "wiki": WIKI},
+    "a54be2403f1c37615683344bd757b687a0a64561d155fc7baa4c1de6e6280516": {"kind": "tic-wiki", **WIKI},
+    "4c33368dce32878e06a57fb2bf25aa4ebb7fee1917aadb713ff35a96bd72970a": {
+        **{"kind": "wiki-questions", "wiki": WIKI, "wikidata": WIKIDATA}
+    },
+    "079d6ba8d0c21c0c751537d770f1ed9928662aec53491b128f98dc98448b9827": {
+        **{"kind": "temporalwiki-probes", "wiki": WIKI, "wikidata": WIKIDATA}
+    },
+    "08f23a3517213da1f56ac18b569ee8179f30e7aabe35233d6543a16d521914c2": {
+        **{"kind": "evolving-questions", "changes": "x", "tagger": "masked"}
+    },
+    "788f8fa301a1d0bf937e03f8e971ac363abab00b4e848098184834bbbdbb11a9": {
+        **{"kind": "retrieved-contexts", "questions": "x", "context": "gold"}
+    },
+    "beb5327ee13c0d66d5700525bb3c001a8e61a0a0bcff3080999dfd35d0f60a6f": {
+        **{"kind": "probe-construction", "new": WORLD, "old": WORLD, "known_until": "202301"}
+    },
+}
+
+
+@pytest.mark.parametrize("earlier", RULES_CHANGED)
+def test_a_builder_whose_rules_changed_adds_nothing_to_sets_of_earlier_rules(earlier: str) -> None:
+    given = {"name": "x", "version": 1, "examples": RULES_CHANGED[earlier]}
+    builder = settings.parse(ExampleSetRecipe, given, "x").examples
+    assert fingerprint(builder) != earlier
 
 
 def test_a_build_without_any_example_says_what_became_of_its_records(loop: None, tmp_path: Path) -> None:

@@ -108,6 +108,46 @@ def test_a_sentence_in_which_one_entity_changed_makes_a_question() -> None:
     assert outcome("The bridge of Ely has 4000 arches.", "The bridge of Ely has 4,000 arches.") == [rules.SAME]
 
 
+ALASKA = "As a country of its own, Alaska would be the {} largest of the world, ahead of Iran."
+AZERBAIJAN = "The country of Azerbaijan, which is still developing, ranks {} on the Human Development Index."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "old", "new", "question"),
+    [
+        (ALASKA, "16th", "17th", ALASKA.format("what").replace("Iran.", "Iran?")),
+        (AZERBAIJAN, "88th", "91st", AZERBAIJAN.format("what").replace("Index.", "Index?")),
+        ("The rate of Brenford is {} percent.", "1.5", "15", "The rate of Brenford is how many percent?"),
+        ("The frost of Brenford was at {} degrees.", "−5", "5", "The frost of Brenford was at how many degrees?"),
+    ],
+)
+def test_the_papers_examples_and_changes_of_a_point_alone_come_out_of_the_rules(
+    sentence: str, old: str, new: str, question: str
+) -> None:
+    """The facts of the paper's two examples, in words of our own."""
+    (found,) = rules.updates(sentence.format(old), sentence.format(new), "2023-03-01", RulesTagger())
+    assert found == Reply(question, (old, new))
+
+
+def test_what_changed_in_spelling_alone_is_no_update() -> None:
+    def outcome(old: str, new: str) -> list[Reply | str]:
+        return list(rules.updates(old, new, "2023-03-01", RulesTagger()))
+
+    place = "The mayor built the house of {} in Brenford."
+    assert outcome(place.format("Bahá'í Faith"), place.format("Baháʼí Faith")) == [rules.SAME]
+    assert outcome(place.format("Archeology Institute"), place.format("Archaeology Institute")) == [rules.SAME]
+    both = "The mayor’s house in Brenford has {} rooms."
+    assert outcome(both.format(4), both.replace("’", "'").format(5)) == [
+        Reply("The mayor's house in Brenford has how many rooms?", ("4", "5"))
+    ], "an apostrophe of another form is no second change"
+
+
+def test_a_question_is_about_a_whole_sentence() -> None:
+    text = "The poem of Brenford was set to music by Samuel A. Ward in the U.S. The rest is unknown."
+    found = [one for one in rules.about(text, "2023-03-01", RulesTagger()) if isinstance(one, Reply)]
+    assert [one.question for one in found] == ["The poem of Brenford was set to music by who or what in the U.S.?"]
+
+
 def test_the_stand_in_writes_and_judges_the_papers_examples_by_rules() -> None:
     def say(text: str) -> str:
         return deterministic([{"role": "user", "content": text}], 0)

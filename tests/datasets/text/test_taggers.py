@@ -31,6 +31,40 @@ def test_rules_find_dates_numbers_and_names_within_sentences() -> None:
     assert found(RulesTagger(labels=("NAME",)), [TEXT])[0] == [("New York", "NAME"), ("Angela Merkel", "NAME")]
 
 
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        # ordinals
+        ("Ely ranks 88th of 1,021st here.", ["88th ORDINAL", "1,021st ORDINAL"]),
+        ("He was the 16th President of the United States.", ["16th President of the United States NAME"]),
+        ("It ran from the mid-19th century BC to the 21st century.", ["mid-19th century BC DATE", "21st century DATE"]),
+        # names are whole, or there are none
+        ("It was led by Robert E. Lee then.", ["Robert E. Lee NAME"]),
+        ("It was led by J. S. Bach.", ["J. S. Bach NAME"]),
+        ("He joined the U.S. Census Bureau there.", ["U.S. Census Bureau NAME"]),
+        ("It is in the Democratic Republic of the Congo now.", ["Democratic Republic of the Congo NAME"]),
+        ("He read at the University of Notre Dame and left.", ["University of Notre Dame NAME"]),
+        ("Fans of Harry Potter and the Chamber of Secrets met.", []),
+        ("He met Ada Stone and Carla Dunn.", ["Ada Stone NAME", "Carla Dunn NAME"]),
+        ("He met Stone and Carla Dunn.", []),
+        ("We saw Star Wars: A New Hope.", []),
+        ("We met Ángel Di María there.", ["Ángel Di María NAME"]),
+        ("The ban of non-Arab Muslims fell.", []),
+        ("It is Ada Stone's house.", ["Ada Stone NAME"]),
+        ("It is in the U.S. The New York office shut.", []),
+        # numbers are whole, or there are none
+        ("In 1995 Apollo 11 and Windows 95 and Expo 2010 were over 40.", ["1995 DATE", "40 NUMBER"]),
+        ("At 02:56 it was −5 or 1.5 million.", ["02:56 NUMBER", "−5 NUMBER", "1.5 million NUMBER"]),
+        ("From 1878–83 and 384–322 BC it ended 2-1.", ["1878–83 DATE", "384–322 BC DATE", "2-1 NUMBER"]),
+        ("The F-16 flew 3 times.", ["3 NUMBER"]),
+        ("It is the 30th-most visited 24-hour shop.", []),
+        ("A 1.5-fold rise of covid-19 by 5%-10% or .5 in utf-8.", []),
+    ],
+)
+def test_rules_never_cut_a_span_out_of_a_longer_one(text: str, spans: list[str]) -> None:
+    assert [f"{span} {label}" for span, label in found(RulesTagger(), [text])[0]] == spans
+
+
 def test_the_marks_of_a_text_are_its_spans() -> None:
     ((_, spans),) = RulesTagger().tagged([TEXT])
     ((text, again),) = MaskedTagger().tagged([inline(TEXT, spans)])

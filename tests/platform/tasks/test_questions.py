@@ -22,6 +22,7 @@ from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice, QuestionTask
 
 CAPITAL = Example("1", "The capital of France:", answer="Paris", source="a")
@@ -208,10 +209,19 @@ def test_a_model_goes_on_where_the_delimiter_ends(tmp_path: Path) -> None:
     assert measured(match(delimiter="\nAnswer: "), prompter, data)["accuracy", ""].value == 1.0
 
 
+@pytest.mark.parametrize(("answer", "said"), [("1.5", "15"), ("-5 degrees", "5 degrees"), ("2-1", "21")])
+def test_a_number_without_its_point_or_sign_is_another_answer(tmp_path: Path, answer: str, said: str) -> None:
+    data = kept(tmp_path, Example("1", "How much?", answer=answer))
+    right, wrong = (Prompter(speech={"How much?": one}) for one in (f"{answer}.", said))
+    assert measured(match(), right, data)["accuracy", ""].value == 1.0
+    assert measured(match(), wrong, data)["accuracy", ""].value == 0.0
+
+
 @given(st.text(max_size=30))
 def test_normalising_again_changes_nothing_but_articles(text: str) -> None:
     once = normalised(text)
-    assert once == " ".join(once.split()) and not set(once) & set("!?.,'\"")
+    assert once == " ".join(once.split()) and normalised(once) == once
+    assert any(map(str.isdigit, once)) or not set(once) & set("!?.,'\"")
     assert not {"a", "an", "the"} & set(once.split())
 
 
@@ -284,3 +294,12 @@ def test_a_study_names_them_by_their_kind(kind: str) -> None:
 def test_settings_that_change_a_number_change_what_a_cell_is_known_by() -> None:
     tasks = [answer(), answer(length_normalised=True), answer(delimiter=""), choice(), choice(per="byte"), match()]
     assert len({fingerprint(task) for task in [*tasks, match(match="begins"), match(tokens=8)]}) == 8
+
+
+def test_answers_that_were_compared_without_the_points_of_numbers_have_cells_of_their_own() -> None:
+    """The fingerprints of these tasks while 1.5 and 15 were one answer: cells with them are never shown as new ones."""
+    generated = GeneratedAnswers(name="x", examples="x")
+    assert fingerprint(ExactMatch(name="x", examples="x")) != (
+        "26b8b5d10609438fec465df33b5313b233c4532e600955d5fa10a1501628128a"
+    )
+    assert fingerprint(generated) != "7010e46f0c59d5f0553a7deef6ebcca7bd6b3551ce54255edf11adcd9f742335"
