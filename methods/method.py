@@ -43,6 +43,7 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import METHODS, Own
 from ticlm.platform.core.mixture import Mixture, allot
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.seeds import Seeds
 from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
@@ -108,7 +109,7 @@ class Continual(Settings):
     or `all`; by default all with an adapter, and nothing without one."""
     deploy: AnyDeploy | None = None
     """What is published and scored for a period in place of the chain's own checkpoint; by default that one is."""
-    seeds: tuple[int, ...] = (0,)
+    seeds: Seeds = (0,)
     """The seeds to run it with; each is a run of its own."""
     is_series: ClassVar[bool] = False
     """Whether its checkpoints are trained from scratch, so that each one stands for all later periods up to the next.
@@ -211,7 +212,7 @@ class OracleSeries(Settings):
     """Models that were trained elsewhere, in place of trainings; `as_of` is the cutoff of each."""
     continual_tokens: ContinualTokens | None = None
     """The budget of a continual run that sizes these models; by default the study's own."""
-    seeds: tuple[int, ...] = (0,)
+    seeds: Seeds = (0,)
     """Seeds of the runs; its models take the seed of `initial`."""
     is_series: ClassVar[bool] = True
     has_old_on_top: ClassVar[bool] = False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Context, Optimizer
+from ticlm.methods.seams import Beta, Context, Optimizer
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ class Muon(Optimizer):
     `adjust_rate`."""
     adamw_rate: float = Field(1.0, gt=0)
     """What the weights that AdamW trains multiply the rate by."""
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     """AdamW's decay of the first and of the second moment."""
     eps: float = Field(1e-8, gt=0)
     """AdamW's addition to the root of the second moment."""

@@ -45,7 +45,7 @@ class Causal(Objective):
     for those that are padding."""
 
     kind: Literal["causal"] = "causal"
-    pad: int | None = None
+    pad: int | None = Field(None, ge=0)
     """Token that fills up rows at their end and is never a target; by default rows are full."""
 
     def without_meaning(self) -> frozenset[str]:
@@ -73,7 +73,7 @@ class Seq2Seq(Objective):
 
     encoder_decoder: ClassVar[bool] = True
     kind: Literal["seq2seq"] = "seq2seq"
-    pad: int = 0
+    pad: int = Field(0, ge=0)
     """Token that fills up rows and is never a target."""
 
     @property

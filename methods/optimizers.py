@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from ticlm.methods.seams import Context, Optimizer
+from ticlm.methods.seams import Beta, Context, Optimizer
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +17,7 @@ class AdamW(Optimizer):
 
     kind: Literal["adamw"] = "adamw"
     heat: ClassVar[float | None] = 1.0
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     """Decay of the first and of the second moment."""
     eps: float = Field(1e-8, gt=0)
     """Added to the root of the second moment."""
@@ -41,7 +41,7 @@ class ScheduleFree(Optimizer):
     heat: ClassVar[float | None] = 0.5
     """The mean of the weights along a straight path has moved half as far as the last of them. On `monthly`
     (docs/results.md) a fit finds 0.44."""
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[Beta, Beta] = (0.9, 0.95)
     """Weight of the average where gradients are taken, and decay of the second moment."""
     eps: float = Field(1e-8, gt=0)
     """Added to the root of the second moment."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Context, Optimizer, RoundPosition, Schedule
+from ticlm.methods.seams import Beta, Context, Optimizer, RoundPosition, Schedule
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ class RecAdam(Optimizer):
     """λ under `anneal: constant`."""
     form: Literal["proximal", "explicit"] = "proximal"
     """How the pull is applied: `proximal`, which is stable; or `explicit`, as published."""
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
     """Decay of the first and of the second moment."""
     eps: float = Field(1e-8, gt=0)
     """Added to the root of the second moment."""

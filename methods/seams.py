@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
@@ -176,6 +176,10 @@ def local_shard(tensor: Tensor) -> Tensor:
     """Return this rank's shard of a tensor, without its gradient; it shares memory with the whole tensor."""
     shard: Tensor = tensor.detach()
     return shard.to_local() if hasattr(shard, "to_local") else shard
+
+
+Beta = Annotated[float, Field(ge=0, lt=1)]
+"""Decay of a moment. At 1 nothing new would ever enter it."""
 
 
 class Optimizer(Settings):

@@ -24,6 +24,7 @@ from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import object_at
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.reading import mappings
 from ticlm.tune_spaces import changes, domains, wording
 
 
@@ -174,7 +175,7 @@ def grid(method: str, values: Sequence[str]) -> Space:
         if path in columns:
             raise InputError(f"{where}: {path} is given twice")
         try:
-            found = yaml.safe_load(f"[{listed}]")
+            found = mappings.read(f"[{listed}]")
         except yaml.YAMLError:
             raise InputError(f"{where}: {listed!r} are not YAML values between commas") from None
         if not found:

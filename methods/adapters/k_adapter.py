@@ -25,10 +25,10 @@ class KAdapter(Adapter):
     """
 
     kind: Literal["k-adapter"] = "k-adapter"
-    layers: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | Literal["second-and-last"] = (
-        1,
-        11,
-    )
+    layers: (
+        Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=128)]
+        | Literal["second-and-last"]
+    ) = (1, 11)
     """The layers whose outputs the blocks read, counted from 1; 0 is the embeddings."""
     scale: float = Field(0.1, gt=0)
     """Factor of what they add to the output of the encoder."""

@@ -32,13 +32,20 @@ class LowRank(nn.Module):
 
 
 def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Literal["all", "encoder"]) -> None:
-    """Add low-rank matrices to the projections of queries and values. Raises InputError if there are none."""
+    """Add low-rank matrices to the projections of queries and values.
+
+    Raises InputError if there are none, or if the rank is above that of all of them, so that nothing would be low.
+    """
     within = module
     if attention == "encoder":
         if not places.is_encoder_decoder(module):
             raise InputError(f"adapter.attention: encoder, but {places.architecture(module)} has no encoder of its own")
         within = places.tower(module).module
-    for projection in places.projections(module, within):
+    found = places.projections(module, within)
+    width = max(min(projection.inputs, projection.size) for projection in found)
+    if rank > width:
+        raise InputError(f"adapter.rank must be at most the width of the model's projections, {width:,}, got {rank:,}")
+    for projection in found:
         _add(projection, places.place(depth), LowRank(projection.inputs, projection.size, rank, scale))
 
 

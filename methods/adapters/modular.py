@@ -19,7 +19,7 @@ class Modular(Adapter):
     kind: Literal["modular"] = "modular"
     width: int = Field(512, gt=0)
     """Width of the second encoder."""
-    layers: int = Field(6, gt=0)
+    layers: int = Field(6, gt=0, le=1000)
     """Layers of the second encoder."""
     heads: int = Field(8, gt=0)
     """Heads of attention in each layer."""

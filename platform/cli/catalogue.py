@@ -69,7 +69,11 @@ def schema(
     if out is None:
         print(written)
     else:
-        out.write_text(written + "\n")
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(written + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--out {out}: cannot be written: {error.strerror}") from None
 
 
 def text(name: str, as_: str | None, sets: Sequence[str]) -> str:

@@ -22,6 +22,10 @@ Modules = Annotated[
 ]
 
 
+LOWEST_TEMPERATURE = 0.0001
+"""Logits are divided by it: below, those of float32 may be infinite, and probabilities are not numbers."""
+
+
 def evaluate(
     name: Annotated[
         str,
@@ -148,8 +152,10 @@ def generate(
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import sample
 
-    if not 0 <= temperature < math.inf:
-        raise InputError(f"--temperature must be at least 0 and finite, got {temperature}")
+    if not (temperature == 0 or LOWEST_TEMPERATURE <= temperature < math.inf):
+        raise InputError(
+            f"--temperature must be at least 0 and finite: 0, or from {LOWEST_TEMPERATURE} on; got {temperature}"
+        )
     if not -(2**63) <= seed < 2**63:
         raise InputError(f"--seed must fit 64 bits, got {seed}")
     say(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))

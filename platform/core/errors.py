@@ -35,6 +35,11 @@ def of_storage(error: BaseException, where: str = "") -> OSError | None:
     return None
 
 
+def in_one_line(error: BaseException) -> str:
+    """Return the first 300 characters of what an error of some library says, or its name if it says nothing."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
 class TiclmError(Exception):
     """An error whose message is for the user; `exit_code` is what the command ends with."""
 

@@ -115,8 +115,6 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
         raise InputError(f"{where}: {error}") from None
     except yaml.YAMLError as error:
         raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
-    except RecursionError:
-        raise InputError(f"{where}: not valid settings: nested too deeply") from None
     if not isinstance(data, dict):
         raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
     if "extends" not in data:
@@ -170,7 +168,7 @@ def _assign(kind: type[S], data: dict[str, Any], assignment: str) -> None:
         value = mappings.read(text)
     except mappings.RepeatedKey as error:
         raise InputError(f"--set {assignment[:200]}: {error}") from None
-    except (yaml.YAMLError, RecursionError):
+    except yaml.YAMLError:
         raise InputError(f"--set {assignment[:200]}: {text[:200]!r} is not a YAML value") from None
     *parents, last = path.split(".")
     node: Any = data

@@ -31,7 +31,7 @@ class CausalCheckpoint(LoadedModel):
         known = [token for token in tokens if token is not None]
         if not known:
             raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token), nor a bos_token")
-        return int(known[0])
+        return self.known(known[0])
 
     @property
     def window(self) -> int:

@@ -7,6 +7,7 @@ from typing import overload
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.store import Store
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
 
@@ -25,10 +26,10 @@ def load_checkpoint(folder: Path, objective: AnyObjective | None = None, device:
     Without an objective, it is the one that the folder was published with, else the one that suits its architecture.
     Raises InputError if the objective is not one for this architecture.
     """
-    from ticlm.platform.models import folders
+    from ticlm.platform.models import folder_files, folders
 
     module = folders.load(folder).to(device).eval()
-    own = objective or folders.objective_of(folder)
+    own = objective or folder_files.objective(Store(folder))
     pairs = bool(getattr(module.config, "is_encoder_decoder", False))
     if own.encoder_decoder != pairs:
         name = getattr(own, "kind", own.identity_name)

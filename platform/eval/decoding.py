@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.eval.likelihood import batch_size, batched
 from ticlm.platform.eval.logits import BATCH_TOKENS
 
@@ -48,6 +48,45 @@ def written(
     the context, the decoder goes on from the tokens `start`."""
     lengths = {i: (len(context) + tokens) * beams for i, context in enumerate(contexts)}
     return _generated(module, contexts, lengths, _config(tokens, beams, end, stops, start[0]), end, stops, start)
+
+
+def drawn(
+    module: Any, prompt: Sequence[int], tokens: int, temperature: float, ends: Sequence[int], start: int | None = None
+) -> list[int]:
+    """Return a prompt's tokens with at most `tokens` more, each drawn from all of the vocabulary at a temperature; at 0
+    the likeliest one. Of an encoder–decoder, whose decoder begins with `start`, return what it writes.
+
+    How the folder would have its model sample or penalise does not count. Raises RunError if logits are not numbers.
+    """
+    from transformers import GenerationConfig, LogitsProcessorList
+
+    if not module.can_generate():
+        raise InputError(f"{type(module).__name__} cannot generate text")
+    config = GenerationConfig(
+        do_sample=temperature > 0,
+        temperature=temperature or 1.0,
+        top_k=0,
+        max_new_tokens=tokens,
+        pad_token_id=ends[0] if ends else 0,
+        eos_token_id=list(ends) or None,
+        decoder_start_token_id=start,
+    )
+    module.generation_config = config
+    ids = torch.tensor([list(prompt)], device=module.device)
+    with torch.inference_mode():
+        output = module.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            generation_config=config,
+            logits_processor=LogitsProcessorList([_refuse_nan]),
+        )
+    return [int(token) for token in output[0]]
+
+
+def _refuse_nan(input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    if scores.isnan().any():
+        raise RunError("the model gives logits that are not numbers, so it can write nothing")
+    return scores
 
 
 def _config(

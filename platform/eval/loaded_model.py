@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, in_one_line
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
 
 if TYPE_CHECKING:
@@ -44,25 +44,40 @@ class LoadedModel:
         if not any((self.folder / name).exists() for name in TOKENIZER_FILES):
             raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
         try:
-            return AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
+            found = AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
+            found("a", verbose=False)  # what is wrong with its lengths and rules shows only now
+            return found
         except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file
-            raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {str(error).splitlines()[0]}") from None
+            raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {in_one_line(error)}") from None
 
     @cached_property
     def encoder(self) -> TextEncoder:
         """The tokenizer as texts are encoded with it: without special tokens."""
         from ticlm.platform.eval.tokenization import TextEncoder
 
+        return TextEncoder(self.tokenizer, self.vocabulary, str(self.folder))
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens the model has an embedding for."""
         embeddings = self.module.get_input_embeddings()
-        vocabulary = getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size
-        return TextEncoder(self.tokenizer, int(vocabulary), str(self.folder))
+        return int(getattr(embeddings, "num_embeddings", None) or self.module.config.vocab_size)
 
     @cached_property
     def end(self) -> int:
         """The token that ends a text. Raises InputError if the tokenizer names none."""
         if self.tokenizer.eos_token_id is None:
             raise InputError(f"{self.folder}: its tokenizer names no end-of-text token (eos_token)")
-        return int(self.tokenizer.eos_token_id)
+        return self.known(self.tokenizer.eos_token_id)
+
+    def known(self, token: int) -> int:
+        """Return a token that the model has an embedding for. Raises InputError for any other."""
+        if not 0 <= token < self.vocabulary:
+            raise InputError(
+                f"{self.folder}: its files name token {token}, and its model knows {self.vocabulary}; they do not "
+                "belong together"
+            )
+        return int(token)
 
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
         """Score whole documents. Returns (ln P, tokens) for each; every token is scored once, as `read` does."""

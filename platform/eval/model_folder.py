@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,7 @@ from ticlm.platform.core.settings import packaged
 from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import address
 from ticlm.platform.eval.address import Address, FinishedRun
-from ticlm.platform.models.settings import folder_objective
+from ticlm.platform.models import folder_files
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.identity import content, weights_of
@@ -114,17 +113,12 @@ def objective(folder: str) -> AnyObjective:
     Raises InputError if there is no model folder, or if its model neither continues a text nor is an encoder–decoder.
     """
     store = Store(folder)
-    try:
-        config = json.loads(store.read("config.json"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{folder}: no config.json there, so no model folder") from None
-    except ValueError:
-        raise InputError(f"{folder}/config.json: not JSON") from None
-    if not isinstance(config, dict):
-        raise InputError(f"{folder}/config.json: not the configuration of a model")
+    config = folder_files.config(store)
     names = config.get("architectures") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{folder}/config.json: architectures must be a list of names, got {str(names)[:200]}")
     endings = SEQ2SEQ if config.get("is_encoder_decoder") else CAUSAL
     if names and not any(name.endswith(endings) for name in names):
         what = "an encoder-decoder that writes text" if endings is SEQ2SEQ else "a causal language model"
         raise InputError(f"{folder} is a {names[0]}, not {what}")
-    return folder_objective(config, store.read_json("objective.json") if store.exists("objective.json") else None)
+    return folder_files.objective(store)

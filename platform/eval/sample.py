@@ -3,51 +3,73 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading.characters import unpaired
 from ticlm.platform.core.store import Store
 from ticlm.platform.eval import model_folder
 from ticlm.platform.study.stored_rounds import check_model
+
+if TYPE_CHECKING:
+    from ticlm.platform.eval.checkpoint import Checkpoint
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
     """Return the prompt with what a model adds to it, up to its end of text or `tokens` tokens; of an encoder–decoder,
     which reads the prompt and writes apart from it, what it writes.
 
-    `checkpoint` names a model as `model_folder.find` reads it. Raises InputError if
-    the prompt does not fit the model's window.
+    `checkpoint` names a model as `model_folder.find` reads it. A temperature of 0 takes the likeliest token each time;
+    how the folder would have its model sample or penalise does not count. Raises InputError if the prompt is empty, is
+    no text, has no token, or does not fit the model's window.
     """
     import torch
 
+    from ticlm.platform.eval import decoding
     from ticlm.platform.eval.checkpoint import load_checkpoint
     from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
 
+    if not prompt:
+        raise InputError("the prompt is empty; give a text to go on from")
+    if half := unpaired(prompt):
+        raise InputError(f"the prompt has {half}, half of a surrogate pair, which is no character; give UTF-8 text")
     place = model_folder.find(root, checkpoint)
     check_model(place)
+    model_folder.objective(place)
     with Store(place).local("") as folder:
         model = load_checkpoint(Path(folder))
-        tokenizer = model.tokenizer
-    sampling: dict[str, Any] = {"do_sample": temperature > 0}
-    if temperature > 0:
-        sampling["temperature"] = temperature
+        shown = _shown(model, prompt, tokens)
+        start = model.start if isinstance(model, Seq2SeqCheckpoint) else None
+        torch.manual_seed(seed)
+        drawn = decoding.drawn(model.module, shown, tokens, temperature, _ends(model), start)
+        return str(model.tokenizer.decode(drawn, skip_special_tokens=True))
+
+
+def _shown(model: Checkpoint, prompt: str, tokens: int) -> list[int]:
+    """Return the tokens that the model reads of a prompt, with the special ones around it."""
+    from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
+
+    plain = model.tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
+    if not plain:
+        raise InputError(f"the prompt {prompt[:40]!r} has no token of this model; give a text to go on from")
     if isinstance(model, Seq2SeqCheckpoint):
-        shown, room = model.context(prompt), model.window
-        sampling["decoder_start_token_id"] = model.start
+        shown, room = model.context(prompt), model.window - sum(map(len, model.around))
+        count = len(plain)
     else:
-        shown, room = tokenizer(prompt or tokenizer.eos_token)["input_ids"], model.window - tokens
-    if room < len(shown) or tokens > model.window:
+        shown, room = list(model.tokenizer(prompt, verbose=False)["input_ids"]), model.window - tokens
+        count = len(shown)
+    if room < count or tokens > model.window:
         raise InputError(
-            f"the prompt has {len(shown)} tokens, and the window of {model.window} leaves room for "
+            f"the prompt has {count} tokens, and the window of {model.window} leaves room for "
             f"{max(0, room)} beside {tokens} more; shorten one of them"
         )
-    torch.manual_seed(seed)
-    ids = torch.tensor([shown])
-    output = model.module.generate(
-        input_ids=ids,
-        attention_mask=torch.ones_like(ids),
-        max_new_tokens=tokens,
-        pad_token_id=tokenizer.eos_token_id,
-        **sampling,
-    )
-    return str(tokenizer.decode(output[0], skip_special_tokens=True))
+    model.known(max(shown))
+    return shown
+
+
+def _ends(model: Checkpoint) -> list[int]:
+    """Return the tokens that end a text: the tokenizer's, and those that a folder names, as that of a chat model
+    does for the end of a turn."""
+    named = getattr(getattr(model.module, "generation_config", None), "eos_token_id", None)
+    every = [model.tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
+    return sorted({token for token in every if type(token) is int and 0 <= token < model.vocabulary})

@@ -60,7 +60,7 @@ class Seq2SeqCheckpoint(LoadedModel):
         token = next((token for token in (*named, getattr(self.objective, "pad", None)) if token is not None), None)
         if token is None:
             raise InputError(f"{self.folder}/config.json: no decoder_start_token_id, with which the decoder begins")
-        return int(token)
+        return self.known(token)
 
     def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Score the `targets` of rows given their `inputs`; see `Answerer.rows`. Padding does not count."""

@@ -23,6 +23,7 @@ from ticlm.methods.freezing import Freeze, freeze
 from ticlm.methods.seams import Adapter
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import METHODS, load_entry_points, subclasses
+from ticlm.platform.core.reading import json_texts
 from ticlm.platform.core.seeds import keyed
 from ticlm.platform.models.build import MAKING
 
@@ -148,8 +149,8 @@ def digest(weights: Mapping[str, Tensor]) -> str:
 
 
 def _about(folder: Path) -> dict[str, Any]:
-    found = json.loads((folder / ADAPTERS).read_text())
-    if not isinstance(found, dict) or "stack" not in found:
+    found = json_texts.read_object((folder / ADAPTERS).read_bytes())
+    if "stack" not in found:
         raise ValueError("it must have base and stack, as ticlm writes it now")
     return found
 

@@ -7,7 +7,6 @@ folders on a remote store are read by ranges, and never copied to a disk.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import adapter_stack, folders
+from ticlm.platform.models import adapter_stack, folder_files, folders
 
 BLOCK = 1 << 20
 """Weights that are averaged at once."""
@@ -133,14 +132,11 @@ def _subfolder(name: str) -> str:
 
 def _header(store: Store, path: str) -> tuple[bytes, dict[str, _Tensor]]:
     """Return the first bytes of a safetensors file, up to its first tensor, and its tensors by name."""
-    whole = store.path(path)
+    head, entries = folder_files.header(store, path)
     try:
-        length = int.from_bytes(store.fs.cat_file(whole, start=0, end=8), "little")
-        head = bytes(store.fs.cat_file(whole, start=0, end=8 + length))
-        entries = {name: entry for name, entry in json.loads(head[8:]).items() if name != "__metadata__"}
         return head, {
             name: _Tensor(
-                path, entry["dtype"], tuple(entry["shape"]), *(8 + length + at for at in entry["data_offsets"])
+                path, entry["dtype"], tuple(entry["shape"]), *(len(head) + at for at in entry["data_offsets"])
             )
             for name, entry in entries.items()
         }

@@ -13,9 +13,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.errors import InputError, in_one_line
 from ticlm.platform.core.store import Store
-from ticlm.platform.models import config_keys, initialisation
+from ticlm.platform.models import config_keys, folder_files, initialisation
 from ticlm.platform.models.presets import SHAPES, ModelSize, check_vocabulary
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel
 
@@ -35,7 +35,7 @@ def config(model: Model, vocab_size: int, end_of_text: int | None = None) -> Pre
     except InputError:
         raise
     except Exception as error:  # transformers checks with errors of many kinds
-        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
+        raise InputError(f"model: {in_one_line(error)}") from None
     if isinstance(model, PresetModel | ConfigModel) and model.initialisation == "openlm":
         initialisation.require(made.model_type)
     check_vocabulary(made.vocab_size, vocab_size)
@@ -51,11 +51,10 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
         case ConfigModel(model_type=model_type, config=text):
             return _known(model_type, {**vocabulary, **ends}, json.loads(text), "model.config")
         case FolderModel(path=path):
+            store = Store(path)
+            folder_files.check(store)
             with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
-                try:
-                    Path(folder, "config.json").write_bytes(Store(path).read("config.json"))
-                except FileNotFoundError:
-                    raise InputError(f"model.path {path}: no config.json there, so no model folder") from None
+                Path(folder, "config.json").write_bytes(store.read("config.json"))
                 try:
                     return AutoConfig.from_pretrained(folder, trust_remote_code=False)
                 except Exception as error:  # it names the temporary folder
@@ -104,8 +103,10 @@ def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedMo
     try:
         with MAKING:
             return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise InputError(f"model: {' '.join(str(error).split())[:300]}") from None
+    except Exception as error:  # of numbers and names that make no model, architectures raise all kinds
+        if isinstance(error, torch.OutOfMemoryError | MemoryError):
+            raise
+        raise InputError(f"model: {in_one_line(error)}") from None
 
 
 def scratch(

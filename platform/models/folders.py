@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from pickle import PickleError
 
@@ -21,17 +21,16 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, Pretrained
 from ticlm.methods.adapters.places import is_adapter
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.models import adapter_stack
+from ticlm.platform.core.errors import InputError, in_one_line
+from ticlm.platform.core.store import Store
+from ticlm.platform.models import adapter_stack, folder_files
 from ticlm.platform.models.build import MAKING, from_config
-from ticlm.platform.models.settings import folder_objective
-
-OBJECTIVE = "objective.json"
 
 
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     """Load a published (or any Hugging Face) folder as a module in float32 on the CPU. Its stack of adapters is rebuilt
-    and stands in `ticlm_adapters`. Without an objective, it is the one that `objective_of` finds.
+    and stands in `ticlm_adapters`. Without an objective, it is what `folder_files.objective`
+    finds.
 
     Raises InputError if the folder holds no model, or lacks some of its weights.
     """
@@ -42,7 +41,8 @@ def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
 
 def without_adapters(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
     """Load the model of a folder as `load` does, without the adapters that lie beside it."""
-    own = objective or objective_of(folder)
+    folder_files.check(Store(folder))
+    own = objective or folder_files.objective(Store(folder))
     family = AutoModelForSeq2SeqLM if own.encoder_decoder else AutoModelForCausalLM
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
@@ -53,28 +53,13 @@ def without_adapters(folder: Path, objective: AnyObjective | None = None) -> nn.
             f"{folder}: no model could be loaded: torch refuses its pickled weights, which may run code; save them as "
             "safetensors"
         ) from None
-    except (OSError, ValueError, RuntimeError, SafetensorError, EOFError, KeyError) as error:
-        if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError):
+    except Exception as error:  # of a damaged folder, transformers and torch raise all kinds
+        if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError | MemoryError):
             raise  # the disk's or the device's, not the folder's
-        what = [*str(error).splitlines(), type(error).__name__][0]
-        raise InputError(f"{folder}: no model could be loaded: {what}") from None
+        raise InputError(f"{folder}: no model could be loaded: {in_one_line(error)}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
     return module  # type: ignore[no-any-return]
-
-
-def objective_of(folder: Path) -> AnyObjective:
-    """Return the objective that a folder was published with, or the one that suits its architecture."""
-    config, saved = ({}, None)
-    with suppress(OSError, ValueError):  # what is wrong with a configuration is said when the model is loaded
-        config = dict(json.loads((folder / "config.json").read_text()))
-    path = folder / OBJECTIVE
-    try:
-        if path.exists():
-            saved = json.loads(path.read_text())
-        return folder_objective(config, saved)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
 
 
 def publish(
@@ -95,7 +80,7 @@ def publish(
         module.save_pretrained(folder)
     settings = objective.model_dump(mode="json")
     saved = {"name": objective.identity_name, "encoder_decoder": objective.encoder_decoder, "settings": settings}
-    (folder / OBJECTIVE).write_text(json.dumps(saved))
+    (folder / folder_files.OBJECTIVE).write_text(json.dumps(saved))
     if stack:
         with disk_errors(folder):
             adapter_stack.write(state, stack, folder)

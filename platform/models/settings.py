@@ -10,8 +10,10 @@ from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.timeline import Imported
+from ticlm.platform.core.reading import json_texts
 from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.settings import Settings, parse
+from ticlm.platform.models import config_bounds
 
 Preset = Literal["tiny", "1b", "3b", "t5-large", "gpt2-large", "tiny-t5", "tiny-gpt2"]
 Initialisation = Literal["transformers", "openlm"]
@@ -22,12 +24,16 @@ DRAWN_AS_OPENLM = ("1b", "3b")
 def _json(value: object) -> object:
     """Turn a configuration, in YAML a mapping, into text in canonical form, which can be hashed strictly."""
     try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except json.JSONDecodeError:
+        found = json_texts.read(value) if isinstance(value, str) else value
+    except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise ValueError(f"must be a mapping of a config's fields, got {value!r}")
-    return json.dumps(found, sort_keys=True)
+        raise ValueError(f"must be a mapping of a config's fields, got {str(value)[:200]!r}")
+    config_bounds.check(found)
+    try:
+        return json.dumps(found, sort_keys=True)
+    except (TypeError, RecursionError) as error:  # YAML has dates, sets, and keys of several types
+        raise ValueError(f"must have values of JSON alone: {error}") from None
 
 
 ConfigText = Annotated[str, BeforeValidator(_json, json_schema_input_type=dict[str, Any] | str)]
@@ -111,16 +117,18 @@ class Precision(Settings):
     """Type in which gradients are summed over workers."""
 
 
-def folder_objective(config: Mapping[str, Any], saved: Mapping[str, Any] | None) -> AnyObjective:
-    """Return the objective of a model folder from its config.json and, if it has one, its objective.json.
+def folder_objective(config: Mapping[str, Any], saved: Mapping[str, Any] | None, where: str) -> AnyObjective:
+    """Return the objective of a model folder (`where`) from its config.json and, if it has one, its objective.json.
 
     A folder that was published after a training names its objective; that of a class of the user's own stands as the
     packaged one for the same architecture. Any other folder gets the objective of its architecture: `causal`, or
-    `seq2seq` with the padding token of the configuration.
+    `seq2seq` with the padding token of the configuration. Raises InputError if these cannot be.
     """
     named = saved or {}
     for kind in (Causal, Seq2Seq):
         if named.get("name") == kind.identity_name:
-            return kind.model_validate(named.get("settings", {}))
+            return parse(kind, named.get("settings", {}), f"{where}/objective.json")
     pairs = named.get("encoder_decoder", config.get("is_encoder_decoder"))
-    return Seq2Seq(pad=config.get("pad_token_id") or 0) if pairs else Causal()
+    if not pairs:
+        return Causal()
+    return parse(Seq2Seq, {"pad": config.get("pad_token_id") or 0}, f"{where}/config.json: pad_token_id")

@@ -12,10 +12,12 @@ from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
 from ticlm.methods.timeline import Sampling
+from ticlm.platform.core import extensions
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import Model, Precision
+from ticlm.platform.study import rates
 from ticlm.platform.study.settings import Loss
 
 
@@ -79,15 +81,18 @@ class RoundRecipe(Settings):
     def without_meaning(self) -> frozenset[str]:
         return frozenset({"freeze"} if self.freeze is None else ())
 
-    def check_rates(self, position: RoundPosition, of: str) -> None:
-        """Raise InputError, which says whose rates they are, if schedule and optimizer do not fit a round there."""
+    def check_rates(self, position: RoundPosition, where: str, of: str) -> None:
+        """Raise InputError, which says whose rates they are, if schedule and optimizer do not fit a round there, or if
+        a class of the user's own gives a rate that is no finite number from 0 on."""
         part = "schedule"
         try:
             self.schedule.check(position)
+            if extensions.is_own(self.schedule):  # those of the package give no such rate, as a test shows
+                rates.check(self.schedule, position)
             part = "optimizer"
             self.optimizer.check(self.schedule, position)
         except ValueError as error:
-            raise InputError(f"{part} of {of}: {error}") from None
+            raise InputError(f"{where}: {part} of {of}: {error}") from None
 
     @property
     def frozen(self) -> Freeze:

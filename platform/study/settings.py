@@ -20,6 +20,7 @@ from ticlm.platform.core.mixture import OldCorpus
 from ticlm.platform.core.periods import Calendar, Label, Timeline, span
 from ticlm.platform.core.reading.near import hint
 from ticlm.platform.core.reading.plain import Plain
+from ticlm.platform.core.seeds import Seed
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
@@ -52,7 +53,7 @@ class Initial(Settings):
     """The learning rate of the first round."""
     optimizer: AnyOptimizer = AdamW()
     """The optimizer of the first round."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the weights and of the order of rows."""
 
 

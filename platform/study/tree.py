@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from ticlm.methods.method import Continual, Joint, Method
+from ticlm.methods.method import Continual, Joint, Method, OracleSeries
 from ticlm.methods.timeline import MethodTimeline
 from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
@@ -184,7 +184,9 @@ def _run(
         recipe, leaf = recipe_of(study, method, request, seed), None
         if deployment is not None:
             request, leaf = deployment.parted(request, recipe)
-        round_ = trained_round(request, recipe, position_of(request, recipe, continual), previous, cursor, timeline)
+        where = "initial" if request.initial or isinstance(method, OracleSeries) else f"methods.{method.name}"
+        position = position_of(request, recipe, continual)
+        round_ = trained_round(request, recipe, position, previous, cursor, timeline, where)
         if request.sampling is not None:
             round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
             samples[request.period] = str(round_.sampled)
@@ -199,7 +201,7 @@ def _run(
             beside = deployment.average(key, round_)
         elif deployment is not None and leaf is not None:
             # its rows come next in the trunk's order; the trunk goes on where it stood itself
-            beside = trained_round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, "the leaf")
+            beside = trained_round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, where, "the leaf")
         if deployment is not None and beside is not None:
             trunk[request.period] = key
             ends[request.period] = deployed = fingerprint(beside)

@@ -17,6 +17,7 @@ from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.core.mixture import Split
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.seeds import Seed
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.tasks.cell import Axis, Cell, Kind, titled
 
@@ -104,9 +105,9 @@ class Prepare(Settings):
     """The learning rate of these steps."""
     optimizer: AnyOptimizer = AdamW()
     """The optimizer of these steps."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the order of rows."""
-    seeds: tuple[int, ...] | None = Field(None, min_length=1)
+    seeds: tuple[Seed, ...] | None = Field(None, min_length=1)
     """Several seeds in place of `seed`: the task is then asked of one copy for each, as NAME-seed-SEED."""
     batch_rows: int | None = Field(None, gt=0)
     """Rows of a global batch of the copy; by default the study's."""

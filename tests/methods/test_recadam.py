@@ -243,5 +243,5 @@ PREPARED = {"name": "perplexity", "prepare": {"steps": 3, "schedule": FLAT, "opt
 def test_the_error_names_the_round(toy_study: Callable[..., Study], changes: dict[str, Any], named: str) -> None:
     plain = {"base": "cyclic-cosine", "schedule": {"max_rate": 1e-3, "warmup_steps": 1}}
     study = toy_study(**{"methods": [plain]} | changes)
-    with pytest.raises(InputError, match=f"^optimizer of {named}: form: explicit multiplies .* = -4 in step 1"):
+    with pytest.raises(InputError, match=rf"^\S+: optimizer of {named}: form: explicit multiplies .* = -4 in step 1"):
         tree.rounds(study)

@@ -303,3 +303,34 @@ def test_an_infinite_schedule_that_does_not_fit_is_refused() -> None:
         Infinite(max_rate=0.1, constant_rate=0.2)
     with pytest.raises(ValueError, match="rewarm_steps must be below the 4 steps of a round, got 4"):
         Infinite(rewarm_steps=4).check(place(4, 1))
+
+
+RATES, SHORT = st.floats(1e-300, 1e3), st.integers(1, 9)
+WARMED = {"max_rate": RATES, "warmup_steps": SHORT}
+ENDING = {**WARMED, "end_rate": st.floats(0, 1e3)}
+COOLED = {**ENDING, "cooldown_steps": st.integers(0, 9)}
+SHARES = {"decay_share": st.floats(1e-9, 1), "decay": st.sampled_from(["linear", "cosine", "sqrt"])}
+LATER = {"constant_rate": st.just(1e-300), "cooldown_steps": st.integers(0, 99), "rewarm_steps": st.integers(0, 9)}
+SCHEDULES: st.SearchStrategy[Any] = st.one_of(
+    st.builds(Constant, **WARMED),
+    st.builds(Linear, **ENDING),
+    st.builds(WarmupCosine, **ENDING),
+    st.builds(AutoregressiveCosine, **ENDING),
+    st.builds(CyclicRsqrt, **COOLED),
+    st.builds(Rsqrt, **COOLED),
+    st.builds(WarmupStableDecay, **WARMED, **SHARES),
+    st.builds(Infinite, **WARMED, **LATER),
+    st.builds(LinearDecay, warmup_share=st.floats(0, 1, exclude_max=True), end_share=st.floats(0, 1)),
+    st.builds(OneCycleLegacy, stretch=st.floats(1, 10), max_rate=RATES),
+)
+
+
+@given(SCHEDULES, st.integers(1, 60), st.integers(0, 5))
+def test_a_packaged_schedule_that_fits_a_round_gives_only_rates(schedule: Any, steps: int, index: int) -> None:
+    """So plans look at the rates of a user's own classes alone."""
+    try:
+        schedule.check(place(steps, index))
+    except ValueError:
+        return
+    rates = [schedule.rate(step, place(steps, index)) for step in range(steps)]
+    assert all(math.isfinite(rate) and rate >= 0 for rate in rates), rates

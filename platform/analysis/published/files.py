@@ -11,7 +11,6 @@ understood is counted, and a warning says so where that is half of them or more.
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from ticlm.platform.analysis.published.labels import STATIC, PublishedValue, Unu
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import TIC_CC_MONTHS
+from ticlm.platform.core.reading import json_texts
 
 RUN = re.compile(r"(?:^|/)(?:oracle_)?(\d+b)(?:_oracle)?((?:_[^/]*)?)_cutoff_?(\d{6})(?=/)")
 """Matches the folder of a run; groups: size, budget and cutoff."""
@@ -174,7 +174,7 @@ def _lines(name: str, data: bytes) -> Iterator[tuple[str, PublishedValue | Unusa
         if line.strip():
             place = f"line {number} of {name}"
             try:
-                yield place, held_out(*_run(name), json.loads(line))
+                yield place, held_out(*_run(name), json_texts.read(line))
             except Unusable as reason:
                 yield place, reason
             except ValueError:
@@ -184,7 +184,7 @@ def _lines(name: str, data: bytes) -> Iterator[tuple[str, PublishedValue | Unusa
 def _labels(name: str, data: bytes) -> Iterator[tuple[str, PublishedValue | Unusable]]:
     """Yield each label of a file with its value, or with the reason why it has none."""
     try:
-        whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Object)
+        whole = json_texts.read(data.decode("utf-8-sig"), _Object)
         labels, created = whole["eval_metrics"]["icl"], str(whole.get("creation_date", ""))
         pairs = labels.pairs
     except ValueError as error:

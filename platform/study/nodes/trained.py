@@ -64,15 +64,20 @@ def trained_round(
     parent: str | None,
     cursor: Mapping[Source, SourceCursor],
     timeline: MethodTimeline,
+    where: str,
     of: str = "the round",
 ) -> Round:
+    """Return a round of a method, or of the initial recipe: `where` in the study its rates stand.
+
+    Raises InputError if its rates do not fit it, FutureMonthError if it would read what comes later.
+    """
     order = {label: number for number, label in enumerate(timeline.labels)}
     now = order.get(request.period, -1)
     late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
     if late is not None:
         raise FutureMonthError("a round", request.period, late.period)
     if position.steps:
-        recipe.check_rates(position, f"{of} at period {request.period}")
+        recipe.check_rates(position, where, f"{of} at period {request.period}")
     return Round(
         parent=parent,
         period=request.period,

@@ -45,7 +45,7 @@ def tuned_copy(study: Study, task: Task, key: str, parent: Round, rows: Mapping[
             f"of {recipe.batch_rows} rows; lower its batch_rows"
         )
     position = RoundPosition(index=parent.position.index, steps=steps, steps_before=0)
-    recipe.check_rates(position, f"what prepares for a task at period {parent.period}")
+    recipe.check_rates(position, where, f"what prepares for a task at period {parent.period}")
     return Round(
         parent=key,
         period=parent.period,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import json_texts
+from ticlm.platform.core.reading.characters import unpaired
 from ticlm.platform.tasks.static.part import Part, located
 
 Form = Literal["choices", "beginnings", "continuation", "answer"]
@@ -71,11 +73,13 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {number}: not JSON: {error.msg}") from None
+            row = json_texts.read(line)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: not JSON: {error}") from None
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {number}: expected an object, got {type(row).__name__}")
+        if "\\u" in line and (half := unpaired(json.dumps(row, ensure_ascii=False))):
+            raise InputError(f"{path}, line {number}: {half} is half of a surrogate pair, which is no character")
         yield number, row
 
 
@@ -103,7 +107,7 @@ def _question(row: Mapping[str, Any], form: Form, where: str) -> dict[str, Any]:
             aliases = row.get("aliases") or []
             answers = [row["answer"], *(aliases if isinstance(aliases, list) else [aliases])]
             return {
-                "context": _text(row, "context", where),
+                "context": _filled(_text(row, "context", where), "context", where),
                 "answers": [_filled(_answer(a, where), "answer", where) for a in answers],
             }
 

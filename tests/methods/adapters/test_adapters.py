@@ -266,12 +266,22 @@ def test_a_model_of_which_no_block_can_be_made_is_refused_in_one_line(monkeypatc
         ("gpt_bigcode", LoRA(), "adapter: gpt_bigcode has no attention with q and v, q_proj and v_proj, query and v"),
         ("tiny-gpt2", Modular(), "adapter: modular adds an encoder beside that of a T5; gpt2 has none"),
         ("tiny", LoRA(attention="encoder"), "adapter.attention: encoder, but olmo2 has no encoder of its own"),
+        ("tiny", LoRA(rank=65), "adapter.rank must be at most the width of the model's projections, 64, got 65"),
+        ("tiny-gpt2", LoRA(rank=10**12), "adapter.rank must be at most the width of the model's projections, 64, got"),
+        ("tiny-t5", LoRA(rank=65), "adapter.rank must be at most the width of the model's projections, 64, got 65"),
     ],
 )
 def test_an_adapter_without_a_place_is_refused_in_one_line(name: str, adapter: Adapter, said: str) -> None:
     with pytest.raises(InputError) as caught:
         adapted(name, [adapter])
     assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
+
+
+def test_a_rank_may_be_above_the_width_of_grouped_values_alone() -> None:
+    """Keys and values of grouped attention are narrower; the queries are still low-rank."""
+    module = build.scratch(build.config(MODELS["qwen3"], VOCABULARY), Causal(), 0)
+    adapter_stack.adapt(module, LoRA(rank=17), 0)
+    assert {places.is_adapter(name) for name, weight in module.named_parameters() if weight.requires_grad} == {True}
 
 
 def test_lora_beside_quantised_weights_is_refused_in_one_line() -> None:

@@ -112,6 +112,8 @@ GOOD = {"query": "q", "choices": ["a", "b"], "gold": 0}
         (GOOD | {"gold": True}, "line 2: gold must be from 0 to 1, a place in the list, got True"),
         (GOOD | {"choices": ["a"]}, "line 2: choices must be a list of at least two texts"),
         (GOOD | {"choices": ["a", " "]}, "line 2: choices must be a list of at least two texts"),
+        ("[" * 100_000, "line 2: not JSON: it is nested too deeply"),
+        ('{"query": "\\ud800"}', r"line 2: U\+D800 is half of a surrogate pair"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: Any, said: str) -> None:
@@ -119,6 +121,12 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: Any, said: str) -> None:
     (tmp_path / "x.jsonl").write_text(f"{json.dumps(GOOD)}\n{text}\n")
     with pytest.raises(InputError, match=said):
         taskfile.read(Part(name="x", file="x.jsonl"), str(tmp_path))
+
+
+def test_an_empty_question_is_refused(tmp_path: Path) -> None:
+    rows = [{"context": "q", "answer": "a"}, {"context": " ", "answer": "a"}]
+    with pytest.raises(InputError, match=r"x\.jsonl, line 2: context is empty"):
+        taskfile.read(Part(name="x", file="x.jsonl"), write(tmp_path, x=rows))
 
 
 @pytest.mark.parametrize("answer", [{"answer": None}, {"answer": True}, {"answer": "x", "aliases": ["y", None]}])
