@@ -43,7 +43,7 @@ class AskedAgain:
     def step(self) -> Step:
         """Return how many questions are asked again, and how many are left out in this month or were before."""
         dropped = {NOT_THE_SAME: self.lost} if self.lost else {}
-        return Step(name="unchanged: asked again", read=len(self.questions) + self.lost, dropped=dropped)
+        return Step(name="unchanged: from the first month", read=len(self.questions) + self.lost, dropped=dropped)
 
     def __str__(self) -> str:
         """Return what is wrong if the first month alone has these questions."""
