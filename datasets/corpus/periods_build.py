@@ -28,6 +28,7 @@ from ticlm.datasets.io.lineage import lineage
 from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.progress import count
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.store import Attempt, Store, read_record
 
 BESIDE_FILTER = 512 << 20
@@ -162,7 +163,7 @@ class PeriodsBuild:
             calendar=self.recipe.calendar,
             tokenizer=tokenizer,
             recipe=self.recipe.identity,
-            external_inputs=self.recipe.external_inputs,
+            external_inputs=tuple(map(without_credentials, self.recipe.external_inputs)),
             sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
         )
         self.store.create(INFO, info.model_dump_json(indent=1).encode())

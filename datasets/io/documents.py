@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from ticlm.datasets.io import dates, first_rows, listing, records
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Timeline
+from ticlm.platform.core.remote.credentials import Address, address
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -63,14 +64,19 @@ class Skipped:
     timestamp: datetime | None = None
 
 
+def _addressed(value: object, text: ValidatorFunctionWrapHandler) -> str:
+    return value if isinstance(value, Address) else address(text(value))
+
+
 class Input(Settings):
     """Something to read once: a file, or a period of a generated world.
 
-    `size` is in bytes, 0 if it is not known. `stamp` changes when the contents do. `group` is the group of all its
-    documents, if that is known before they are read.
+    `path` holds no credentials: of a URL with some it is an Address, which `fetching.opened` opens, and everything that
+    is recorded or hashed of an input is the same when they change. `size` is in bytes, 0 if it is not known. `stamp`
+    changes when the contents do. `group` is the group of all its documents, if that is known before they are read.
     """
 
-    path: str
+    path: Annotated[str, WrapValidator(_addressed)]
     size: int
     stamp: str
     group: str = ""
