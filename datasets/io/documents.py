@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field
 
 from ticlm.datasets.io import dates, first_rows, listing, records
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Timeline
-from ticlm.platform.core.remote.credentials import Address, address
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -64,10 +63,6 @@ class Skipped:
     timestamp: datetime | None = None
 
 
-def _addressed(value: object, text: ValidatorFunctionWrapHandler) -> str:
-    return value if isinstance(value, Address) else address(text(value))
-
-
 class Input(Settings):
     """Something to read once: a file, or a period of a generated world.
 
@@ -76,7 +71,7 @@ class Input(Settings):
     changes when the contents do. `group` is the group of all its documents, if that is known before they are read.
     """
 
-    path: Annotated[str, WrapValidator(_addressed)]
+    path: listing.Location
     size: int
     stamp: str
     group: str = ""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ValidatorFunctionWrapHandler, WrapValidator
 
 from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.remote.credentials import address, whole
+from ticlm.platform.core.remote.credentials import Address, address, whole
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -22,6 +22,14 @@ def _strings(value: object) -> object:
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
 """Paths, globs and folders in settings: a list, or a single string."""
+
+
+def _addressed(value: object, text: ValidatorFunctionWrapHandler) -> str:
+    return value if isinstance(value, Address) else address(text(value))
+
+
+Location = Annotated[str, WrapValidator(_addressed)]
+"""The path or URI of a file, an Address if it holds credentials."""
 
 
 class ListedFile(NamedTuple):

@@ -42,6 +42,7 @@ OUTSIDE, NOWHERE, SECRET, SPECIAL = (
     "devices",
 )
 ENVIRONMENT, DATA = "virtual environments", "data (name what the code needs with --data)"
+CACHE = "__pycache__"
 SHOWN = 12
 """Most names in a line about what is sent or stays here."""
 
@@ -98,9 +99,11 @@ def packed(
     for text in data:
         _named(parcel, text, modules)
     parcel.left_out[DATA] = [place for place in parcel.left_out.get(DATA, ()) if place not in parcel.files]
-    for entry in sorted(own.iterdir()) if own is not None else ():  # folders of a checkout are links, each by itself
-        root = entry.resolve()
-        _Walk(parcel, root if root.is_dir() else root.parent, OWN).entry(f"{own.name}/{entry.name}", entry, entry.name)
+    if own is not None:
+        for entry in sorted(one for one in own.iterdir() if one.name != CACHE):  # folders of a checkout are links
+            root = entry.resolve()
+            walk = _Walk(parcel, root if root.is_dir() else root.parent, OWN)
+            walk.entry(f"{own.name}/{entry.name}", entry, entry.name)
     return parcel
 
 
@@ -129,7 +132,7 @@ class _Walk:
         except OSError as error:
             raise InputError(f"{folder}: cannot be read, so it cannot be sent: {error.strerror}") from None
         for name in names:
-            if name != "__pycache__":
+            if name != CACHE:
                 self.entry(f"{place}/{name}", folder / name, name, (*above, real))
 
     def entry(self, place: str, path: Path, name: str, above: tuple[Path, ...] = ()) -> None:
