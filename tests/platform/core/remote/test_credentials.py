@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ticlm.datasets.io.documents import FileDocuments, Input
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.platform.analysis.setup import StudyRequest
 from ticlm.platform.cli.console import PlainConsole
 from ticlm.platform.core.errors import InputError, RunError, TiclmWarning
 from ticlm.platform.core.fingerprint import fingerprint
@@ -19,6 +20,7 @@ from ticlm.platform.core.remote.credentials import (
     Address,
     address,
     json_without_credentials,
+    plain_without_credentials,
     whole,
     without_credentials,
 )
@@ -113,3 +115,11 @@ def test_no_message_holds_credentials(kind: type[Exception]) -> None:
 def test_the_console_shows_no_credentials(capsys: pytest.CaptureFixture[str]) -> None:
     PlainConsole(width=80).print("page: http://me:pw@h/x", soft_wrap=True)
     assert capsys.readouterr().out == "page: http://h/x\n"
+
+
+def test_what_a_report_says_of_a_study_holds_no_credentials() -> None:
+    typed = StudyRequest("http://me:pw@h/s.yaml", ("corpus=http://me:pw@h/c",), "http://h/root?sig=pw")
+    assert typed.without_credentials() == StudyRequest("http://h/s.yaml", ("corpus=http://h/c",), "http://h/root")
+    settings = {"corpus": "http://me:pw@h/c", "models": [{"path": "http://h/m?token=pw"}], "seeds": [0]}
+    shown = {"corpus": "http://h/c", "models": [{"path": "http://h/m"}], "seeds": [0]}
+    assert plain_without_credentials(settings) == shown
