@@ -38,6 +38,7 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
 """Markdown of the project, and the page that each file becomes."""

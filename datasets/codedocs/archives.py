@@ -20,6 +20,7 @@ from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import opened
 from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.remote.credentials import whole
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MOST_BYTES = 64 << 20
@@ -178,16 +179,16 @@ def _top(names: Sequence[str]) -> str:
 def _in_folder(path: str, refused: Callable[[str], str]) -> Iterator[tuple[str, bytes | str]]:
     import fsspec
 
-    fs, root = fsspec.url_to_fs(path)
-    for whole, entry in sorted(fs.find(root, detail=True).items()):
-        name = whole.removeprefix(root.rstrip("/")).lstrip("/")
+    fs, root = fsspec.url_to_fs(whole(path))
+    for place, entry in sorted(fs.find(root, detail=True).items()):
+        name = place.removeprefix(root.rstrip("/")).lstrip("/")
         reason = (LINK if entry.get("islink") else "") or refused(name)
         if not reason and int(entry.get("size") or 0) > MOST_BYTES:
             reason = TOO_LARGE
         if reason:
             yield name, reason
             continue
-        with opened(whole if "file" in fs.protocol else fs.unstrip_protocol(whole)) as file:
+        with opened(place if "file" in fs.protocol else fs.unstrip_protocol(place)) as file:
             yield name, _bounded(file.read(MOST_BYTES + 1))
 
 

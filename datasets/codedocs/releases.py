@@ -20,6 +20,7 @@ from ticlm.datasets.io import fetching
 from ticlm.datasets.io.dates import moment
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.remote.passing import in_one_line, passing
 from ticlm.platform.core.settings import Settings
 
@@ -93,7 +94,7 @@ class Index:
 
         self.project = project
         page = f"{_root(url)}/{canonicalize_name(project)}/"
-        self.url = _without_login(page)
+        self.url = without_credentials(page)
         self._sdists = self._read(_fetched(page, self.url, project))
 
     def sdist(self, version: str) -> Sdist:
@@ -145,11 +146,6 @@ def with_login(url: str, index: str) -> str:
     login, at, server = urlsplit(_root(index)).netloc.rpartition("@")
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{login}@{server}")) if at and parts.netloc == server else url
-
-
-def _without_login(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _root(index: str) -> str:

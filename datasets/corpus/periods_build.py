@@ -29,6 +29,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.platform.core.integrity import own_hash
 from ticlm.platform.core.progress import count
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.store import Attempt, Store, read_record
 
 BESIDE_FILTER = 512 << 20
@@ -163,7 +164,7 @@ class PeriodsBuild:
             calendar=self.recipe.calendar,
             tokenizer=tokenizer,
             recipe=self.recipe.identity,
-            external_inputs=self.recipe.external_inputs,
+            external_inputs=tuple(map(without_credentials, self.recipe.external_inputs)),
             sources=tuple(sorted({s for scan in scans for s in scan.sources})) if self.recipe.by_source else None,
         )
         self.store.create(INFO, own_hash.with_hash(info.model_dump(mode="json")))

@@ -21,6 +21,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 from ticlm.platform.core.token_rows import Tokens, dtype_for
@@ -116,7 +117,7 @@ class PretrainedTokenizer(Settings):
             store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
-            name=self.name,
+            name=without_credentials(self.name),
             vocab_size=max(tokenizer.get_vocab().values()) + 1,
             end_of_text=tokenizer.eos_token_id,
             sha256=digest,

@@ -29,6 +29,7 @@ from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import RunError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.periods import Label, Period, span
+from ticlm.platform.core.remote.credentials import whole
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -278,4 +279,4 @@ def _hashed(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str) ->
     """Return the hashes of the files of some patterns."""
     if not patterns:
         return ()
-    return tuple(Store(path).sha256("") for path, _, _ in listing.files(patterns, suffixes, setting))
+    return tuple(Store(whole(path)).sha256("") for path, _, _ in listing.files(patterns, suffixes, setting))

@@ -44,6 +44,7 @@ from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.lease import lease
 from ticlm.platform.core.mixture import Subset
 from ticlm.platform.core.periods import Label
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -120,7 +121,8 @@ class ExampleSetRecipe(Settings):
         words = tuple(one.external_inputs for one in self.word_tags)
         tagger = None if self.answer_types is None else self.answer_types.external_inputs
         types = () if tagger is None else (f"types of answers: {tagger}",)
-        return (*words, *types, *getattr(self.examples, "external_inputs", ()))
+        every = (*words, *types, *getattr(self.examples, "external_inputs", ()))
+        return tuple(map(without_credentials, every))
 
 
 class ExamplesRecord(Settings):

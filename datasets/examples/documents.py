@@ -14,6 +14,7 @@ from ticlm.platform.core import paths
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.periods import Calendar, Period, Timeline
+from ticlm.platform.core.remote.credentials import whole
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -158,6 +159,6 @@ class ExampleDocuments(Settings):
 
 def _place(entry: Input) -> tuple[str, str, str]:
     """Return the root of an input's set, its period and its subset."""
-    folder, _, subset = entry.path.rpartition("/")
+    folder, _, subset = whole(entry.path).rpartition("/")
     above, _, label = folder.rpartition("/")
     return above.removesuffix(f"/{paths.PERIODS}"), label, subset

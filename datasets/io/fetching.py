@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar, cast
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.remote.credentials import whole, without_credentials
 from ticlm.platform.core.remote.passing import in_one_line, passing
 
 BLOCK = 8 << 20
@@ -33,12 +34,16 @@ PATIENCE = Patience()
 
 
 class Unreachable(OSError):
-    """A file behind a URI cannot be read to its end; the message says why, in one line."""
+    """A file behind a URI cannot be read to its end; the message says why, in one line without credentials."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(without_credentials(message))
 
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """Open the file at a local path or URI, to read it in order; seeking is possible and may cost a request.
+    """Open the file at a local path or URI (an Address gives its credentials), to read it in order; seeking is possible
+    and may cost a request.
 
     A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the
     server announced, and come from one version of the file. Raises Unreachable otherwise, and after too many tries. A
@@ -48,7 +53,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         with open(os.path.expanduser(path), "rb") as local:
             yield local
         return
-    remote = _Remote(path)
+    remote = _Remote(whole(path))
     try:
         yield cast(BinaryIO, io.BufferedReader(remote, 1 << 16))
     except Unreachable:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from ticlm.platform.core.accounting import Lineage
+from ticlm.platform.core.remote.credentials import json_without_credentials, without_credentials
 from ticlm.platform.core.settings import Settings
 
 LIBRARIES = (
@@ -40,8 +41,10 @@ def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
     """Return the lineage of a period that has documents or examples of these inputs.
 
     What ran the build stays out of it: every executor leaves the same bytes, the records of periods included.
+    Credentials in URLs do, too: a corpus may be published with its records.
     """
-    return Lineage(inputs=tuple(inputs), recipe=recipe.model_dump_json(exclude={"executor"}), code=dict(_code()))
+    told = json_without_credentials(recipe.model_dump_json(exclude={"executor"}))
+    return Lineage(inputs=tuple(map(without_credentials, inputs)), recipe=told, code=dict(_code()))
 
 
 @cache

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ValidatorFunctionWrapHandler, WrapValidator
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.remote.credentials import Address, address, whole
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -22,8 +24,17 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_inpu
 """Paths, globs and folders in settings: a list, or a single string."""
 
 
+def _addressed(value: object, text: ValidatorFunctionWrapHandler) -> str:
+    return value if isinstance(value, Address) else address(text(value))
+
+
+Location = Annotated[str, WrapValidator(_addressed)]
+"""The path or URI of a file, an Address if it holds credentials."""
+
+
 class ListedFile(NamedTuple):
-    """A file: its path or URI, its bytes, and a stamp that changes with it (a checksum or a time; "" if unknown)."""
+    """A file: its path or URI (an Address if that holds credentials), its bytes, and a stamp that changes with it (a
+    checksum or a time; "" if unknown)."""
 
     path: str
     size: int
@@ -35,14 +46,18 @@ def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "do
     several paths of one file, the one without links stays, or else the first.
 
     The suffix "" takes every file. Raises InputError, which names the `setting`, for a pattern without files, for a
-    named file with another suffix, and for a link to nothing.
+    named file with another suffix, for a link to nothing, and for two URLs that differ in their credentials alone.
     """
     found: dict[str, ListedFile] = {}
     matches = [match for pattern in patterns for match in _matches(pattern, suffixes, setting)]
     for real, entry in sorted(matches, key=lambda match: match[1].path):
         if real not in found or entry.path == real:
             found[real] = entry
-    return sorted(found.values())
+    listed = sorted(found.values())
+    for one, other in pairwise(listed):
+        if one.path == other.path:
+            raise InputError(f"{setting}: {one.path} stands there with two kinds of credentials; name each file once")
+    return listed
 
 
 def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tuple[str, ListedFile]]:
@@ -51,8 +66,9 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
 
     known = ", ".join(filter(None, suffixes))
     try:
-        fs, path = fsspec.url_to_fs(pattern if "://" in pattern else os.path.abspath(os.path.expanduser(pattern)))
-        if any(mark in path for mark in "*?["):
+        here = os.path.abspath(os.path.expanduser(pattern)) if "://" not in pattern else whole(pattern)
+        fs, path = fsspec.url_to_fs(here)
+        if any(mark in path for mark in ("*[" if "http" in fs.protocol else "*?[")):  # there, ? begins a query
             files = [_followed(fs, entry, setting) for entry in fs.glob(path, detail=True).values()]
             files = [entry for entry in files if entry["type"] == "file"]
         elif fs.isfile(path):
@@ -66,19 +82,20 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
     if not files:
         raise InputError(f"{setting}: {pattern} matches no file{f'; formats are {known}' if known else ''}")
     for entry in files:
-        if not entry["name"].endswith(suffixes):
+        if not address(entry["name"]).endswith(suffixes):
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
-    archive = pattern.partition("::")[2] if "://" in pattern.partition("::")[0] else ""  # of zip://MEMBER::ARCHIVE
+    member, sign, archive = whole(pattern).partition("::")  # of zip://MEMBER::ARCHIVE
+    archive = f"{sign}{archive}" if "://" in member else ""
     listed = [
         ListedFile(
-            path=entry["name"] if local else f"{fs.unstrip_protocol(entry['name'])}{archive and '::'}{archive}",
+            path=entry["name"] if local else address(f"{fs.unstrip_protocol(entry['name'])}{archive}"),
             size=int(entry["size"] or 0),
             stamp=_stamp(entry),
         )
         for entry in files
     ]
-    return [(os.path.realpath(file.path) if local else file.path, file) for file in listed]
+    return [(os.path.realpath(file.path) if local else whole(file.path), file) for file in listed]
 
 
 def _below(

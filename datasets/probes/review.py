@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ticlm.datasets.io import fetching, listing
 from ticlm.datasets.probes.decisions import SUBSETS, ProbeSubset
+from ticlm.datasets.probes.review_table import joined, parsed, parts, same, unmarked, written
 from ticlm.datasets.text.matching import contains
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK
@@ -45,17 +44,13 @@ class Reviewed:
 
 
 def exported(probes: Iterable[Probe]) -> bytes:
-    """Return probes as a table (CSV, UTF-8), each with `keep` yes. Several answers are parted by a semicolon."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    for one in probes:
-        rows.writerow([*_shown(one).values(), one.evidence, one.decision, "yes"])
-    return text.getvalue().encode()
+    """Return probes as a table (CSV, UTF-8), each with `keep` yes, in which a spreadsheet finds no formula
+    (`review_table`). Several answers are parted by a semicolon."""
+    return written(COLUMNS, ([*_shown(one).values(), one.evidence, one.decision, "yes"] for one in probes))
 
 
 def read(patterns: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the rows of reviewed tables by id.
+    """Return the rows of reviewed tables by id, as they came back.
 
     Raises InputError for a missing column, a repeated id, and a `keep` that is neither yes nor no.
     """
@@ -63,31 +58,23 @@ def read(patterns: Sequence[str]) -> dict[str, dict[str, str]]:
     for path in (entry.path for entry in listing.files(patterns, (".csv",), SETTING)):
         with fetching.opened(path) as file:
             data = file.read()
-        try:
-            table = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
-            columns, rows = list(table.fieldnames or ()), list(table)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{SETTING}: {path} is no table in UTF-8: {error}") from None
-        if lacking := [name for name in COLUMNS if name not in columns]:
-            raise InputError(
-                f"{SETTING}: {path} lacks {', '.join(lacking)}; it has {', '.join(columns) or 'no columns'}"
-            )
-        for number, row in enumerate(rows, 2):
-            where = f"{SETTING}: {path}, row {number}"
-            if any(row[name] is None for name in COLUMNS):
-                raise InputError(f"{where} has fewer fields than there are columns")
-            if row["id"] in found:
-                raise InputError(f"{where}: the id {row['id']} stands there twice")
-            if row["keep"].strip().lower() not in ("yes", "no"):
+        for number, row in parsed(data, COLUMNS, f"{SETTING}: {path}"):
+            where, name = f"{SETTING}: {path}, row {number}", unmarked(row["id"]).strip()
+            if name in found:
+                raise InputError(f"{where}: the id {name} stands there twice")
+            row["keep"] = unmarked(row["keep"]).strip().lower()
+            if row["keep"] not in ("yes", "no"):
                 raise InputError(f"{where}: keep must be yes or no, got {row['keep']!r}")
-            found[row["id"]] = {name: row[name] for name in COLUMNS}
+            found[name] = row
     return found
 
 
 def check_ids(rows: Mapping[str, Mapping[str, str]], probes: Iterable[Probe], built: Iterable[str]) -> None:
     """Raise InputError if the review has an id that is none of the probes; periods that are built are passed over."""
     known, finished = {probe.id for probe in probes}, set(built)
-    unknown = [name for name, row in rows.items() if name not in known and row["period"] not in finished]
+    unknown = [
+        name for name, row in rows.items() if name not in known and unmarked(row["period"]).strip() not in finished
+    ]
     if unknown:
         raise InputError(
             f"{SETTING}: {len(unknown):,} ids are none of this set's probes, such as {unknown[0]}; "
@@ -104,7 +91,7 @@ def reviewed(probes: Sequence[Probe], rows: Mapping[str, Mapping[str, str]]) -> 
         row = rows.get(probe.id)
         if row is None:
             dropped[ABSENT] += 1
-        elif row["keep"].strip().lower() == "no":
+        elif row["keep"] == "no":
             dropped[REFUSED] += 1
         else:
             kept.append(_corrected(probe, row))
@@ -112,36 +99,35 @@ def reviewed(probes: Sequence[Probe], rows: Mapping[str, Mapping[str, str]]) -> 
     return Reviewed(kept, corrected, dropped)
 
 
-def _shown(probe: Probe) -> dict[str, str]:
-    lists = {"answers": ";".join(probe.answers), "outdated": ";".join(probe.outdated)}
-    plain = {"id": probe.id, "period": probe.period, "subset": probe.subset}
-    return {**plain, "question": probe.question, "cloze": probe.cloze, **lists}
+def _shown(one: Probe) -> dict[str, str]:
+    lists = {"answers": joined(one.answers), "outdated": joined(one.outdated)}
+    plain = {"id": one.id, "period": one.period, "subset": one.subset}
+    return {**plain, "question": one.question, "cloze": one.cloze, **lists}
 
 
 def _corrected(probe: Probe, row: Mapping[str, str]) -> Probe:
-    if all(row[name] == text for name, text in _shown(probe).items()):
+    """Return a probe with what a reviewer changed; a cell that came back as it was keeps the probe's own value."""
+    shown = _shown(probe)
+    # tables of before had no marks, and answers joined as they are
+    plain = {**shown, "answers": ";".join(probe.answers), "outdated": ";".join(probe.outdated)}
+    texts = {
+        name: unmarked(row[name]) for name in shown if not any(same(row[name], one[name]) for one in (shown, plain))
+    }
+    if not texts:
         return probe
     where = f"{SETTING}: the row of {probe.id}"
-    answers, outdated = _parts(row["answers"]), _parts(row["outdated"])
-    if row["cloze"].count(MASK) != 1:
-        raise InputError(f"{where}: the cloze must have {MASK} once, got {row['cloze']!r:.100}")
+    answers = parts(texts["answers"]) if "answers" in texts else probe.answers
+    outdated = parts(texts["outdated"]) if "outdated" in texts else probe.outdated
+    cloze, subset = texts.get("cloze", probe.cloze), texts.get("subset", probe.subset).strip()
+    if cloze.count(MASK) != 1:
+        raise InputError(f"{where}: the cloze must have {MASK} once, got {cloze!r:.100}")
     if not answers:
         raise InputError(f"{where} has no answer; write one, or keep: no")
-    if given := [answer for answer in answers if contains(row["cloze"], answer)]:
+    if given := [answer for answer in answers if contains(cloze, answer)]:
         raise InputError(f"{where}: the answer {given[0]!r} stands in the cloze")
-    if row["subset"] not in SUBSETS:
-        raise InputError(f"{where}: subset must be one of {', '.join(SUBSETS)}, got {row['subset']!r}")
-    if row["subset"] == "updated" and not outdated:
+    if subset not in SUBSETS:
+        raise InputError(f"{where}: subset must be one of {', '.join(SUBSETS)}, got {subset!r}")
+    if subset == "updated" and not outdated:
         raise InputError(f"{where} is in updated and has no outdated answer")
-    return replace(
-        probe,
-        subset=row["subset"],
-        question=row["question"].strip(),
-        cloze=row["cloze"],
-        answers=answers,
-        outdated=outdated,
-    )
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(";") if part.strip())
+    question = texts["question"].strip() if "question" in texts else probe.question
+    return replace(probe, subset=subset, question=question, cloze=cloze, answers=answers, outdated=outdated)

@@ -17,6 +17,7 @@ from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
 from ticlm.datasets.web.warc import PageRules, PageText, pages
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.periods import Calendar, Timeline
+from ticlm.platform.core.remote.credentials import address, without_credentials
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
 
@@ -138,11 +139,11 @@ class CrawlDocuments(Settings):
         if not lines:
             raise InputError(f"documents.lists: {listed} is empty; expected one path a line")
         for line in lines:
-            if not line.endswith(SUFFIXES):
+            if not without_credentials(line).endswith(SUFFIXES):
                 raise InputError(
                     f"documents.lists: {listed} names {line!r}, no known format; these are {', '.join(SUFFIXES)}"
                 )
-        return [line if "://" in line else posixpath.join(self.base, line.lstrip("/")) for line in lines]
+        return [address(line if "://" in line else posixpath.join(self.base, line.lstrip("/"))) for line in lines]
 
     def _within(self, entry: Input, calendar: Calendar) -> bool:
         return self.dated == "record" or calendar.place(_crawled(entry.path)) is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.core import settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.remote.credentials import plain_without_credentials, without_credentials
 from ticlm.platform.models.settings import FolderModel, PresetModel
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.resources import Resources
@@ -32,6 +33,11 @@ class StudyRequest:
     named: str
     sets: tuple[str, ...] = ()
     root: str = "runs"
+
+    def without_credentials(self) -> StudyRequest:
+        """Return the request as a page may show it."""
+        sets = tuple(map(without_credentials, self.sets))
+        return StudyRequest(without_credentials(self.named), sets, without_credentials(self.root))
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,11 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
     copies = {(*who, task): copy for who, key in rounds.items() for task, copy in tuned.get(key, [])}
     as_of = "" if tokenizer.as_of is None else f", as of {tokenizer.as_of}"
     return Setup(
-        request=request,
+        request=request.without_credentials(),
         identity=fingerprint(study.model_copy(update={"resources": Resources()})),
-        settings=yaml.safe_dump(study.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110),
+        settings=yaml.safe_dump(
+            plain_without_credentials(study.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=110
+        ),
         changed=tuple(_changed(plan, request)),
         model=_model(plan),
         tokenizer=f"{tokenizer.name}, {tokenizer.vocab_size:,} tokens{as_of} (sha256 {tokenizer.sha256[:12]})",
@@ -111,7 +119,9 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
         newest=max((record.created for record in plan.records.values()), default=""),
         rounds={who: plan.ids[key] for who, key in rounds.items()},
         copies=copies,
-        methods={m.name: entry for m, entry in zip(study.methods, entries)} if isinstance(entries, list) else {},
+        methods={m.name: plain_without_credentials(entry) for m, entry in zip(study.methods, entries)}
+        if isinstance(entries, list)
+        else {},
     )
 
 
@@ -141,13 +151,14 @@ def _changed(plan: Plan, request: StudyRequest) -> Iterator[str]:
         plain = studies.load(request.named)
     except InputError:  # the file alone is no whole study
         return
-    yield from differences(plain.model_dump(mode="json"), plan.study.model_dump(mode="json"))
+    both = (plain_without_credentials(one.model_dump(mode="json")) for one in (plain, plan.study))
+    yield from differences(*both)
 
 
 def _model(plan: Plan) -> str:
     model = plan.study.model
     if isinstance(model, FolderModel):
-        return f"{model.path}, as of {model.as_of}"
+        return f"{without_credentials(model.path)}, as of {model.as_of}"
     return model.name if isinstance(model, PresetModel) else model.model_type
 
 

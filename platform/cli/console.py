@@ -24,13 +24,14 @@ from rich.text import Text
 
 from ticlm.platform.core import quantities
 from ticlm.platform.core.quantities import printable
+from ticlm.platform.core.remote.credentials import without_credentials
 
 _CONSOLE: list[Console] = []
 
 
 class PlainConsole(Console):
     """A console on which text is only text: names from data hold no markup, no emoji codes, and nothing that steers a
-    terminal."""
+    terminal; URLs hold no credentials."""
 
     def __init__(self, width: int | None = None) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, width=width)
@@ -43,11 +44,11 @@ class PlainConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return a string as Text; cells and titles of tables pass here, before their widths are measured."""
-        return super().render_str(printable(text), **options)
+        return super().render_str(printable(without_credentials(text)), **options)
 
 
 def _printable(text: Text) -> Text:
-    if text.plain == (plain := printable(text.plain)):
+    if text.plain == (plain := printable(without_credentials(text.plain))):
         return text
     return Text(plain, text.style, justify=text.justify, overflow=text.overflow, no_wrap=text.no_wrap)
 

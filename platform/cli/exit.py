@@ -16,6 +16,7 @@ from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
 from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
 from ticlm.platform.core.quantities import printable
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, handle, heed_sigterm, ignore_interrupts
 
 INTERRUPTED = 130
@@ -44,14 +45,14 @@ def ended(command: Callable[[], object]) -> NoReturn:
         sys.exit(error.exit_code)
     except TiclmError as error:
         if whole:
-            traceback.print_exc()
+            _print_traceback()
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         ignore_interrupts()  # a second one would put a traceback in place of the line
         _fail("stopped; the same command goes on from here", 143 if TERMINATED.is_set() else INTERRUPTED)
     except Exception as error:
         if whole:
-            traceback.print_exc()
+            _print_traceback()
         _fail_with(error, traced=whole)
     finally:
         RUNNING.clear()
@@ -84,7 +85,7 @@ def _fail_with(error: Exception, traced: bool) -> NoReturn:
             sys.exit(0)
         _fail(said, 2)
     if not traced:
-        traceback.print_exc()
+        _print_traceback()
     _fail(f"this is a fault of ticlm, please report it; what is finished in {root} is kept", 1)
 
 
@@ -95,6 +96,10 @@ def _warning(
     return f"ticlm: {printable(str(message))}\n" if own else f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
+def _print_traceback() -> None:
+    print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
+
+
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"ticlm: {printable(' '.join(message.split()))}", file=sys.stderr)
+    print(f"ticlm: {printable(without_credentials(' '.join(message.split())))}", file=sys.stderr)
     sys.exit(code)

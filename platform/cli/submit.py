@@ -49,11 +49,15 @@ def submit(
             metavar="PATH", help="More Python code to send. The code of classes that the study names is always sent."
         ),
     ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="A file or folder that this code reads: of a package only code is sent."),
+    ] = None,
 ) -> None:
     """Run a study as a job on a Ray cluster, follow its log, and exit with the job's exit code."""
     from ticlm.platform.cluster import job, jobs
 
-    prepared = job.prepare(study, root, set_ or (), command, env or (), installed, python, module or ())
+    prepared = job.prepare(study, root, set_ or (), command, env or (), installed, python, module or (), data or ())
     client, name = jobs.submit(prepared, address, lambda line: print(line, flush=True))
     if wait:
         raise typer.Exit(jobs.follow(client, name))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -13,10 +12,13 @@ from typing import Any
 
 import yaml
 
+from ticlm.platform.cluster.parcel import SECRET, never, packed
 from ticlm.platform.core import extensions, settings
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.extensions import PACKAGE
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.quantities import size
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.study.settings import FOLDER, Study
 
 COMMANDS = ("run", "train", "eval", "report", "tune")
@@ -29,7 +31,8 @@ class Job:
 
     `resolved`: the study's settings with all that it extends. `python`: the interpreter of the nodes. `installed`: the
     nodes have ticlm itself; otherwise the package is sent along. `modules`: files and folders of Python code that are
-    sent too, by name, among them those with the user's own classes that the study names.
+    sent too, by name, among them those with the user's own classes that the study names. `data`: files and folders that
+    this code reads.
     """
 
     study: Study
@@ -40,6 +43,7 @@ class Job:
     installed: bool = False
     python: str = "python"
     modules: Mapping[str, Path] = field(default_factory=dict)
+    data: tuple[str, ...] = ()
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -65,19 +69,18 @@ class Job:
         ]
         return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
 
-    def pack(self, folder: Path) -> None:
-        """Write what the nodes need to a folder: the study as one file, the files the command names, the package."""
+    def pack(self, folder: Path) -> list[str]:
+        """Write what the nodes need to a folder: the study as one file, the files the command names, the package, and
+        of the modules their code and the data that was named. Returns lines that say what is sent and what is not."""
+        own = None if self.installed else Path(str(files(PACKAGE)))
+        parcel = packed(self.modules, self.data, _texts(self.resolved), own)
+        parcel.files.update({Path(file).name: Path(file) for _, file in _files(self.command[1:]) if file is not None})
+        parcel.write(folder)
         text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
         (folder / STUDY).write_text(text)
-        for _, file in _files(self.command[1:]):
-            if file is not None:
-                shutil.copy(file, folder)
-        sent = {} if self.installed else {PACKAGE: Path(str(files(PACKAGE)))}
-        for name, source in {**self.modules, **sent}.items():
-            if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, folder)
+        held = without_credentials(text) != text
+        seen = ", with credentials in its URLs, which whoever may use the cluster can read" if held else ""
+        return [f"sends {STUDY}: {size((folder / STUDY).stat().st_size)}{seen}", *parcel.lines(PACKAGE)]
 
 
 def prepare(
@@ -89,11 +92,13 @@ def prepare(
     installed: bool = False,
     python: str = "python",
     modules: Sequence[str] = (),
+    data: Sequence[str] = (),
 ) -> Job:
     """Make the job that a user asks for. Raises InputError, in one line, before anything is sent.
 
     `sets`: changes of settings, as of `--set`. `environment`: variables as NAME, whose value is taken from here, or
-    NAME=VALUE. `modules`: paths of further Python files and folders that the nodes need.
+    NAME=VALUE. `modules`: paths of further Python files and folders that the nodes need. `data`: paths of files that
+    this code reads.
     """
     try:
         words = tuple(shlex.split(command))
@@ -101,19 +106,34 @@ def prepare(
         raise InputError(f"--command {command}: {error}") from None
     if not words or words[0] not in COMMANDS:
         raise InputError(f"--command {command!r}: must begin with one of {', '.join(COMMANDS)}")
-    names = [Path(file).name for _, file in _files(words[1:]) if file is not None]
+    taken = [Path(file) for _, file in _files(words[1:]) if file is not None]
+    names = [file.name for file in taken]
+    if any(never(file) or never(file.resolve()) for file in taken):
+        raise InputError(f"--command {command}: {SECRET} are never sent")
     if STUDY in names or len(set(names)) < len(names):
         raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
     resolved, where = settings.resolved(Study, name, FOLDER, sets)
     study = settings.parse(Study, resolved, where)
     own = extensions.own_modules(study) | dict(map(_module, modules))
-    return Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own)
+    job = Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own, (*data,))
+    if without_credentials(job.entrypoint) != job.entrypoint:
+        raise InputError("--root and --command are shown to all who see the job: put credentials into the environment")
+    packed(own, data)  # before anything is sent
+    return job
 
 
 def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:
     """Return each word of a command with the local file it names (also as `--option=FILE`), or None."""
     named = [(word, word.partition("=")[2] if word.startswith("--") else word) for word in words]
     return [(word, path if path and Path(path).is_file() else None) for word, path in named]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts among the values of some settings."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from _texts(item)
 
 
 def _root(root: str | None) -> str:

@@ -17,6 +17,7 @@ from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.connect import TOKEN_PLACES, show_token
 from ticlm.platform.cluster.job import Job
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.signals import WAKE_S, ignore_interrupts
 
 STOP_S = 30
@@ -40,9 +41,10 @@ def submit(job: Job, address: str | None, tell: Callable[[str], None]) -> tuple[
                     f"this run is {other.status.lower()} already, as job {other.submission_id}; "
                     + _how_to(other.submission_id, client)
                 )
-        job.pack(Path(folder))
+        sent = job.pack(Path(folder))
         name = f"{job.study.name.replace('+', '-')}-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:4]}"
-        tell(f"job {name} at {client.get_address()}")
+        for line in (f"job {name} at {without_credentials(client.get_address())}", *sent):
+            tell(line)
         _patiently(
             lambda: client.submit_job(
                 entrypoint=job.entrypoint,

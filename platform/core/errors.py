@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from ticlm.platform.core.remote.credentials import without_credentials
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Numbers of errors of a storage that has no room."""
 CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
@@ -41,9 +43,13 @@ def in_one_line(error: BaseException) -> str:
 
 
 class TiclmError(Exception):
-    """An error whose message is for the user; `exit_code` is what the command ends with."""
+    """An error whose message is for the user; `exit_code` is what the command ends with. The message holds no
+    credentials of URLs, wherever it is printed or recorded."""
 
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(without_credentials(message))
 
 
 class InputError(TiclmError):
@@ -83,4 +89,7 @@ class FutureMonthError(InputError):
 
 
 class TiclmWarning(UserWarning):
-    """Something that the user should know and that stops nothing, in one line."""
+    """Something that the user should know and that stops nothing, in one line without credentials of URLs."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(without_credentials(message))

@@ -11,6 +11,7 @@ from functools import cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.settings import Settings
 
 
@@ -23,7 +24,8 @@ def hash64(text: str) -> int:
 def fingerprint(value: object) -> str:
     """Return the SHA-256 (hex) of a value: of the identity name of its run-time type and all its fields, recursively.
 
-    Raises TypeError on anything whose identity is not certain: functions, plain dicts, objects with a default repr.
+    Credentials in URLs are left out: whoever changes a password still has the same data. Raises TypeError on anything
+    whose identity is not certain: functions, plain dicts, objects with a default repr.
     """
     return hashlib.sha256(_canonical(value).encode()).hexdigest()
 
@@ -63,7 +65,7 @@ def _canonical(value: object) -> str:
 
 
 _PLAIN: dict[type, Callable[[Any], str]] = {
-    str: _quoted,
+    str: lambda text: _quoted(without_credentials(text) if "://" in text else text),
     int: int.__repr__,
     type(None): lambda _: "null",
     bool: lambda value: "true" if value else "false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ticlm.methods.method import OracleSeries
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Plan
 
@@ -27,4 +28,5 @@ def external_inputs(plan: Plan) -> list[str]:
     lines += [f"tuned copies for {t.id}: corpus {p.corpus}, as of {p.as_of}" for t, p in copies if p.as_of]
     penalties = dict.fromkeys(p for spec in plan.tree.rounds.values() for p in spec.recipe.penalties)
     teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
-    return [*lines, *(f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers)]
+    lines += [f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers]
+    return list(map(without_credentials, lines))

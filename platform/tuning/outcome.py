@@ -14,6 +14,7 @@ import yaml
 
 from ticlm.platform.core import progress
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.remote.credentials import json_without_credentials
 from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import needs, plan
@@ -130,5 +131,5 @@ def _keep(found: SearchOutcome, points: Mapping[str, Any], store: Store, folder:
 
 
 def _yaml(data: Mapping[str, Any]) -> str:
-    plain = json.loads(json.dumps(data))  # otherwise YAML writes what is there twice as an anchor
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120)
+    written = json_without_credentials(json.dumps(data))  # otherwise YAML writes what is there twice as an anchor
+    return yaml.safe_dump(json.loads(written), sort_keys=False, allow_unicode=True, width=120)

@@ -11,6 +11,7 @@ import yaml
 from pydantic_core import PydanticUndefined
 
 from ticlm.platform.cli.reference.meanings import meanings, summary
+from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import ConfigModel, PresetModel
 
@@ -19,8 +20,8 @@ WIDTH = 110
 
 def as_yaml(value: Settings, title: str) -> str:
     """Return settings as YAML that loads back to the same value. The comment above a key says what it means, where the
-    key first stands. Keys that may hold a password are left out."""
-    return "\n".join([f"# {title}", *_mapping(value, value.model_dump(), 0, set())]) + "\n"
+    key first stands. Keys that may hold a password are left out, and so are credentials in URLs."""
+    return without_credentials("\n".join([f"# {title}", *_mapping(value, value.model_dump(), 0, set())]) + "\n")
 
 
 def skeleton(kind: type[Settings], title: str) -> str:

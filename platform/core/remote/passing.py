@@ -6,6 +6,7 @@ import errno
 from collections.abc import Iterator
 
 from ticlm.platform.core.errors import CLOSED, FULL
+from ticlm.platform.core.remote.credentials import without_credentials
 
 AGAIN = (408, 409, 425, 429)
 """HTTP statuses below 500 after which a request may be repeated (RFC 9110, 8470, 6585; 409 is what S3 answers to a
@@ -34,11 +35,12 @@ def passing(error: BaseException) -> bool:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Return the message of the error in one line, or the HTTP status that caused it."""
+    """Return the message of the error in one line and without credentials of URLs, or the HTTP status that caused
+    it."""
     error = _deepest(error)
     status = _status(error)
     text = " ".join(str(error).split()) or type(error).__name__
-    return f"HTTP status {status}" if status is not None else text[:300]
+    return f"HTTP status {status}" if status is not None else without_credentials(text)[:300]
 
 
 def _deepest(error: BaseException) -> BaseException:

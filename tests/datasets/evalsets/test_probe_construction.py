@@ -191,7 +191,7 @@ def test_reviewers_drop_and_correct(corpora: Path) -> None:
     folder = corpora / "root/examples/mine@1/construction"
     tables = {}
     for label in NEW:
-        with (folder / f"review-{label}.csv").open(newline="") as file:
+        with (folder / f"review-{label}.csv").open(newline="", encoding="utf-8-sig") as file:
             tables[label] = list(csv.DictReader(file))
     for row in tables["202305"]:
         if row["subset"] == "updated":
