@@ -19,6 +19,7 @@ from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Label
 from ticlm.platform.core.remote.passing import AGAIN, passing
 from ticlm.platform.core.settings import Settings
+from ticlm.platform.core.signals import result_of
 
 
 class OpenAIChat(Settings):
@@ -137,7 +138,7 @@ class OpenAIClient:
     def _waited_for(self, request: Mapping[str, Any]) -> bytes:
         waiting = asyncio.run_coroutine_threadsafe(self._body(request), self._loop)
         try:
-            return waiting.result()
+            return result_of(waiting)
         except BaseException:
             waiting.cancel()
             raise

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from ticlm.datasets.llm.chat import ChatRequest, Message
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import mappings
 from ticlm.platform.core.settings import Settings, parse
 
 _FENCE = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
@@ -63,8 +64,8 @@ def read(path: str, packaged: str, names: Sequence[str]) -> tuple[dict[str, Prom
     try:
         own = Path(path).expanduser()
         text = own.read_text(encoding="utf-8") if path else files("ticlm").joinpath(packaged).read_text("utf-8")
-        data: Any = yaml.safe_load(text)
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        data: Any = mappings.read(text)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"prompts: {path} cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict) or set(data) != set(names):
         has = ", ".join(map(str, data)) if isinstance(data, dict) and data else "nothing"

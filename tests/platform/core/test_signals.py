@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from math import inf
 
 import pytest
@@ -66,7 +66,13 @@ def told() -> Iterator[Callable[[], bool]]:
     before = signal.signal(signal.SIGUSR1, handler)
     taken = threading.Timer(0.2, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGUSR1))
     taken.start()
-    yield lambda: over.wait(20) or bool(done.append("waited for to its end"))
+
+    def work() -> bool:
+        if not over.wait(20):
+            done.append("waited for to its end")
+        return True
+
+    yield work
     over.set()
     assert done == []
     taken.join()
@@ -77,14 +83,14 @@ Work = Callable[[], bool]
 
 
 def of_future(work: Work) -> None:
-    future = Future[None]()
-    threading.Thread(target=lambda: (work(), future.set_result(None))).start()
+    future = Future[bool]()
+    threading.Thread(target=lambda: future.set_result(work())).start()
     result_of(future)
 
 
 def of_futures(work: Work) -> None:
-    future = Future[None]()
-    threading.Thread(target=lambda: (work(), future.set_result(None))).start()
+    future = Future[bool]()
+    threading.Thread(target=lambda: future.set_result(work())).start()
     first_done([future, Future()])
 
 
@@ -151,7 +157,6 @@ def test_a_wait_for_longer_than_a_wake_ends_at_its_limit_and_as_soon_as_the_work
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wakes: list[float] = []
-    wait = signals.wait
 
     def counted(futures: list[Future[None]], timeout: float, when: str) -> object:
         wakes.append(timeout)
