@@ -12,7 +12,8 @@ The study, beside this file, is run once in peace, into FOLDER/peace (2 minutes 
 
 Each try must end in the weights, sampled rows, cells and tables of the run in peace. A try is "same" if it did; "named"
 if a line named the damage first and its remedies led there; "silent" if nothing was said and the results are others;
-"stuck" if a remedy did not help; "traceback" if one was printed. Exits with 1 after any of the last three.
+"stuck" if a remedy did not help; "traceback" if one was printed. Exits with 1 after any of the last three. "found" is a
+damage that `ticlm check` names, in a file that the study needs no more: a model whose cells are all there.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,8 +130,7 @@ def results(root: Path) -> dict[str, str]:
     found, store = {}, Store(str(root))
     for file in sorted(root.glob("rounds/**/*")):
         if file.suffix in (".safetensors", ".parquet"):
-            place = re.sub(r"/\d{8}T\d{6}-[0-9a-f]+", "", file.relative_to(root).as_posix())  # attempts have own names
-            found[place] = hashlib.sha256(file.read_bytes()).hexdigest()
+            found[place(file.relative_to(root).as_posix())] = hashlib.sha256(file.read_bytes()).hexdigest()
     for file in sorted(root.glob("rounds/**/record.json")):
         record = read_record(store, file.parent.relative_to(root).as_posix())
         if record is not None and "model/config.json" in {entry.path for entry in record.files}:
@@ -141,11 +141,19 @@ def results(root: Path) -> dict[str, str]:
     return found
 
 
-def compared(peace: Path, root: Path) -> str:
-    """Say what differs between two roots; empty if nothing does."""
+def place(file: str) -> str:
+    """Return a file's path in its root without the name of an attempt, which is another one in each run."""
+    return re.sub(r"/\d{8}T\d{6}-[0-9a-f]+", "", file)
+
+
+def compared(peace: Path, root: Path) -> list[str]:
+    """Return what differs between two roots, by place."""
     one, other = results(peace), results(root)
-    differ = sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
-    return f"{len(differ)} of {len(one)} differ, such as {differ[0]}" if differ else ""
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
+
+
+def told(differ: Sequence[str]) -> str:
+    return f"{len(differ)} results differ, such as {differ[0]}"
 
 
 @contextmanager
@@ -207,7 +215,7 @@ def judged(peace: Path, root: Path, ended: Ended, about: str) -> Outcome:
     if ended.code:
         return "stuck", f"{about}: {ended.line}"
     differ = compared(peace, root)
-    return ("silent", f"{about}: {differ}") if differ else ("same", about)
+    return ("silent", f"{about}: {told(differ)}") if differ else ("same", about)
 
 
 def flipped(peace: Path, draw: random.Random, number: int) -> Outcome:
@@ -231,9 +239,9 @@ def drawn(root: Path, draw: random.Random) -> Path:
     """Draw a file of a drawn kind; kinds are paths without what names one round, period or attempt."""
     kinds: dict[str, list[Path]] = {}
     for file in sorted(root.rglob("*")):
-        place = file.relative_to(root).as_posix()
-        if file.is_file() and not place.startswith(("reports", "leases")) and file.stat().st_size:
-            kinds.setdefault(re.sub(r"[0-9a-f]{8,}|\d{8}T\d{6}|\b20\d{4}\b|\d+", "N", place), []).append(file)
+        path = file.relative_to(root).as_posix()
+        if file.is_file() and not path.startswith("reports") and "leases" not in path and file.stat().st_size:
+            kinds.setdefault(re.sub(r"[0-9a-f]{8,}|\d{8}T\d{6}|\b20\d{4}\b|\d+", "N", path), []).append(file)
     return draw.choice(kinds[draw.choice(sorted(kinds))])
 
 
@@ -254,9 +262,11 @@ def mended(peace: Path, root: Path, about: str) -> Outcome:
     else:
         return "stuck", f"{about}: {named[-1]}"
     differ = compared(peace, root)
-    if differ:
-        return ("stuck" if named else "silent"), f"{about}: {differ}; {named}"
-    return ("named", f"{about}: {named[-1]}") if named else ("same", about)
+    if not differ:
+        return ("named", f"{about}: {named[-1]}") if named else ("same", about)
+    if checked.code and len(differ) == 1 and differ[0] == place(about.split()[-1]):  # nothing used it
+        return "found", f"{about}: {named[-1]}"
+    return ("stuck" if named else "silent"), f"{about}: {told(differ)}; {named}"
 
 
 def followed(root: Path, line: str) -> bool:
