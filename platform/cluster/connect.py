@@ -122,13 +122,15 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
     Yields the address of its dashboard, or "" if it has none. Raises InputError if it cannot be joined, or if one of
     its nodes does not reach the root, and RunError if a local one does not start.
     """
+    address = os.environ.get("RAY_ADDRESS")
+    if address:
+        show_token()  # before the import: Ray reads RAY_AUTH_MODE once, when it is loaded
     import ray
 
     if ray.is_initialized():
         yield ""
         return
     ray_internals.keep_devices_visible()
-    address = os.environ.get("RAY_ADDRESS")
     with ray_internals.quiet_raylets():
         context = _joined(address) if address else _started(cpus, dashboard)
         try:
@@ -167,7 +169,6 @@ def _joined(address: str) -> Any:
     """Join the Ray at RAY_ADDRESS. Raises InputError, in one line, if there is none or it refuses us."""
     import ray
 
-    show_token()
     try:
         with keeping_sigterm():
             context = ray.init(log_to_driver=False, logging_level="ERROR", **ray_start.arguments())

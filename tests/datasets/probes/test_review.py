@@ -24,6 +24,8 @@ from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.examples import MASK
 
 FORMULA = re.compile(r"\s*[=+\-@]|[\t\r]")
+NUMBER = re.compile(r"\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+"""What a cell must be to become a number: Python's `float` takes more, such as `nan`, which no spreadsheet does."""
 DATE = re.compile(r"(?i)\d+[/.-]\d+([/.-]\d+)?|(?:\d+\s+)?(?:jan|may|march)[a-z]*\.?\s*\d+(,?\s+\d+)?")
 
 
@@ -67,10 +69,9 @@ def _made(cell: str, sheet: Sheet) -> str:
         return "05. Mai"
     if cell.strip().casefold() in ("true", "false"):
         return cell.strip().upper()
-    try:
+    if NUMBER.fullmatch(cell):
         return f"{float(cell):.15g}"
-    except ValueError:
-        return cell.strip() if sheet.trims else cell.replace("\r\n", "\n")
+    return cell.strip() if sheet.trims else cell.replace("\r\n", "\n")
 
 
 def probe(**changes: object) -> Probe:

