@@ -89,7 +89,7 @@ def test_a_node_lost_under_an_evaluator_costs_what_it_was_scoring(
     driver.train(made)
     units = evaluation.units(made)
     log = tmp_path / "log"
-    ((code, told),) = forks(partial(loses_a_node, units), log=log, timeout_s=120)
+    ((code, told),) = forks(partial(loses_a_node, units), log=log, timeout_s=300)  # 30 s on a quiet machine
     assert code == 0, log.read_text()[-3000:]
     assert told == sum(unit.cells for unit in units) == 12, "each cell is told once"
     assert evaluation.units(made) == [] and len(values(toy_root, units)) == 12
