@@ -163,13 +163,13 @@ def _deaths_told() -> Iterator[None]:
 @contextmanager
 def running_ray() -> Iterator[None]:
     """Connect to the Ray at RAY_ADDRESS, or start a local one, for the time of the block; keep one that is connected
-    already."""
-    import ray
-
+    already. Raises InputError if it cannot be joined, and RunError if a local one does not start."""
     if not ray_start.connect():
         yield
         return
     try:
         yield
     finally:
+        import ray
+
         ray.shutdown()

@@ -22,9 +22,9 @@ class RayClient:
     """
 
     def __init__(self, model: ChatModel, workers: int) -> None:
+        ray_start.connect()
         import ray
 
-        ray_start.connect()
         make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_Copy)
         self._idle: queue.Queue[Any] = queue.Queue()
         for _ in range(workers):

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticlm.platform.cluster import connect
 from ticlm.platform.core import ray_start
 from ticlm.platform.core.signals import keeping_sigterm
 
@@ -61,7 +60,7 @@ def local_cluster(nodes: int, environment: Mapping[str, str]) -> Iterator[LocalC
     before = {name: os.environ.get(name) for name in (*changed, "RAY_AUTH_MODE")}
     os.environ.update(changed)
     ray_start.make_token()
-    connect.show_token()  # its processes and its drivers must agree on whether there is one
+    ray_start.show_token()  # its processes and its drivers must agree on whether there is one
     from ray.cluster_utils import Cluster  # after that: Ray reads the environment once
 
     cluster = None

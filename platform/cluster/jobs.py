@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.cluster import ray_internals
-from ticlm.platform.cluster.connect import TOKEN_PLACES, show_token
 from ticlm.platform.cluster.job import Job
 from ticlm.platform.core.errors import InputError, RunError, TiclmError
+from ticlm.platform.core.ray_start import TOKEN_PLACES, show_token
 from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.core.signals import WAKE_S, ignore_interrupts
 

@@ -1,9 +1,8 @@
-"""How this project's processes start or join a Ray: from where its workers import, who may read its token, and what Ray
-says of a process that it lost."""
+"""How this project's processes start or join a Ray: from where its workers import, who may read its token, why it
+cannot be, and what Ray says of a process that it lost. Trainings, evaluations and builds all come here."""
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import secrets
@@ -13,9 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.core import extensions
+from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.remote.patient import VARIABLE
 from ticlm.platform.core.signals import keeping_sigterm
 
+QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
+PATIENCE_S = 60.0
+STARTS = 3
+TOKEN_FILE = "~/.ray/auth_token"
+TOKEN_VARIABLES = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+TOKEN_PLACES = f"RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and {TOKEN_FILE}"
 UNOWNED = "all references to the actor were removed"
 """What Ray says of an actor whose owner it cannot ask, although the owner has a handle of the actor."""
 
@@ -45,18 +51,118 @@ def arguments() -> dict[str, Any]:
 
 
 def connect() -> bool:
-    """Connect to the Ray at RAY_ADDRESS, or start a local one; return whether that was needed."""
+    """Join the Ray at RAY_ADDRESS, or start a local one; return whether that was needed. Raises as `joined` and
+    `started` do."""
+    address = address_to_join()
     import ray
 
     if ray.is_initialized():
         return False
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **arguments()}
-    if not os.environ.get("RAY_ADDRESS"):
-        make_token()
-        quiet |= {"address": "local", "include_dashboard": False}
-    with keeping_sigterm():
-        ray.init(**quiet)
+    if address:
+        joined(address)
+    else:
+        started()
     return True
+
+
+def address_to_join() -> str:
+    """Return RAY_ADDRESS, empty if it is not set. If it is, Ray's clients show the token, if there is one; so call this
+    before Ray is imported, which reads RAY_AUTH_MODE once, when it is loaded."""
+    address = os.environ.get("RAY_ADDRESS", "")
+    if address:
+        show_token()
+    return address
+
+
+def started(cpus: int | None = None, dashboard: bool = False) -> Any:
+    """Start a Ray of our own on this machine. Raises RunError, in one line, if it does not come up."""
+    import ray
+
+    make_token()
+    try:
+        with keeping_sigterm():
+            return ray.init(address="local", num_cpus=cpus, include_dashboard=dashboard, **QUIET, **arguments())
+    except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
+        ray.shutdown()
+        raise RunError(
+            f"Ray did not start on this machine ({_told(error)}); run the same command again when the machine is less "
+            "busy and its temporary folder has room"
+        ) from None
+
+
+def joined(address: str) -> Any:
+    """Join the Ray at RAY_ADDRESS. Raises InputError, in one line, if there is none or it refuses us."""
+    import ray
+
+    try:
+        with keeping_sigterm():
+            context = ray.init(**QUIET, **arguments())
+    except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        raise InputError(
+            f"RAY_ADDRESS {address}: no Ray that can be joined there ({_told(error)}); give HEAD:6379 of a cluster "
+            "whose token you have, or unset it"
+        ) from None
+    try:
+        check_owner(address)
+    except BaseException:
+        ray.shutdown()
+        raise
+    return context
+
+
+def check_owner(address: str) -> None:
+    """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
+
+    It starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An actor
+    that only does not begin says nothing.
+    """
+    import ray
+
+    class Silent:  # in a function, so that it travels whole: nodes need not have this module
+        def answer(self) -> None:
+            pass
+
+    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Silent).remote()
+    try:
+        ray.get(actor.answer.remote(), timeout=PATIENCE_S)
+    except ray.exceptions.GetTimeoutError:
+        pass
+    except ray.exceptions.RayError as error:
+        raise InputError(f"RAY_ADDRESS {address}: {_refusal(error)}") from None
+    finally:
+        ray.kill(actor)
+
+
+def _refusal(error: Exception) -> str:
+    """Return why a Ray that was joined does not work for this process, and what helps, on one line."""
+    reason = reason_of(error)
+    if UNOWNED not in reason or os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        return f"it was joined, but an actor that does nothing died there ({reason})"
+    named = [name for name in TOKEN_VARIABLES if name in os.environ]
+    return (
+        f"that Ray has no token, and this process asks whoever calls it for the one in {(*named, TOKEN_FILE)[0]}; run "
+        f"the same command again with RAY_AUTH_MODE=disabled (Ray says: {reason})"
+    )
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def show_token() -> bool:
+    """Make Ray's clients in this process show the token, if there is one and RAY_AUTH_MODE is not set.
+
+    Returns whether this call has changed the mode.
+    """
+    there = _names_token() or Path(TOKEN_FILE).expanduser().is_file()
+    if "RAY_AUTH_MODE" in os.environ or not there:
+        return False
+    os.environ["RAY_AUTH_MODE"] = "token"
+    return True
+
+
+def _names_token() -> bool:
+    return any(name in os.environ for name in TOKEN_VARIABLES)
 
 
 def make_token() -> None:
@@ -66,10 +172,9 @@ def make_token() -> None:
 
     Ray would write it itself, for everybody to read; whoever has it can run code as this user.
     """
-    named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    if named or os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
+    if _names_token() or os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
         return
-    path = Path.home() / ".ray" / "auth_token"
+    path = Path(TOKEN_FILE).expanduser()
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,8 +19,7 @@ import pytest
 from ports import free_ports
 
 from ticlm.platform.cluster import connect
-from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import InputError, RunError
+from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.store import Store
 
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -90,35 +89,26 @@ def test_a_single_node_needs_no_check(ray_local: None, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_ray_that_cannot_ask_the_owner_of_an_actor_is_refused_with_the_true_cause(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    unowned = RuntimeError(f"The actor died.\n\tclass_name: A\nThe actor is dead because {ray_start.UNOWNED}.")
-    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
-    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    for place in ("~/.ray/auth_token", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_TOKEN"):
-        if place.startswith("RAY"):
-            monkeypatch.setenv(place, "there")
-        refusal = connect._refusal(unowned)
-        assert f"the one in {place}; run the same command again with RAY_AUTH_MODE=disabled" in refusal
-        assert ray_start.UNOWNED in refusal and "memory" not in refusal and "\n" not in refusal
-    assert "token" not in connect._refusal(RuntimeError("The actor died.\nIts node ran out of paper."))
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    assert "token" not in connect._refusal(unowned) and ray_start.UNOWNED in connect._refusal(unowned)
-
-
 JOINS = """
+import sys
 from ticlm.platform.cli.exit import ended
-from ticlm.platform.cluster import connect
 
 
-def work():
+def train():
+    from ticlm.platform.cluster import connect
+
     with connect.connected(1):
         print("joined")
 
 
-ended(work)
+def build():
+    from ticlm.datasets.io.ray_map import running_ray
+
+    with running_ray():
+        print("joined")
+
+
+ended({"train": train, "build": build}[sys.argv[1]])
 """
 
 
@@ -157,10 +147,10 @@ def bare(home: Path) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {"HOME": str(home)}
 
 
-def joined(address: str, home: Path, **more: str) -> tuple[int, str]:
-    """Join a Ray with what a home holds; returns the exit code and what was said."""
+def joined(address: str, home: Path, by: str = "train", **more: str) -> tuple[int, str]:
+    """Join a Ray with what a home holds, as a training or a build does; returns the exit code and what was said."""
     env = bare(home) | {"RAY_ADDRESS": address, **more}
-    done = subprocess.run([sys.executable, "-c", JOINS], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", JOINS, by], env=env, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -173,29 +163,15 @@ def test_a_token_that_only_one_side_has_is_named_with_a_remedy_that_works(tmp_pa
         (home / ".ray").mkdir(parents=True)
         (home / ".ray/auth_token").write_text(text)
     with head(tmp_path / "none", "disabled") as address:
-        code, said = joined(address, with_token)
-        assert code == 2 and said.count("\n") == 1, said
-        assert "no token" in said and "~/.ray/auth_token" in said and "memory" not in said
-        assert "RAY_AUTH_MODE=disabled" in said
+        for by in ("train", "build"):
+            code, said = joined(address, with_token, by)
+            assert code == 2 and said.count("\n") == 1, said
+            assert "no token" in said and "~/.ray/auth_token" in said and "memory" not in said
+            assert "RAY_AUTH_MODE=disabled" in said
         assert joined(address, with_token, RAY_AUTH_MODE="disabled") == (0, "joined\n")
     with head(cluster, "token") as address:
         code, said = joined(address, tmp_path / "nobody")  # Ray's own core warns on the same stream, once a second
         assert code == 2 and "Traceback" not in said, said
         assert said.splitlines()[-1].startswith("ticlm: ") and "whose token you have" in said.splitlines()[-1], said
         assert joined(address, tmp_path / "nobody", RAY_AUTH_TOKEN=token) == (0, "joined\n")
-
-
-def test_a_local_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ray
-
-    def late(**_: Any) -> None:
-        raise Exception("The current node timed out during startup. This could happen because some of the\nprocesses")
-
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setattr(ray, "init", late)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "shutdown", lambda: None)
-    with pytest.raises(RunError) as caught, connect.connected(1):
-        pass
-    assert str(caught.value).startswith("Ray did not start on this machine (Exception: The current node timed out")
-    assert "\n" not in str(caught.value)
+        assert joined(address, cluster, "build") == (0, "joined\n"), "by the file"

@@ -6,11 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ticlm.datasets.io.ray_map import running_ray
+from ticlm.platform.cluster import connect
 from ticlm.platform.core import ray_start
+from ticlm.platform.core.errors import TiclmError
 
 SCRIPT = """
 import sys
@@ -181,3 +186,62 @@ def test_a_command_that_is_told_to_end_ends_as_ever_whether_its_ray_starts_or_ru
 )
 def test_the_reason_is_that_of_ray_and_not_its_first_line(said: str, reason: str) -> None:
     assert ray_start.reason_of(RuntimeError(said)) == reason
+
+
+def test_a_ray_that_cannot_ask_the_owner_of_an_actor_is_refused_with_the_true_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unowned = RuntimeError(f"The actor died.\n\tclass_name: A\nThe actor is dead because {ray_start.UNOWNED}.")
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    for place in ("~/.ray/auth_token", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_TOKEN"):
+        if place.startswith("RAY"):
+            monkeypatch.setenv(place, "there")
+        refusal = ray_start._refusal(unowned)
+        assert f"the one in {place}; run the same command again with RAY_AUTH_MODE=disabled" in refusal
+        assert ray_start.UNOWNED in refusal and "memory" not in refusal and "\n" not in refusal
+    assert "token" not in ray_start._refusal(RuntimeError("The actor died.\nIts node ran out of paper."))
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    assert "token" not in ray_start._refusal(unowned) and ray_start.UNOWNED in ray_start._refusal(unowned)
+
+
+def train() -> None:
+    with connect.connected(1):
+        pass
+
+
+def build() -> None:
+    with running_ray():
+        pass
+
+
+@pytest.mark.parametrize("door", [train, build])
+@pytest.mark.parametrize(
+    ("address", "error", "line"),
+    [
+        (
+            "",
+            Exception("The node timed out.\nsome processes"),
+            "Ray did not start on this machine (Exception: The node ",
+        ),
+        ("h:6379", ConnectionError("Failed to\nconnect"), "RAY_ADDRESS h:6379: no Ray that can be joined there ("),
+    ],
+)
+def test_a_ray_that_neither_starts_nor_can_be_joined_is_one_line(
+    door: Callable[[], None], address: str, error: Exception, line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import ray
+
+    def late(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    monkeypatch.setattr(ray, "init", late)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    with pytest.raises(TiclmError) as caught:
+        door()
+    assert str(caught.value).startswith(line) and "\n" not in str(caught.value)
+    assert caught.value.exit_code == (2 if address else 1)
