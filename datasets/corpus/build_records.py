@@ -17,6 +17,7 @@ from pydantic import Field
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.core import paths
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.corpus import Corpus
 from ticlm.platform.core.integrity import own_hash, remedies
 from ticlm.platform.core.periods import Calendar, Label, span
@@ -89,6 +90,8 @@ class BuildRecord(Settings):
     """Inputs that are damaged, and what was lost of them."""
     ends: dict[str, Label] = Field(default_factory=dict)
     """Of periods that an older release built half and this build built again to the same: the `last` inside them."""
+    parts: tuple[Step, ...] = ()
+    """What became of parts of the texts that the inputs hold, such as the templates of a wiki's pages."""
 
 
 def builds(store: Store) -> list[BuildRecord]:

@@ -30,6 +30,7 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.datasets.wiki.articles import WikiArticles
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.corpus import TokenizerInfo
 from ticlm.platform.core.extensions import SOURCES, Own
 from ticlm.platform.core.fingerprint import fingerprint, hash64
@@ -44,8 +45,7 @@ FOLDER = "datasets/recipes"
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
 BYTES_PER_PAGE = 1765
-"""Mean length of a page of a synthetic world, measured on the packaged recipe. With another number, a finished build
-would read all its inputs again."""
+"""Mean of a page of the packaged synthetic world. With another number, a finished build would read all inputs again."""
 DAYS_PER_MONTH = 30.4
 
 
@@ -62,7 +62,7 @@ class DocumentReader(Protocol):
 
     def pieces(self, entry: Input) -> list[Piece]: ...
 
-    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]: ...
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]: ...
 
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if the first of these inputs cannot be read with the source's settings."""

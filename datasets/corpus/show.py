@@ -164,6 +164,7 @@ def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> 
     if record.unopened:
         line += f"; inputs not opened: {_counts(record.unopened)}"
     firsts = [f"  first {reason}: {where}" for reason, where in record.first.items()]
+    firsts += [f"  {one.name}: {one.read:,}, of which left out: {_counts(one.dropped) or '0'}" for one in record.parts]
     lost = [
         f"  {label} was built and is not there any more; ticlm data build makes it again"
         for label in mine

@@ -69,6 +69,8 @@ class Scan(Settings):
     """Records of periods that were built half, after the end that the calendar had then."""
     newest: date | None = None
     """The day of the newest document of any period."""
+    parts: tuple[Step, ...] = ()
+    """What became of parts of the texts, such as the templates of a wiki's pages, counted of the whole piece."""
 
 
 def scan_key(recipe: CorpusRecipe, piece: Piece, known: Known = NOTHING_KNOWN) -> str:
@@ -122,6 +124,9 @@ def _scan(root: str, lease: int | None, folder: str, recipe: CorpusRecipe, known
     reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"), piece.input.path, known)
     try:
         for outcome in recipe.reader.read(piece):
+            if isinstance(outcome, Step):
+                reading.parts = Step.sum([reading.parts, [outcome]])
+                continue
             reading.take(outcome)
             done_with_a_record()
     except Unreachable as error:
@@ -143,6 +148,7 @@ class _Reading:
         self.recipe, self.staged = recipe, staged
         self.names = [READ, *(_step_name(recipe, at) for at in range(len(recipe.filters)))]
         self.damage: Damage | None = None
+        self.parts: tuple[Step, ...] = ()
         self.same: list[str] = []
         self.after_end: Counter[str] = Counter()
         self.newest: date | None = None
@@ -229,6 +235,7 @@ class _Reading:
             same=tuple(self.same),
             after_end=dict(self.after_end),
             newest=self.newest,
+            parts=self.parts,
         )
 
     def _tally(self, label: str | None, read: int) -> DocumentCounts:

@@ -130,6 +130,8 @@ def _read(
     most = ALL if setting.documents is None else setting.documents
     filters = tuple(step for step in recipe.filters if not isinstance(step, DateLine))
     for outcome in recipe.reader.read(piece):
+        if isinstance(outcome, Step):  # it counts parts of texts
+            continue
         read += 1
         period = None if outcome.timestamp is None else recipe.periods.place(outcome.timestamp)
         if not isinstance(outcome, Document):

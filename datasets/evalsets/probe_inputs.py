@@ -69,7 +69,7 @@ class OldReader:
         reader = self.corpus.reader
         with self.buckets.writing(name) as into:
             for outcome in (outcome for piece in reader.pieces(entry) for outcome in reader.read(piece)):
-                if isinstance(outcome, Skipped):
+                if isinstance(outcome, Skipped | Step):
                     continue
                 read += 1
                 if isinstance(outcome, Bad):
@@ -105,7 +105,7 @@ class NewReader:
         held: dict[str, list[tuple[int, int, Article]]] = {}  # heaps, the last by the hash on top
         reader = self.corpus.reader
         for outcome in (outcome for piece in reader.pieces(entry) for outcome in reader.read(piece)):
-            if isinstance(outcome, Skipped):
+            if isinstance(outcome, Skipped | Step):
                 continue
             read += 1
             if isinstance(outcome, Bad):

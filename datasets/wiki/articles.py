@@ -13,6 +13,7 @@ from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
 from ticlm.datasets.wiki.staging import DumpFile, pages
 from ticlm.datasets.wiki.templates import TemplateCounts
 from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.periods import Calendar, Timeline, span
 from ticlm.platform.core.settings import Settings
 from ticlm.platform.core.store import Store
@@ -63,20 +64,25 @@ class WikiArticles(WikiDumps):
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write nothing: dumps bring nothing besides their articles."""
 
-    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
-        """Yield what each page of a file is at each of its snapshots, in the order of the dump. The part of a file that
-        is lost is one Bad."""
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]:
+        """Yield what each page of a file is at each of its snapshots, in the order of the dump, and last, if there are
+        any, how many templates of its pages were expanded and left out. The part of a file that is lost is one Bad."""
         days, _, stamp = piece.input.stamp.partition(_DAYS)
         entry = piece.input.model_copy(update={"stamp": stamp, "group": days})
         file, about = DumpFile(entry, tuple(days.split()), bool(self.history)), Wiki()
+        templates = TemplateCounts() if self.templates == "expanded" else None
         for page in pages(file, self, about):
-            found = self._outcome(page, about.hidden, entry.path)
+            found = self._outcome(page, about.hidden, entry.path, templates)
             for number in page.moments:
                 yield _dated(found, str(page.page), _moment(file.stamps[number]))
         if about.broken:
             yield Bad(BROKEN, entry.path)
+        if templates is not None and (counted := templates.step()).read:
+            yield counted
 
-    def _outcome(self, page: Revision, hidden: Sequence[str], path: str) -> str | Bad | Skipped:
+    def _outcome(
+        self, page: Revision, hidden: Sequence[str], path: str, templates: TemplateCounts | None
+    ) -> str | Bad | Skipped:
         """Return the text of a page, or why it has none."""
         if page.why:
             return Skipped(page.why) if page.why in NO_ARTICLES else Bad(page.why, path)
@@ -84,7 +90,6 @@ class WikiArticles(WikiDumps):
             lines = page.text.split("\n")
         else:
             try:
-                templates = TemplateCounts() if self.templates == "expanded" else None
                 lines = paragraphs(page.text, hidden, self.lists, templates)
             except Unparsable as reason:
                 return Bad(str(reason), f"{path}: page {page.page}")

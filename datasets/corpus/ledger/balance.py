@@ -14,6 +14,7 @@ from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.ledger.warnings import warnings
 from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Scan
 from ticlm.datasets.io.documents import Input
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.core.periods import Period, span
 
@@ -73,6 +74,7 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
         waiting=waiting,
         broken=dict(sorted(broken.items())),
         ends={label: last for label, last in history.cut.items() if label in history.lost},
+        parts=Step.sum([scan.parts for scan in scans]),
     )
     return record.model_copy(update={"warnings": tuple(warnings(record, plan, history, begun))})
 

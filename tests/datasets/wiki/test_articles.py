@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from wikisite import Edit, dump, extract, page, write
 
-from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.io.documents import Bad, Document, Skipped
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki import wikitext
 from ticlm.datasets.wiki.articles import WikiArticles
 from ticlm.datasets.wiki.mediawiki import BROKEN
+from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
 from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.core.periods import Calendar
@@ -34,7 +38,7 @@ PAGES = (
 )
 
 
-def read(source: WikiArticles, calendar: Calendar = Calendar()) -> Iterator[Document | Bad | Skipped]:  # noqa: B008
+def read(source: WikiArticles, calendar: Calendar = Calendar()) -> Iterator[Document | Bad | Skipped | Step]:  # noqa: B008
     for entry in source.inputs(calendar):
         for piece in source.pieces(entry):
             yield from source.read(piece)
@@ -127,6 +131,11 @@ def test_a_corpus_of_the_first_snapshot(tmp_path: Path) -> None:
     corpus = build.build(parse(CorpusRecipe, given, "test"), str(tmp_path / "root"))
     (period,) = corpus.periods.values()
     assert period.splits["train"].rows == 1
+    (record,) = build_records.builds(corpus.store)
+    assert record.parts == (Step(name="templates", read=1, dropped={"x": 1}),)
+    console = Console(width=100, file=StringIO(), record=True)
+    console.print(overview(corpus))
+    assert "templates: 1, of which left out: 1 x" in console.export_text()
     assert {reason: period.dropped[reason] for reason in ("redirect", "without prose")} == {
         "redirect": 1,
         "without prose": 1,
