@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
-from ticlm.datasets.generation.asked_again import AskedAgain
+from ticlm.datasets.generation.asked_again import UNCHANGED, AskedAgain
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker
 from ticlm.datasets.generation.judging import JudgeVotes
@@ -33,7 +33,7 @@ from ticlm.platform.core.examples import Example, Examples
 from ticlm.platform.core.fingerprint import hash64
 from ticlm.platform.core.settings import Settings
 
-UNCHANGED, TRAIN, NEW, EDITED = "unchanged", "unchanged-train", "new", "edited"
+TRAIN, NEW, EDITED = "unchanged-train", "new", "edited"
 ROWS = {UNCHANGED: "unchanged", NEW: "added", EDITED: "revised"}
 """The subset of the changes that each subset of questions is made from; UNCHANGED and TRAIN share one."""
 UNREAD = "beyond the number of passages"

@@ -6,7 +6,6 @@ the rows of `unfiltered.nocontext` (`question_id`, `question`), as JSON lines or
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.kilt.rows import UNREADABLE, is_text
 from ticlm.platform.core.accounting import Step
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import json_texts
 
 SUFFIXES = (".json", *records.SUFFIXES)
 KEYS = (("QuestionId", "Question"), ("question_id", "question"))
@@ -68,8 +68,8 @@ def _rows(path: str) -> Iterator[records.Record | records.Unusable]:
         return
     with opened(path) as raw:
         try:
-            whole = json.load(raw)
-        except (ValueError, RecursionError) as error:
+            whole = json_texts.read(raw.read())
+        except ValueError as error:
             raise InputError(f"{path} is no JSON: {' '.join(str(error).split())}") from None
     data = whole.get("Data") if isinstance(whole, dict) else whole
     if not isinstance(data, list):

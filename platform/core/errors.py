@@ -38,8 +38,9 @@ def of_storage(error: BaseException, where: str = "") -> OSError | None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Return the first 300 characters of what an error of some library says, or its name if it says nothing."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    """Return the first 300 characters of what an error of some library says, or its name if it says nothing; without
+    credentials of URLs, of which the cut could leave a half that nobody knows again."""
+    return without_credentials(" ".join(str(error).split()))[:300] or type(error).__name__
 
 
 class TiclmError(Exception):

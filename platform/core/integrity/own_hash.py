@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ticlm.platform.core.errors import InputError
+from ticlm.platform.core.reading import json_texts
 from ticlm.platform.core.settings import Settings, parse
 
 S = TypeVar("S", bound=Settings)
@@ -51,7 +52,7 @@ def read_as(kind: type[S], data: bytes, where: str, remedy: str) -> S:
 def _content(data: bytes, where: str, remedy: str) -> tuple[dict[str, Any], bool]:
     """Return the content of a file, and whether it has a hash of its own, which is right."""
     try:
-        content = json.loads(data)
+        content = json_texts.read(data)
     except ValueError as error:  # of JSON, or of UTF-8
         raise _damaged(where, str(error), remedy) from None
     if not isinstance(content, dict):

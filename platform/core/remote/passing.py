@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
+from ticlm.platform.core import errors
 from ticlm.platform.core.errors import CLOSED, FULL
-from ticlm.platform.core.remote.credentials import without_credentials
 
 AGAIN = (408, 409, 425, 429)
 """HTTP statuses below 500 after which a request may be repeated (RFC 9110, 8470, 6585; 409 is what S3 answers to a
@@ -39,8 +39,7 @@ def in_one_line(error: BaseException) -> str:
     it."""
     error = _deepest(error)
     status = _status(error)
-    text = " ".join(str(error).split()) or type(error).__name__
-    return f"HTTP status {status}" if status is not None else without_credentials(text)[:300]
+    return f"HTTP status {status}" if status is not None else errors.in_one_line(error)
 
 
 def _deepest(error: BaseException) -> BaseException:

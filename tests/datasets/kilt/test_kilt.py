@@ -120,7 +120,7 @@ def test_no_row_ends_an_import(tmp_path: Path) -> None:
         ('{"Data": 5}', r'q\.json: expected \{"Data": \[rows\]\} or a list of rows, found a int$'),
         ('{"data": []}', "or a list of rows, found a NoneType$"),
         ("5", "or a list of rows, found a int$"),
-        (DEEP, r"q\.json is no JSON: maximum recursion depth"),
+        (DEEP, r"q\.json is no JSON: it is nested too deeply"),
         ("{", r"q\.json is no JSON: Expecting"),
         ("[]", r"q\.json has no TriviaQA question"),
     ],

@@ -32,6 +32,12 @@ def test_a_file_of_an_earlier_release_has_no_hash() -> None:
     assert own_hash.read(json.dumps(CONTENT).encode(), "x.json", "again") == CONTENT
 
 
+@pytest.mark.parametrize("data", [b"[" * 100_000, b"null", b"{", b"\xff"])
+def test_what_is_no_mapping_is_one_line(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"^x\.json is damaged \(.*\); again$"):
+        own_hash.read(data, "x.json", "again")
+
+
 @pytest.mark.parametrize(
     ("work", "told"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import string
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,10 @@ from ticlm.datasets.io.documents import FileDocuments, Input
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.platform.analysis.setup import StudyRequest
 from ticlm.platform.cli.console import PlainConsole
+from ticlm.platform.core import errors
 from ticlm.platform.core.errors import InputError, RunError, TiclmWarning
 from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.core.remote import passing
 from ticlm.platform.core.remote.credentials import (
     Address,
     address,
@@ -123,3 +126,9 @@ def test_what_a_report_says_of_a_study_holds_no_credentials() -> None:
     settings = {"corpus": "http://me:pw@h/c", "models": [{"path": "http://h/m?token=pw"}], "seeds": [0]}
     shown = {"corpus": "http://h/c", "models": [{"path": "http://h/m"}], "seeds": [0]}
     assert plain_without_credentials(settings) == shown
+
+
+@pytest.mark.parametrize("shortened", [errors.in_one_line, passing.in_one_line])
+def test_a_message_that_is_cut_within_a_url_leaves_no_half_of_a_password(shortened: Callable[[Exception], str]) -> None:
+    for before in range(270, 301):
+        assert "secr" not in shortened(ValueError(f"{'x' * before} http://me:secret-password@host/a.jsonl"))
