@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import averaging, build
 from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.settings import PresetModel

@@ -23,11 +23,11 @@ from typing import Any
 
 from benchmarks.evaluation import CASES, QUICK, TEXT, prepare, texts
 
+from ticlm.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar
+from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.models import folders

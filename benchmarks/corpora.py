@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ticlm.platform.core.corpus import INFO, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, ShardFile, Tokens, to_parquet
+from ticlm.core.corpus import INFO, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.core.periods import Calendar
+from ticlm.core.store import Attempt, Store
+from ticlm.core.token_rows import Column, ShardFile, Tokens, to_parquet
 
 FILE_ROWS = 2048
 

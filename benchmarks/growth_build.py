@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus.build import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.settings import parse
 
 
 def main(texts: Path, out: Path, cpus: int, months: int) -> None:

@@ -24,11 +24,11 @@ from xml.sax.saxutils import quoteattr
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
+from ticlm.core.fingerprint import hash64
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.store import Store
 
 WORDS = [f"word{n}" for n in range(4000)]
 OURS, RIVAL = "ours", "in memory"

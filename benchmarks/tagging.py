@@ -19,12 +19,12 @@ from pathlib import Path
 
 from benchmarks.sides import Side
 
+from ticlm.core.examples import Example
+from ticlm.core.periods import Period, span
 from ticlm.datasets.examples.proper_nouns import ProperNouns
 from ticlm.datasets.examples.word_tags import WordTagger, marked, taggers
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.periods import Period, span
 
 WORDS = 300
 """In a text: about 450 tokens, as in TiC-Wiki."""

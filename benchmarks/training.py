@@ -91,8 +91,8 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
             return {"wall_s": wall, "cpu_s": marks[-1][1] - marks[0][1], "boundary_s": boundary}
 
     def record(root: str, round_id: str) -> Any:
-        from ticlm.platform.core.paths import round_folder
-        from ticlm.platform.core.store import Store, read_record
+        from ticlm.core.paths import round_folder
+        from ticlm.core.store import Store, read_record
 
         found = read_record(Store(root), round_folder(round_id))
         assert found is not None
@@ -226,7 +226,7 @@ def make_corpus(folder: str, rows: int) -> None:
 
 
 def _batches(corpus: str) -> list[Any]:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
     reader = Corpus.open(corpus).rows(PERIODS[1], "train")
     return [block["tokens"] for block in reader.all(ROWS) if len(block["tokens"]) == ROWS]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ticlm.platform.core.settings import parse
+from ticlm.core.settings import parse
 from ticlm.platform.models import build, sharding
 from ticlm.platform.models.presets import SHAPES
 from ticlm.platform.models.sharding import Workers, local_group

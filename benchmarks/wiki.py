@@ -151,12 +151,12 @@ def peak(copies: int) -> None:
     and writers that hold 2."""
     import resource
 
+    from ticlm.core.store import Store
     from ticlm.datasets.examples.context import BuildContext
     from ticlm.datasets.io import buckets
     from ticlm.datasets.wiki import staging
     from ticlm.datasets.wiki.diffs import comparisons
     from ticlm.datasets.wiki.dumps import WikiDumps
-    from ticlm.platform.core.store import Store
 
     staging.BUCKET_BYTES = 4 << 20
     buckets.HELD_BYTES = 2 << 20

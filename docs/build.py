@@ -43,12 +43,13 @@ PAGES = {
 }
 """Markdown of the project, and the page that each file becomes."""
 
-TOPS = ("platform", "methods", "datasets", "tune_spaces")
+TOPS = ("core", "platform", "methods", "datasets", "tune_spaces")
 FACES = {
+    "ticlm.core": "Foundations that everything else imports: settings, periods, mixtures, stores, leases.",
     "ticlm.methods": "Methods of continual training: schedules, replay, penalties, optimizers, objectives.",
     "ticlm.tune_spaces": "Search spaces: one module per space, each with a constant `SPACE`.",
 }
-"""What the packages without an `__init__.py` hold."""
+"""What the rooms without an `__init__.py` hold."""
 
 
 def main(reports: Path | None = None) -> int:
@@ -106,7 +107,12 @@ def copy_package(folder: Path) -> None:
 def packages() -> list[str]:
     """Return the packages as they are imported, by name."""
     faces = [file for top in ("platform", "datasets") for file in sorted((ROOT / top).glob("*/__init__.py"))]
-    return ["ticlm.methods", "ticlm.tune_spaces", *(f"ticlm.{file.parts[-3]}.{file.parts[-2]}" for file in faces)]
+    return [
+        "ticlm.core",
+        "ticlm.methods",
+        "ticlm.tune_spaces",
+        *(f"ticlm.{file.parts[-3]}.{file.parts[-2]}" for file in faces),
+    ]
 
 
 def modules(package: str) -> list[str]:

@@ -18,11 +18,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Mixture, Source, allot
+from ticlm.core.periods import Label
 from ticlm.methods.seams import Replay
 from ticlm.methods.timeline import MethodTimeline
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Mixture, Source, allot
-from ticlm.platform.core.periods import Label
 
 NATS = 10_000
 """Parts of a nat to which losses are rounded before shares follow from them."""

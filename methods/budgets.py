@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ticlm.platform.core.errors import InputError, NotBuilt
-from ticlm.platform.core.settings import Settings
+from ticlm.core.errors import InputError, NotBuilt
+from ticlm.core.settings import Settings
 
 
 class PerPeriod(Settings):

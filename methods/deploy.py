@@ -13,11 +13,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from ticlm.core.mixture import Mixture, Share, allot
+from ticlm.core.settings import Settings
 from ticlm.methods.schedules import Decay, WarmupStableDecay, decayed
 from ticlm.methods.seams import RoundPosition, Schedule
 from ticlm.methods.timeline import RoundRequest
-from ticlm.platform.core.mixture import Mixture, Share, allot
-from ticlm.platform.core.settings import Settings
 
 Parts = tuple[tuple[str, float], ...]
 """Checkpoints (keys of rounds), each with its weight in an average."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.mixture import Source
 from ticlm.methods.seams import Batch, Context, Penalty, local_shard
-from ticlm.platform.core.mixture import Source
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 if TYPE_CHECKING:
     from torch import nn

@@ -10,6 +10,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import METHODS, Own
+from ticlm.core.mixture import Mixture, allot
+from ticlm.core.periods import Label
+from ticlm.core.seeds import Seeds
+from ticlm.core.settings import Settings
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
@@ -39,12 +45,6 @@ from ticlm.methods.schedules import (
 )
 from ticlm.methods.seams import Adapter, Optimizer, Penalty, Replay, Schedule
 from ticlm.methods.timeline import Imported, MethodTimeline, RoundRequest
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import METHODS, Own
-from ticlm.platform.core.mixture import Mixture, allot
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.seeds import Seeds
-from ticlm.platform.core.settings import Settings
 
 AnySchedule = Annotated[
     WarmupCosine

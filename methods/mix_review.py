@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Mixture, OldCorpus, Source
+from ticlm.core.periods import Label, require_past
 from ticlm.methods.budgets import rows_of
 from ticlm.methods.seams import Rehearsal
 from ticlm.methods.timeline import MethodTimeline
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Mixture, OldCorpus, Source
-from ticlm.platform.core.periods import Label, require_past
 
 
 class MixReview(Rehearsal):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, InstanceOf
 
-from ticlm.platform.core.extensions import METHODS, Own
-from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS, ColumnNeed
-from ticlm.platform.core.settings import Settings
+from ticlm.core.extensions import METHODS, Own
+from ticlm.core.row_columns import INPUTS, TARGETS, TOKENS, ColumnNeed
+from ticlm.core.settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor

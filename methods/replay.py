@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.mixture import Mixture, Source, allot
 from ticlm.methods.seams import Rehearsal, Replay
 from ticlm.methods.timeline import ITSELF, MethodTimeline, Sampling
-from ticlm.platform.core.mixture import Mixture, Source, allot
 
 
 class NoReplay(Replay):

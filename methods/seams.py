@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
+from ticlm.core.mixture import Mixture, OldCorpus, Source
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.methods.timeline import Imported, MethodTimeline, Sampling
-from ticlm.platform.core.mixture import Mixture, OldCorpus, Source
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

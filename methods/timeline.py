@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 
 
 class Imported(Settings):

@@ -26,8 +26,8 @@ from ports import free_ports
 from ranks import after_saves, train_rank
 from toys import build_toy_corpus, make_toy_study
 
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.store import Store
+from ticlm.core.corpus import Corpus
+from ticlm.core.store import Store
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork
 

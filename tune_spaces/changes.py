@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import Settings, parse
+from ticlm.core.errors import InputError
+from ticlm.core.settings import Settings, parse
 
 S = TypeVar("S", bound=Settings)
 

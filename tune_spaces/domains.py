@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.tune_spaces import changes
 
 ALLOWED = "tune.uniform, loguniform, randn, randint, lograndint, their q… forms, and choice"

@@ -19,12 +19,12 @@ from typing import Any
 
 import yaml
 
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import object_at
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.reading import mappings
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, Method, OracleSeries
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import object_at
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.reading import mappings
 from ticlm.tune_spaces import changes, domains, wording
 
 

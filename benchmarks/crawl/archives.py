@@ -15,9 +15,9 @@ from pathlib import Path
 from random import Random
 from uuid import NAMESPACE_URL, uuid5
 
+from ticlm.core.periods import Calendar
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.web.warc_records import WarcRecord, records
-from ticlm.platform.core.periods import Calendar
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 REAL_EVERY = 5

@@ -21,10 +21,10 @@ from statistics import median
 
 from benchmarks.crawl import archives
 
+from ticlm.core import paths
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
-from ticlm.platform.core import paths
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 
 CPUS = (1, 2)
 FILES = 8

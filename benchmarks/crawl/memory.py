@@ -16,13 +16,13 @@ from pathlib import Path
 
 from benchmarks.crawl import archives
 
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import dedup_pass, dedup_plan, parts, staging
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.io.documents import Input, Piece
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 
 SMALL = 2 << 20
 NAME = "CC-MAIN-20240518015810-20240518045810-00000.warc.gz"

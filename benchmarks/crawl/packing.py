@@ -22,6 +22,11 @@ from benchmarks.crawl import archives
 from benchmarks.serving import serve
 from benchmarks.sides import Side
 
+from ticlm.core import paths
+from ticlm.core.corpus import CorpusInfo, TokenizerInfo
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
+from ticlm.core.token_rows import Column, dtype_for
 from ticlm.datasets.corpus import pack, shards, staging, tokenize
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pack import Bundle
@@ -31,11 +36,6 @@ from ticlm.datasets.corpus.row_makers import PackedTokens
 from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenize import Sets
 from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import CorpusInfo, TokenizerInfo
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import Column, dtype_for
 
 LENGTH, VOCAB, LEARNED_FROM = 2048, 50_000, 8 << 20
 PERIOD = "202405"

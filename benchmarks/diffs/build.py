@@ -11,8 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
-from ticlm.platform.core.settings import parse
 
 
 def main(dumps: Path, out: Path) -> None:

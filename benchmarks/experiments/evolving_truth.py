@@ -15,13 +15,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ticlm.core.examples import Examples
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.encyclopedia_truth import truth
 from ticlm.datasets.synthetic.pipeline import names_pipeline
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.examples import Examples
-from ticlm.platform.core.settings import parse
 
 WORLD = SyntheticWorld(towns=32, firms=36, clubs=20, offices=10)
 STYLE = EncyclopediaStyle(paragraphs=4, sentences=4, report=10, edits=0.1)

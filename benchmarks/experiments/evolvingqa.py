@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ticlm.platform.analysis.published.evolvingqa import QuestionSet, evolving_qa, may_be_of
+from ticlm.platform.papers.evolvingqa.printed import QuestionSet, evolving_qa, may_be_of
 
 SETS: tuple[QuestionSet, ...] = ("UNCHANGED", "NEW", "OUTDATED", "UPDATED")
 

@@ -19,7 +19,7 @@ from itertools import combinations
 import pandas as pd
 
 from ticlm.platform.analysis.numbers import HEADINGS
-from ticlm.platform.analysis.published.printed import printed
+from ticlm.platform.papers.tic_lm.printed import printed
 
 TASK = "tic-cc"
 SEPARATE = 0.0015

@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.probes.answer_types import answer_type, composition, statistics
-from ticlm.platform.analysis.probes.fuar import text
-from ticlm.platform.analysis.probes.learning_rates import trade_off
-from ticlm.platform.analysis.probes.predictions import changes, gained, gap, overlapping
-from ticlm.platform.analysis.probes.study_fuar import fuar_tables
-from ticlm.platform.analysis.published.ckl import ckl_tables
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.platform.analysis.answers import changes, gained, gap, overlapping
 from ticlm.platform.analysis.tuned_seeds import over_seeds
 from ticlm.platform.cli.options import plan_of
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
+from ticlm.platform.papers.ckl.fuar import text
+from ticlm.platform.papers.ckl.learning_rates import trade_off
+from ticlm.platform.papers.ckl.printed import ckl_tables
+from ticlm.platform.papers.ckl.study_fuar import fuar_tables
+from ticlm.platform.results.answer_types import answer_type, composition, statistics
+from ticlm.platform.results.of_plan import study_result
 
 if TYPE_CHECKING:
     import pandas as pd

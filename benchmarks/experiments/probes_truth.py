@@ -18,12 +18,12 @@ from typing import Any
 
 from benchmarks.experiments import evolving_truth
 
+from ticlm.core import settings
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Timeline
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.synthetic.wikidata_truth import FactChanges, NamedTriple, fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Timeline
 
 RECIPES = "datasets/recipes"
 Fact = tuple[str, ...]

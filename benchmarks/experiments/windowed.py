@@ -136,7 +136,7 @@ def documentation(data: Path, root: Path) -> None:
 
 def compare(root: Path) -> None:
     """Tokens of both corpora, and the losses side by side, means over seeds."""
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
     for variant in VARIANTS:
         periods = Corpus.open(str(root / f"corpora/posts-{variant}@1")).periods.values()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core.store import Store, read_record
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.tasks.cell_store import read_cells
 

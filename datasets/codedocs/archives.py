@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.remote.credentials import whole
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import opened
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.remote.credentials import whole
 
 ARCHIVES = (".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MOST_BYTES = 64 << 20

@@ -11,13 +11,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.settings import Settings
 from ticlm.datasets.codedocs.archives import files
 from ticlm.datasets.codedocs.docstrings import docstring_pages
 from ticlm.datasets.codedocs.rst import BrokenPage, DocPage, rst_page
 from ticlm.datasets.codedocs.sphinx_html import html_page
 from ticlm.datasets.text.charset import decoded
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.settings import Settings
 
 SUFFIXES = {"html": (".html", ".htm"), "source": (".rst", ".txt", ".py")}
 CYTHON = (".pyx", ".pxd", ".pxi")

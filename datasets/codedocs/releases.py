@@ -16,13 +16,13 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field
 
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.periods import Label
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.remote.passing import in_one_line, passing
+from ticlm.core.settings import Settings
 from ticlm.datasets.io import fetching
 from ticlm.datasets.io.dates import moment
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.remote.passing import in_one_line, passing
-from ticlm.platform.core.settings import Settings
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 NEAREST = 12

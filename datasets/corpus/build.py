@@ -13,6 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from ticlm.core import paths
+from ticlm.core.corpus import INFO, Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.lease import lease
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
@@ -24,11 +29,6 @@ from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.scan_index import ScanIndex
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import Executor, executing, reported
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import INFO, Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.lease import lease
-from ticlm.platform.core.store import Store
 
 INPUTS = 4096
 """Inputs that are given to the executor at a time: it holds some kilobytes of each."""

@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from ticlm.core import paths
+from ticlm.core.accounting import Step
+from ticlm.core.corpus import Corpus
+from ticlm.core.integrity import own_hash, remedies
+from ticlm.core.periods import Calendar, Label, span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.io.documents import Input
-from ticlm.platform.core import paths
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.integrity import own_hash, remedies
-from ticlm.platform.core.periods import Calendar, Label, span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 ALREADY_BUILT = "came after its period was built"
 BEFORE_FIRST = "before the first period"

@@ -22,6 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.accounting import Deduplication, Overlap
+from ticlm.core.errors import RunError
+from ticlm.core.mixture import Split
+from ticlm.core.signals import Threads, result_of
+from ticlm.core.store import Store, read_record
 from ticlm.datasets.corpus.dedup_plan import Counted, DedupChain, DedupSplit
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.staging import SPLITS
@@ -29,11 +34,6 @@ from ticlm.datasets.dedup.bloom import BloomFilter
 from ticlm.datasets.dedup.paragraphs import Bools, Shingled, Verdict, bounds, judge, shingled, surviving, without
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.text.words import paragraphs
-from ticlm.platform.core.accounting import Deduplication, Overlap
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.signals import Threads, result_of
-from ticlm.platform.core.store import Store, read_record
 
 HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 

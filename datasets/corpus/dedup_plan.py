@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ticlm.core.errors import RunError
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.dedup.bloom import size
 from ticlm.datasets.dedup.settings import Deduplicate
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
 
 
 class Counted(Settings):

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.parts import collect, parts_of, period_folder
 from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 FAN_IN = 128
 """Most runs that a part or a merge reads. A part decodes about one row group of each besides its own bytes."""

@@ -17,6 +17,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ticlm.core import paths
+from ticlm.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
+from ticlm.core.corpus import CorpusInfo, PeriodManifest, SplitManifest
+from ticlm.core.mixture import Split
+from ticlm.core.periods import Period
+from ticlm.core.settings import Settings
+from ticlm.core.store import Attempt, Store
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pairs.row_makers import PairRows
 from ticlm.datasets.corpus.parts import period_folder
@@ -27,13 +34,6 @@ from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.staging import SPLITS
 from ticlm.datasets.corpus.tokenize import streams
 from ticlm.datasets.dedup.settings import DUPLICATE
-from ticlm.platform.core import paths
-from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
-from ticlm.platform.core.corpus import CorpusInfo, PeriodManifest, SplitManifest
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Attempt, Store
 
 (TAIL,), (SHORT,) = PackedTokens.left_out, PrefixLM.left_out
 """Tokens after the last whole row of a stream, and of pieces that cannot be split in two."""

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ticlm.core import paths
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
 from ticlm.datasets.corpus.staging import SPLITS
-from ticlm.platform.core import paths
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 PART_BYTES = 64 << 20
 LEAST_PART_BYTES, PARTS_OF_A_PERIOD = 4 << 20, 16

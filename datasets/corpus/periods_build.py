@@ -10,6 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from ticlm.core import paths
+from ticlm.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
+from ticlm.core.integrity import own_hash
+from ticlm.core.progress import count
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.store import Attempt, Store, read_record
 from ticlm.datasets.corpus import dedup_pass, dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
@@ -25,12 +31,6 @@ from ticlm.datasets.corpus.tokenize import Sets
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
 from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.lineage import lineage
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
-from ticlm.platform.core.integrity import own_hash
-from ticlm.platform.core.progress import count
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.store import Attempt, Store, read_record
 
 BESIDE_FILTER = 512 << 20
 """Bytes that a task needs besides its filter, for the n-grams of a part. No memory is reserved for smaller filters."""

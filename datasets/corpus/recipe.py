@@ -8,6 +8,16 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
+from ticlm.core.accounting import Step
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.extensions import SOURCES, Own
+from ticlm.core.fingerprint import fingerprint, hash64
+from ticlm.core.mixture import Split
+from ticlm.core.periods import Calendar, Label, Period, Timeline
+from ticlm.core.reading.plain import Plain
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
+from ticlm.core.token_rows import Column
 from ticlm.datasets.corpus.pairs.row_makers import PairRows, Parting, SentenceRows
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
@@ -30,16 +40,6 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.datasets.wiki.articles import WikiArticles
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.extensions import SOURCES, Own
-from ticlm.platform.core.fingerprint import fingerprint, hash64
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar, Label, Period, Timeline
-from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import Column
 
 FOLDER = "datasets/recipes"
 FORMAT = 1

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
-from ticlm.platform.core.seeds import random_numbers
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.row_columns import INPUTS, TARGETS, TOKENS
+from ticlm.core.seeds import random_numbers
+from ticlm.core.settings import Settings
+from ticlm.core.token_rows import Column, Tokens, dtype_for
 
 if TYPE_CHECKING:
     from ticlm.datasets.corpus.salient.marking import Marking

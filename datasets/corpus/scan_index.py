@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import staging
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.parts import count_of
@@ -24,8 +26,6 @@ from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group
 from ticlm.datasets.corpus.staging import Scan
 from ticlm.datasets.io.documents import Piece
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 CHUNK = 256
 """Scans of a chunk."""

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.corpus import CorpusInfo
+from ticlm.core.fingerprint import hash64
+from ticlm.core.mixture import Split
+from ticlm.core.seeds import random_numbers
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
+from ticlm.core.token_rows import ROW_GROUP, SPANS, ShardFile, Tokens, spans_to_parquet, to_parquet
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import RowMaker, TokenStream
 from ticlm.datasets.corpus.salient import span_files
 from ticlm.datasets.corpus.tokenizers import ids_of
-from ticlm.platform.core.corpus import CorpusInfo
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.seeds import random_numbers
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import ROW_GROUP, SPANS, ShardFile, Tokens, spans_to_parquet, to_parquet
 
 SHARD_BYTES = 64 << 20
 SHARDS_AT_ONCE = 16

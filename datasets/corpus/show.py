@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from rich.console import Group
 from rich.text import Text
 
+from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
+from ticlm.core.quantities import size
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.build_records import BuildRecord
 from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.show_tables import balance, census_tables, numbered, percent, short, steps_line, titled
 from ticlm.datasets.corpus.totals import Totals, is_part
-from ticlm.platform.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
-from ticlm.platform.core.quantities import size
 
 SUBSETS = 6
 """The largest subsets of the text that get a column; all others share one."""

@@ -10,9 +10,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from ticlm.core.accounting import Deduplication, Overlap, Step
+from ticlm.core.quantities import COUNTS, scaled, size
 from ticlm.datasets.corpus.totals import Totals
-from ticlm.platform.core.accounting import Deduplication, Overlap, Step
-from ticlm.platform.core.quantities import COUNTS, scaled, size
 
 
 def census_tables(total: Totals) -> list[Group]:

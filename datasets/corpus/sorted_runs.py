@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ticlm.platform.core.store import Store
+from ticlm.core.store import Store
 
 GROUP_BYTES = 1 << 20
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
+from ticlm.core.fingerprint import hash64
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
 
 
 class Splits(Settings):

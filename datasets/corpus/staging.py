@@ -14,6 +14,11 @@ from functools import partial
 import pyarrow as pa
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.build_records import ALREADY_BUILT
 from ticlm.datasets.corpus.ledger.counts import NOTHING_KNOWN, Damage, DocumentCounts, Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -27,11 +32,6 @@ from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.web import warc_records
 from ticlm.datasets.web.hosts import host_of
 from ticlm.datasets.wiki import mediawiki
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 BREAKS = (*records.BREAKS, *warc_records.BREAKS, mediawiki.BROKEN)
 """Reasons of a Bad that say that an input is damaged."""

@@ -17,6 +17,11 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from ticlm.core.accounting import Host
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.pairs.row_makers import PARTS, Parting
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.salient import span_files
@@ -25,11 +30,6 @@ from ticlm.datasets.corpus.splits import HeldOut
 from ticlm.datasets.corpus.tokenizers import StreamEncoder, TrainedTokenizer
 from ticlm.datasets.text import pairs
 from ticlm.datasets.text.spans import plain
-from ticlm.platform.core.accounting import Host
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 HOSTS = 1000
 """Most hosts counted in one part."""

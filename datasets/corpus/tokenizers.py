@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ticlm.core import paths
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
+from ticlm.core.token_rows import Tokens, dtype_for
 from ticlm.datasets.corpus.row_makers import PAD
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import Tokens, dtype_for
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from ticlm.core.accounting import Deduplication, Host, Overlap, Step
+from ticlm.core.corpus import PeriodManifest, SplitManifest
+from ticlm.core.mixture import Split
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.pack import TOKEN_REASONS, HostCounts
-from ticlm.platform.core.accounting import Deduplication, Host, Overlap, Step
-from ticlm.platform.core.corpus import PeriodManifest, SplitManifest
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.settings import Settings
 
 HOSTS = 10
 """Hosts named in a total; the periods' own records hold more."""

@@ -21,10 +21,10 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from ticlm.core.errors import RunError
+from ticlm.core.integrity.files import verify
+from ticlm.core.store import Attempt, Store, read_record
 from ticlm.datasets.text.words import STEP, mixed
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.store import Attempt, Store, read_record
 
 BLOCK_BITS = 512
 BLOCK_BYTES = BLOCK_BITS // 8

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ticlm.platform.core.settings import Settings
+from ticlm.core.settings import Settings
 
 DUPLICATE = "repeats earlier text"
 ROOM = 2

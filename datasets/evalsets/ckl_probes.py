@@ -7,6 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Subset
+from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, period_of
@@ -14,10 +18,6 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.lama import released
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
 from ticlm.datasets.lama.released import ReleasedFiles
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
 
 
 class ReleasedSets(Settings):

@@ -12,6 +12,11 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from ticlm.core import paths
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import hash64
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
@@ -27,11 +32,6 @@ from ticlm.datasets.llm.asking import Asker, ChatLimits, record_of
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.union import AnyChat
 from ticlm.datasets.text.taggers import AnyTagger, RulesTagger, Tagged, Tagger
-from ticlm.platform.core import paths
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.settings import Settings
 
 TRAIN, NEW, EDITED = "unchanged-train", "new", "edited"
 ROWS = {UNCHANGED: "unchanged", NEW: "added", EDITED: "revised"}

@@ -11,18 +11,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Calendar, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample, period_of, placed
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Calendar, span
-from ticlm.platform.core.settings import Settings
 
 BUCKETS = 64
 STANDS = "in a period that stands"

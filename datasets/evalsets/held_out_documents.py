@@ -9,6 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
+from ticlm.core.periods import Period
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.smallest import ALL, Smallest
@@ -16,13 +23,6 @@ from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Document, Input, Piece
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings
 
 BUCKETS = 64
 OTHER_SPLIT, OUTSIDE = "in another split", "in a period that the corpus does not have"

@@ -8,6 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
+from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, UnusableExample, period_of
@@ -17,10 +21,6 @@ from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.lama import trex
 from ticlm.datasets.lama.collecting import TWICE, Collected, ProbeRules
 from ticlm.datasets.lama.trex import Fact, InvariantRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
 
 ROWS = "rows"
 

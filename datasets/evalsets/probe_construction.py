@@ -10,6 +10,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import RunError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Label, Period, span
+from ticlm.core.remote.credentials import whole
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets.probe_inputs import DatedCorpus, index_of, new_articles
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io import listing, records
@@ -25,13 +32,6 @@ from ticlm.datasets.probes.model_steps import ModelSteps, read_prompts
 from ticlm.datasets.probes.old_corpus import OldCorpus
 from ticlm.datasets.probes.review import Probe
 from ticlm.datasets.text.taggers import AnyTagger, RulesTagger
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Label, Period, span
-from ticlm.platform.core.remote.credentials import whole
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 OLD = "old\0"
 """Begins the group of an input of the old corpus."""

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint, hash64
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.recipe import AnyDocuments, DocumentReader, WorldReader
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
@@ -16,11 +21,6 @@ from ticlm.datasets.probes import old_corpus
 from ticlm.datasets.probes.candidates import Article
 from ticlm.datasets.probes.old_corpus import Passage
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint, hash64
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import Settings
 
 OUTSIDE, STANDS = "outside the periods", "in a period that stands"
 LATE, EARLY = "after known_until", "not after known_until"

@@ -9,6 +9,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Calendar, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, UnusableExample, period_of, placed
@@ -17,10 +21,6 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.lama import schema
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Calendar, span
-from ticlm.platform.core.settings import Settings
 
 FIELDS = ("id", "task", "timestamp", "input", "question", "answers", "outdated", "meta")
 

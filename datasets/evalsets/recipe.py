@@ -8,6 +8,19 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ticlm.core import paths
+from ticlm.core.accounting import Step
+from ticlm.core.corpus import finished
+from ticlm.core.errors import InputError
+from ticlm.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.integrity import own_hash, remedies
+from ticlm.core.lease import lease
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Label
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
@@ -34,19 +47,6 @@ from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
 from ticlm.datasets.kilt.questions import KiltQuestions
 from ticlm.datasets.text.taggers import AnyTagger
-from ticlm.platform.core import paths
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.corpus import finished
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.integrity import own_hash, remedies
-from ticlm.platform.core.lease import lease
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe gives other examples than before."""

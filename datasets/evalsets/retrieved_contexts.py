@@ -11,6 +11,15 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from ticlm.core import paths
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples, PeriodExamples
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.retrieval import statistics
@@ -19,15 +28,6 @@ from ticlm.datasets.retrieval.passages import FORMAT, Part, Passage, Passages, P
 from ticlm.datasets.retrieval.retrievers import AnyRetriever, Search
 from ticlm.datasets.retrieval.word_index import Bm25Retriever
 from ticlm.datasets.text.overlap import has_answer, overlap
-from ticlm.platform.core import paths
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples, PeriodExamples
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 INDEX = "index"
 CONTEXT = "context"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.evalsets.tic_wiki import LETTERLESS
 from ticlm.datasets.examples.smallest import ALL, Smallest
 from ticlm.datasets.io.buckets import Buckets
@@ -14,7 +15,6 @@ from ticlm.datasets.text.diffs import TooRepetitive
 from ticlm.datasets.wiki.diffs import PROSELESS, REPETITIVE, Comparison
 from ticlm.datasets.wiki.revised import RevisedArticle, Row, revised, unchanged_row
 from ticlm.datasets.wiki.unchanged import UNCHANGED, Link, writer
-from ticlm.platform.core.fingerprint import hash64
 
 PARTS: tuple[Literal["added", "revised"], ...] = ("added", "revised")
 SUBSETS: tuple[str, ...] = ("changed", *PARTS)

@@ -10,14 +10,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from ticlm.core.accounting import Step
+from ticlm.core.corpus import chosen
+from ticlm.core.examples import Examples, PeriodExamples
 from ticlm.datasets.corpus.show_tables import numbered, percent, short, steps_table, titled
 from ticlm.datasets.evalsets.recipe import builds
 from ticlm.datasets.lama import schema
 from ticlm.datasets.lama.statistics import PER_SUBSET
 from ticlm.datasets.wiki.unchanged import statistics_now
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.corpus import chosen
-from ticlm.platform.core.examples import Examples, PeriodExamples
 
 Manifests = Mapping[str, PeriodExamples]
 

@@ -10,15 +10,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.examples import MASK, Example
+from ticlm.core.periods import Calendar, Period
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
 from ticlm.datasets.synthetic.facts import KnownFact
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.periods import Calendar, Period
-from ticlm.platform.core.settings import Settings
 
 INVARIANT = "invariant"
 SUBSETS = (INVARIANT, "updated", "new")

@@ -9,6 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
+from ticlm.core.periods import span
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.facts import RELATION, SUBJECT
 from ticlm.datasets.examples.light_tuning import is_for_tuning, tuning
@@ -19,12 +25,6 @@ from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import Unusable
 from ticlm.datasets.wikidata.choosing import SURPLUS
 from ticlm.datasets.wikidata.triplets import REPEATED
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.periods import span
-from ticlm.platform.core.settings import Settings
 
 SUBSETS: tuple[Literal["unchanged", "changed"], ...] = ("unchanged", "changed")
 OBJECTS = ("object", "objective")

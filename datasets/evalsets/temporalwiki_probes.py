@@ -9,6 +9,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.light_tuning import tuning
 from ticlm.datasets.io.documents import Input
@@ -20,10 +24,6 @@ from ticlm.datasets.wikidata.changes import FATES
 from ticlm.datasets.wikidata.dumps import Wikidata, same_world
 from ticlm.datasets.wikidata.pairing import PairedStep, groups, paired_steps
 from ticlm.datasets.wikidata.triplets import Caps
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.settings import Settings
 
 RELATIONS = 30
 """Number of most frequent relations that are counted by name; the others are counted together."""

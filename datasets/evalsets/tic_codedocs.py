@@ -10,17 +10,17 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Period, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.codedocs.archives import describe
 from ticlm.datasets.codedocs.pages import DocPages
 from ticlm.datasets.codedocs.releases import AnyRelease, Index, Release, with_login
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.settings import Settings
 
 HASHED = "sha256:"
 STANDS, FOLLOWED = "in a period that stands", "followed within the month"
@@ -156,7 +156,7 @@ def _followed(earlier: str, version: str) -> str:
 
 
 def _writer(version: str, entry: Input) -> str:
-    from ticlm.platform.core.fingerprint import hash64
+    from ticlm.core.fingerprint import hash64
 
     return f"{hash64(f'{version} {entry.model_dump_json()}'):016x}"
 

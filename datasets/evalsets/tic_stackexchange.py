@@ -9,6 +9,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import hash64
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Period, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.frames import Frame, frames
 from ticlm.datasets.io.documents import Input
@@ -17,13 +24,6 @@ from ticlm.datasets.stackexchange import dumps
 from ticlm.datasets.stackexchange.by_month import QuestionsByMonth
 from ticlm.datasets.stackexchange.posts import label
 from ticlm.datasets.stackexchange.questions import QuestionRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.settings import Settings
 
 
 class TicStackExchange(QuestionRules):

@@ -9,15 +9,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.fingerprint import hash64
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.smallest import Smallest, StagedExamples
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, MOVES, Comparison, Diff, comparisons, moves
 from ticlm.datasets.wiki.dumps import WikiDumps
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.settings import Settings
 
 SUBSETS = ("changed", "unchanged")
 LETTERLESS = "without a letter"

@@ -10,6 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.blanks import Blanks
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
@@ -18,9 +21,6 @@ from ticlm.datasets.wikidata import cloze, pairing
 from ticlm.datasets.wikidata.dumps import Wikidata, same_world
 from ticlm.datasets.wikidata.pairing import DumpsOfStep, PairedStep, groups, paired_steps
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.settings import Settings
 
 RELATIONS = 30
 """Number of most frequent relations that are counted by name; the others are counted together."""

@@ -14,15 +14,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.datasets.evalsets.revision_rows import (
-    HELD_OUT,
-    LONG,
-    PARTS,
-    SUBSETS,
-    RowRules,
-    RowWork,
-    stage_rows,
-)
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Examples
+from ticlm.core.settings import Settings
+from ticlm.datasets.evalsets.revision_rows import HELD_OUT, LONG, PARTS, SUBSETS, RowRules, RowWork, stage_rows
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.smallest import ALL, StagedExamples
 from ticlm.datasets.io.buckets import Buckets
@@ -41,9 +36,6 @@ from ticlm.datasets.wiki.unchanged import (
     same_until,
     unfollowed,
 )
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Examples
-from ticlm.platform.core.settings import Settings
 
 DIFFER = "articles that differ"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ticlm.core.examples import MASK, Example
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.examples import MASK, Example
 
 TYPE = "type"
 """Field of `Example.about` with the label."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.text.matching import whole_words
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 BLANK = "_____"
 PROMPT = "Question: Fill in the blank: {}\nAnswer:"

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Period
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.io.in_process import ProcessExecutor
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 T = TypeVar("T")
 R = TypeVar("R")

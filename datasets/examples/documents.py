@@ -8,15 +8,15 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Calendar, Period, Timeline
+from ticlm.core.remote.credentials import whole
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece
 from ticlm.datasets.text.pairs import joined
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Calendar, Period, Timeline
-from ticlm.platform.core.remote.credentials import whole
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 
 class ExampleDocuments(Settings):

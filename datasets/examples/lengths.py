@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import Settings
+from ticlm.core.errors import InputError
+from ticlm.core.settings import Settings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

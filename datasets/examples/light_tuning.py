@@ -3,7 +3,7 @@ another."""
 
 from __future__ import annotations
 
-from ticlm.platform.core.fingerprint import hash64
+from ticlm.core.fingerprint import hash64
 
 
 def tuning(subset: str) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from ticlm.core.examples import Example
 from ticlm.datasets.examples.word_tags import Grouped, WordTags
-from ticlm.platform.core.examples import Example
 
 GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"proper noun": ("PROPN",), "noun": ("NOUN",), "verb": ("VERB",), "number": ("NUM",)}

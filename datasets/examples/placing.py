@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from ticlm.core.periods import Calendar, Label, Period, span
 from ticlm.datasets.io.dates import moment
-from ticlm.platform.core.periods import Calendar, Label, Period, span
 
 
 class UnusableExample(Exception):

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ticlm.core.examples import Example
 from ticlm.datasets.examples.word_tags import Grouped, WordTags
-from ticlm.platform.core.examples import Example
 
 _NAMES = "names"
 

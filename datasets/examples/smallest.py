@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
+from ticlm.core.examples import Example
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.platform.core.examples import Example
 
 ALL = 1 << 62
 """Stands for no largest number."""

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.executor import Executor, Workers
 from ticlm.datasets.text import pipelines
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
 
 CHUNK = 256
 """Texts that are sent to an actor at once."""

@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.filters.quality import NO_WORDS, count_words
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.settings import Settings
 
 
 class Phrase(Settings):

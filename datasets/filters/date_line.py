@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Literal
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.text.date_lines import DateForm, dated, needs
-from ticlm.platform.core.settings import Settings
 
 OF_THEIR_PERIOD = ("masked-csv", "examples")
 """Kinds of documents without dates of their own: theirs are the first days of their periods."""

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 BUNDLED = "lid.176.ftz"
 BUNDLED_AS_OF = "201710"

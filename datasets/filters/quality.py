@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.settings import Settings
 
 NO_WORDS = "without words"
 NO_LINES = "without lines"

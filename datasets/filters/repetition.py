@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.filters.quality import NO_WORDS, lines
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.settings import Settings
 
 
 class Repetition(Settings):
@@ -51,7 +51,7 @@ class Repetition(Settings):
         return next((reason for reason, (share, limit) in limits.items() if share > limit), None)
 
     def _of_ngrams(self, text: str) -> str | None:
-        from ticlm.datasets.filters.ngram_counts import Recurrence  # numba loads where it is used
+        from ticlm.datasets.filters.ngram_counts import Recurrence
 
         words = Recurrence.of(text)
         if words.chars == 0:

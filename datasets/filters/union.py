@@ -12,6 +12,10 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import object_at
+from ticlm.core.fingerprint import hash64
+from ticlm.core.settings import Settings
 from ticlm.datasets.filters.clean_lines import CleanLines
 from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.language import Language
@@ -28,10 +32,6 @@ from ticlm.datasets.filters.quality import (
 from ticlm.datasets.filters.repetition import Repetition
 from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import object_at
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.settings import Settings
 
 
 class Filter(Protocol):

@@ -15,11 +15,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.web.hosts import full_host_of, host_of
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 _Identity = tuple[Settings, str]
 

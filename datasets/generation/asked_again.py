@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.wiki.unchanged import NO_LONGER
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example, Examples
 
 UNCHANGED = "unchanged"
 NOT_THE_SAME = "article not the same any more"

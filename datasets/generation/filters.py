@@ -9,6 +9,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
+from ticlm.core.settings import Settings
 from ticlm.datasets.generation import answers
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.judging import JudgeVotes, Verdict, judged
@@ -19,10 +23,6 @@ from ticlm.datasets.generation.writing import Months, QuestionWriter
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.datasets.text.taggers import Tagged
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.settings import Settings
 
 BATCH = 256
 """Most passages that go through the steps at once."""

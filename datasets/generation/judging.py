@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.generation import replies
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.llm.prompts import Unreadable
-from ticlm.platform.core.settings import Settings
 
 Verdict = Literal["true", "false", "tie", "unreadable"]
 ORDERS = ((True, False), (False, True))

@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.text.spans import MOST, Span, mask
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
 
 QuestionKind = Literal["edited", "new", "unchanged"]
 ANSWER_IN = "answer-in"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
 
+from ticlm.core.periods import span
 from ticlm.datasets.llm.prompts import Prompt, check_slots, read
-from ticlm.platform.core.periods import span
 
 PACKAGED = "datasets/generation/prompts.yaml"
 _OPTIONS = ("option_a", "option_b")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ticlm.core.periods import span
 from ticlm.datasets.generation import replies, rules
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.passages import Draft, Passage, QuestionKind
@@ -13,7 +14,6 @@ from ticlm.datasets.generation.prompts import listed, month, names, one_line
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.llm.prompts import Unreadable
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.periods import span
 
 NO_UPDATE, NO_QUESTION = "no factual update, says the model", "no question, says the model"
 

@@ -27,8 +27,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from ticlm.platform.core.errors import InputError, RunError, TiclmError
-from ticlm.platform.core.signals import join
+from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.signals import join
 
 LOOK_S = 0.5
 """How often a process that has not answered is looked at."""

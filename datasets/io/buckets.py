@@ -17,8 +17,8 @@ from typing import Any
 
 import orjson
 
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.store import Store
+from ticlm.core.fingerprint import hash64
+from ticlm.core.store import Store
 
 HELD_BYTES = 64 << 20
 """Bytes of records that a writer holds before it writes them as a row group."""

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.records import Unusable
-from ticlm.platform.core.errors import InputError
 
 CELL = 64 << 20
 """Characters that a cell may have."""

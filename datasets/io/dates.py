@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from ticlm.platform.core.periods import Calendar
+from ticlm.core.periods import Calendar
 
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """Units of a number that counts from 1970, by how many of them a second has."""

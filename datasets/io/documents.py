@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Timeline
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io import dates, first_rows, listing, records
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
 from ticlm.datasets.io.fetching import Unreachable
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Timeline
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 FIRST_ROWS = 1000
 """Rows of a file that are looked at before a build, until one is a document."""

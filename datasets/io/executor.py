@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeVar
 
+from ticlm.core.progress import count
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor, running_ray
-from ticlm.platform.core.progress import count
 
 T = TypeVar("T")
 R = TypeVar("R")

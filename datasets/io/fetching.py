@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar, cast
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.remote.credentials import whole, without_credentials
-from ticlm.platform.core.remote.passing import in_one_line, passing
+from ticlm.core.errors import InputError
+from ticlm.core.remote.credentials import whole, without_credentials
+from ticlm.core.remote.passing import in_one_line, passing
 
 BLOCK = 8 << 20
 STALL_S = 60.0

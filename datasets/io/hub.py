@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar, Timeline
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Bad, Document, FieldNames, Fields, Input, Piece
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar, Timeline
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 
 class HubDocuments(Settings):

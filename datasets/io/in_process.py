@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ticlm.platform.core.errors import RunError
+from ticlm.core.errors import RunError
 
 T = TypeVar("T")
 R = TypeVar("R")

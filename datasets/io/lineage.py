@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from ticlm.platform.core.accounting import Lineage
-from ticlm.platform.core.remote.credentials import json_without_credentials, without_credentials
-from ticlm.platform.core.settings import Settings
+from ticlm.core.accounting import Lineage
+from ticlm.core.remote.credentials import json_without_credentials, without_credentials
+from ticlm.core.settings import Settings
 
 LIBRARIES = (
     "ticlm",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, ValidatorFunctionWrapHandler, WrapValidator
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.remote.credentials import Address, address, whole
+from ticlm.core.errors import InputError
+from ticlm.core.remote.credentials import Address, address, whole
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from ticlm.core import ray_start
+from ticlm.core.errors import RunError, TiclmError
 from ticlm.datasets.io.in_process import attempt, check_memory
-from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import RunError, TiclmError
 
 BLOCK_BYTES = 16 << 20
 RETRIES = 5

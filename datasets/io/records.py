@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.fetching import Unreachable, opened
-from ticlm.platform.core.errors import InputError
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STRETCH = 256 << 20

@@ -13,7 +13,7 @@ from typing import Any
 from py7zr import SevenZipFile
 from py7zr.io import Py7zIO, WriterFactory
 
-from ticlm.platform.core.signals import join, next_of
+from ticlm.core.signals import join, next_of
 
 PIECE = 1 << 18
 PIECES = 16

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ticlm.core.periods import Calendar, Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.kilt.rows import parsed
 from ticlm.datasets.kilt.trivia import SUFFIXES, questions_of
 from ticlm.datasets.pairs.files import Pair, PairFiles
-from ticlm.platform.core.periods import Calendar, Label
-from ticlm.platform.core.settings import Settings
 
 SNAPSHOT = "201908"
 """KILT's Wikipedia is that of August 1, 2019."""

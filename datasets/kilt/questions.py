@@ -8,6 +8,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.io import listing, records
@@ -15,11 +20,6 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.kilt.pairs import SNAPSHOT
 from ticlm.datasets.kilt.rows import parsed
 from ticlm.datasets.kilt.trivia import SUFFIXES, questions_in
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 SETTING = "examples.questions"
 

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.reading import json_texts
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.kilt.rows import UNREADABLE, is_text
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading import json_texts
 
 SUFFIXES = (".json", *records.SUFFIXES)
 KEYS = (("QuestionId", "Question"), ("question_id", "question"))

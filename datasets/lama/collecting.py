@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import MASK, Example
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import Period
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.lama import statistics
 from ticlm.datasets.lama.statistics import SHOWN
 from ticlm.datasets.lama.words import mentions, words
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings
 
 TWICE = "the same probe twice"
 _SENTINEL = re.compile(r"<extra_id_\d+>")

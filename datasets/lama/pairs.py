@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ticlm.core.examples import MASK
+from ticlm.core.periods import Label
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io import records
 from ticlm.datasets.lama.schema import example_of
 from ticlm.datasets.pairs.files import Pair, PairFiles
-from ticlm.platform.core.examples import MASK
-from ticlm.platform.core.periods import Label
 
 NO_WORDS = "no words before a mask"
 

@@ -19,6 +19,10 @@ from functools import partial
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io import csv_rows, listing
 from ticlm.datasets.io.documents import Input
@@ -28,10 +32,6 @@ from ticlm.datasets.io.records import Unusable
 from ticlm.datasets.lama.collecting import Collected
 from ticlm.datasets.lama.schema import strings
 from ticlm.datasets.lama.words import words
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
 
 ID, PROMPT, ANSWER = ("unique_id", "id"), ("statement", "input"), ("new_answer", "answer", "output")
 QUESTION = "question"

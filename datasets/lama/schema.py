@@ -17,10 +17,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
 from ticlm.datasets.examples.placing import UnusableExample
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
 
 SOURCE = "source"
 """Key of `meta` that holds the relation; the others are `Example.about`."""

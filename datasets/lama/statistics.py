@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
 
 SHOWN = "answer-in"
 """Field of `Example.about` that names the prompts in which an answer stands: `input`, `question` or both."""

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK, Example
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io.records import Unusable, records
 from ticlm.datasets.lama.words import folded, is_entity, mentions
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.settings import Settings
 
 X, Y = "[X]", "[Y]"
 NAMES = ("uuid", "predicate_id", "template", "sub_label", "obj_label")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
-from ticlm.platform.core.examples import MASK
+from ticlm.core.examples import MASK
 
 _WORD = re.compile(r"\w+")
 

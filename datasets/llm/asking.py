@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads, first_done, result_of
+from ticlm.core.store import Store
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
 from ticlm.datasets.llm.journal import REPLIES, Journal, Replay
-from ticlm.platform.core.errors import InputError, RunError, TiclmError
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.signals import Threads, first_done, result_of
-from ticlm.platform.core.store import Store
 
 LONGEST_WAIT_S = 60.0
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError, TiclmError
+from ticlm.core.extensions import IMPORT_PATH, object_at
+from ticlm.core.settings import Settings
 from ticlm.datasets.llm.chat import Message, Replies
-from ticlm.platform.core.errors import InputError, TiclmError
-from ticlm.platform.core.extensions import IMPORT_PATH, object_at
-from ticlm.platform.core.settings import Settings
 
 Function = Callable[[Sequence[Mapping[str, str]], int], str]
 

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest, Message, Replies, counted
-from ticlm.platform.core.errors import InputError
 
 OWN_HASH = re.compile(rb', "sha256": "([0-9a-f]{64})"\}\n\Z')
 """How a line ends; the hash is that of the bytes before."""

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.llm import decoding
 from ticlm.datasets.llm.chat import ChatClient, Message, Replies
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 
 class LocalChat(Settings):

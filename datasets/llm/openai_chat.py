@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.periods import Label
+from ticlm.core.remote.passing import AGAIN, passing
+from ticlm.core.settings import Settings
+from ticlm.core.signals import result_of
 from ticlm.datasets.llm.chat import Message, Passing, Replies
 from ticlm.datasets.llm.completions import LARGEST_BYTES, Unusable, read_completion, without_key
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.remote.passing import AGAIN, passing
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.signals import result_of
 
 
 class OpenAIChat(Settings):

@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.reading import mappings
+from ticlm.core.settings import Settings, parse
 from ticlm.datasets.llm.chat import ChatRequest, Message
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading import mappings
-from ticlm.platform.core.settings import Settings, parse
 
 _FENCE = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 

@@ -6,10 +6,10 @@ import queue
 from collections.abc import Sequence
 from typing import Any
 
+from ticlm.core import ray_start
+from ticlm.core.errors import RunError, TiclmError
+from ticlm.core.signals import next_of
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, Message, Replies
-from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import RunError, TiclmError
-from ticlm.platform.core.signals import next_of
 
 RETRIES = 5
 """So often an actor whose process died is started again."""

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.llm.function_chat import DeterministicChat
 from ticlm.datasets.llm.journal import Replay
 from ticlm.datasets.llm.local_chat import LocalChat
 from ticlm.datasets.llm.openai_chat import OpenAIChat
-from ticlm.platform.core.settings import Settings
 
 LiveChat = Annotated[OpenAIChat | LocalChat | DeterministicChat, Field(discriminator="kind")]
 

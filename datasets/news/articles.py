@@ -9,13 +9,13 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Label, Timeline, span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Fields, Input, Piece
 from ticlm.datasets.io.fetching import Unreachable, opened
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Label, Timeline, span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 SUFFIXES = (*records.SUFFIXES, ".json")
 NEWS_PLEASE = Fields(text="maintext", id="url", timestamp="date_publish", source="source_domain")

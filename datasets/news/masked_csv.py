@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Label, Timeline, span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io import csv_rows, listing
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece
 from ticlm.datasets.io.records import Unusable
 from ticlm.datasets.text.spans import inline, restore
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Label, Timeline, span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 SUFFIXES = (".csv",)
 INPUT, OUTPUT, ORIGINAL = "input", "output", "original"

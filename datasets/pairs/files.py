@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Timeline, span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.text.pairs import joined
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Timeline, span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 FIRST_ROWS = 1000
 """Rows of the first file that are looked at before a build, until one is a pair."""

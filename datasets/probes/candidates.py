@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ticlm.core.examples import MASK
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.examples import MASK
-from ticlm.platform.core.fingerprint import hash64
 
 WORDS = (4, 60)
 """Fewest words of a cloze beside its mask, and most words of a sentence."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import MASK
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.probes import candidates as drawing
@@ -19,8 +21,6 @@ from ticlm.datasets.probes.model_steps import ModelSteps
 from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
 from ticlm.datasets.probes.review import Probe
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import MASK
 
 ModelStep = Literal["questions", "judge", "select", "decontextualise", "translate", "annotate"]
 BEYOND = "beyond the number of questions per article"

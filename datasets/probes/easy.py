@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ticlm.core.examples import MASK
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest, Message
 from ticlm.datasets.llm.prompts import Unreadable, as_object
 from ticlm.datasets.probes import candidates as by_rule
@@ -25,7 +26,6 @@ from ticlm.datasets.probes.model_steps import ModelSteps, shown, unreadable
 from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
 from ticlm.datasets.text.matching import whole_words
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.examples import MASK
 
 NOTHING_NEW = "nothing new in the article"
 MADE_UP = "a sentence or an entity that the article does not have"

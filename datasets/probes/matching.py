@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ticlm.core.examples import MASK
 from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import STOP, Candidate, subjects, tagged_sentences, words_of
 from ticlm.datasets.probes.old_corpus import Passage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.examples import MASK
 
 NEAR = 2
 """Words on each side of the mask of which one must stand on the same side of the span."""

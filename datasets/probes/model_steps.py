@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ticlm.core.examples import MASK
 from ticlm.datasets.llm.asking import Asker
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest
 from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object, read
@@ -14,7 +15,6 @@ from ticlm.datasets.probes.matching import Stated
 from ticlm.datasets.probes.old_corpus import Passage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.taggers import Tagger
-from ticlm.platform.core.examples import MASK
 
 NAMES = ("questions", "cloze", "supported", "alternative", "select", "decontextualise", "translate", "annotate")
 """The prompts that the steps need."""

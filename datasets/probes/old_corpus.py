@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ticlm.core.fingerprint import hash64
+from ticlm.core.store import Store
 from ticlm.datasets.probes.candidates import cut
 from ticlm.datasets.text import bm25
 from ticlm.datasets.text.diffs import key
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.store import Store
 
 PASSAGE_CHARS = 600
 """Passages end with the sentence that makes them as long as that."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.probes.candidates import Candidate
-from ticlm.platform.core.errors import InputError
 
 SETTING = "examples.predictions"
 

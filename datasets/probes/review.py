@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK
 from ticlm.datasets.io import fetching, listing
 from ticlm.datasets.probes.decisions import SUBSETS, ProbeSubset
 from ticlm.datasets.probes.review_table import joined, parsed, parts, same, unmarked, written
 from ticlm.datasets.text.matching import contains
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK
 
 SETTING = "examples.review"
 COLUMNS = ("id", "period", "subset", "question", "cloze", "answers", "outdated", "evidence", "decision", "keep")

@@ -12,8 +12,8 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.csv_rows import CELL
-from ticlm.platform.core.errors import InputError
 
 MARK = "'"
 DELIMITERS = (",", ";", "\t")

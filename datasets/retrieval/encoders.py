@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.retrieval.index import DenseSearch, EncodedShards
 from ticlm.datasets.retrieval.passages import Passages
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.integrity import own_hash
+from ticlm.core.store import Store, StoredFile
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.retrieval.passages import Passages, Shard, check, read_table, record_of, stored
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.integrity import own_hash
-from ticlm.platform.core.store import Store, StoredFile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.integrity import own_hash
-from ticlm.platform.core.integrity.files import check_once
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.periods import span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store, StoredFile
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.integrity import own_hash
+from ticlm.core.integrity.files import check_once
+from ticlm.core.mixture import Subset
+from ticlm.core.periods import span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store, StoredFile
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from ticlm.core.reading.plain import Plain
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.retrieval.encoders import DprEncoders
 from ticlm.datasets.retrieval.passages import Passages, Shard
 from ticlm.datasets.retrieval.word_index import Bm25Retriever
-from ticlm.platform.core.reading.plain import Plain
 
 AnyRetriever = Annotated[
     Annotated[DprEncoders | Bm25Retriever, Field(discriminator="kind")],

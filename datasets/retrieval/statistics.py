@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.mixture import Subset
+from ticlm.core.examples import Example
+from ticlm.core.mixture import Subset
 
 HIT, OUTDATED_HIT, GIVEN = "hit", "outdated-hit", "answer-in-question"
 OVERLAP, GOLD_OVERLAP, RANK = "overlap", "gold-overlap", "gold-rank"

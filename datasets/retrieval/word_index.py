@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.retrieval.passages import Passages, Shard, read_table
 from ticlm.datasets.text import bm25
-from ticlm.platform.core.settings import Settings
 
 QUESTIONS = 256
 

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
@@ -16,10 +20,6 @@ from ticlm.datasets.stackexchange.dumps import Table
 from ticlm.datasets.stackexchange.posts import label
 from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.datasets.stackexchange.threads import ask, example_of, join, no_questions, read, writer
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
 
 BUCKET_BYTES = 128 << 20
 FEWEST, MOST = 8, 512

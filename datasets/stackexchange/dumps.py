@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, get_args
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input, Piece
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.unpack import Damaged, unpacked
-from ticlm.platform.core.errors import InputError
 
 Table = Literal["Posts", "PostHistory", "Votes"]
 Row = Mapping[str, str]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from ticlm.core.examples import Example
+from ticlm.core.settings import Settings
 from ticlm.datasets.examples.lengths import Lengths
 from ticlm.datasets.stackexchange.posts import Post, label
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.settings import Settings
 
 UNKNOWN, EMPTY = "text of the time is not known", "without text"
 

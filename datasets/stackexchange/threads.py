@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Piece
 from ticlm.datasets.stackexchange.dumps import TABLES, Table, rows
 from ticlm.datasets.stackexchange.posts import Post, joined, label, month_of, record
 from ticlm.datasets.stackexchange.questions import QuestionRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
 
 CHARACTERS = (0, 250, 500, 1000, 2000, 4000, 8000)
 ANSWERS = (0, 1, 2, 3, 4, 5, 10)

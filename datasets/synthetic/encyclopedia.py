@@ -15,12 +15,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import Settings
 from ticlm.datasets.synthetic.facts import Fact, NewsEntity
 from ticlm.datasets.synthetic.tables import ArticleTemplates, tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.synthetic.writing import A_BEFORE_VOWEL
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import Settings
 
 EditKind = Literal["respell", "reword", "number", "move", "delete"]
 EDITS: tuple[EditKind, ...] = ("respell", "reword", "number", "move", "delete")

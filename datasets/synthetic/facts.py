@@ -13,8 +13,8 @@ from itertools import count
 from random import Random
 from typing import Literal
 
+from ticlm.core.periods import Period
 from ticlm.datasets.synthetic.tables import Relation, Topic, tables
-from ticlm.platform.core.periods import Period
 
 Category = Literal["invariant", "updated", "new", "ended"]
 

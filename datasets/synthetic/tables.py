@@ -8,7 +8,7 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any
 
-from ticlm.platform.core.settings import Settings, parse
+from ticlm.core.settings import Settings, parse
 
 FILES = ("vocabulary.yaml", "topics.yaml", "relations.yaml", "papers.yaml", "prose.yaml", "encyclopedia.yaml")
 

@@ -16,11 +16,11 @@ from functools import cache
 from random import Random
 from typing import Any, Literal
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.synthetic.encyclopedia import written_about
 from ticlm.datasets.synthetic.facts import Fact
 from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.errors import InputError
 
 EditKind = Literal["respell", "alias", "deprecate", "unknown", "former", "split"]
 EDITS: tuple[EditKind, ...] = ("respell", "alias", "deprecate", "unknown", "former", "split")

@@ -16,15 +16,15 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Period, Timeline
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.synthetic.facts import History, KnownFact, ground_truth
 from ticlm.datasets.synthetic.prose import Prose
 from ticlm.datasets.synthetic.tides import Tides
 from ticlm.datasets.synthetic.writing import Newsroom, SyntheticPage
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Period, Timeline
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 FAST: Mapping[str, Any] = {"waves": (8.0, 24.0), "changing": 0.2, "turnover": 0.06, "stories": 16}
 """What the edition `fast` gives; `slow` is the defaults."""

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 
 def folder_of(pipeline: str, setting: str) -> Path:

@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
+from ticlm.core.reading.plain import Plain
+from ticlm.core.settings import Settings
 from ticlm.datasets.text import pipelines
 from ticlm.datasets.text.rule_spans import SpanLabel, rule_spans
 from ticlm.datasets.text.spans import Span, apart, outlined, stripped
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.settings import Settings
 
 Tagged = tuple[str, list[Span]]
 BATCH = 1

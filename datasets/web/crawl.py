@@ -11,15 +11,15 @@ from typing import Literal
 
 from pydantic import model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Timeline
+from ticlm.core.remote.credentials import address, without_credentials
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io import fetching, listing
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
 from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
 from ticlm.datasets.web.warc import PageRules, PageText, pages
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Timeline
-from ticlm.platform.core.remote.credentials import address, without_credentials
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".wet", ".wet.gz", ".wet.zst")
 _SUFFIX = re.compile(r"(\.warc)?(\.wet|\.wat)?(\.gz|\.zst)?$")

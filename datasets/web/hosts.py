@@ -7,8 +7,8 @@ from functools import cached_property
 
 from pydantic import Field, field_validator
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.web.news_hosts import NEWS_HOSTS
-from ticlm.platform.core.settings import Settings
 
 _AUTHORITY = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/?#\\\s]*)")
 

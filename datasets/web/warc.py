@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.dates import moment
 from ticlm.datasets.io.documents import Bad, Skipped
@@ -17,7 +18,6 @@ from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.page_cost import most_depth, tag_count, too_costly
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
 from ticlm.datasets.web.warc_records import Damage, WarcRecord, records
-from ticlm.platform.core.settings import Settings
 
 HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 TEXT = "text/plain"

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 from typing import Literal
 
+from ticlm.core.accounting import Step
+from ticlm.core.periods import Calendar, Timeline, span
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
@@ -13,10 +17,6 @@ from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
 from ticlm.datasets.wiki.staging import DumpFile, pages
 from ticlm.datasets.wiki.templates import TemplateCounts
 from ticlm.datasets.wiki.wikitext import Unparsable, paragraphs
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.periods import Calendar, Timeline, span
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 
 PROSELESS = "without prose"
 NO_ARTICLES = (NAMESPACED, REDIRECT, EMPTY, DELETED, MODEL, EMPTY_OR_REDIRECT)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from ticlm.core.accounting import Step
+from ticlm.core.periods import Period
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.diffs import DELETED, MOVES, Comparison, comparisons, moves
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.staging import Article
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.periods import Period
 
 TITLE_BUCKETS = 64
 """Least number of buckets for the diffs of a step, which are keyed by title."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Period
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.text.diffs import Passage, TooRepetitive, passages
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.staging import Article, SnapshotInfo, WikiStage
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Period
 
 AHEAD = 3
 """Number of later dumps that are read together with the two to compare, because only files can be read in parallel."""

@@ -11,14 +11,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Label, Period, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.synthetic.encyclopedia import EncyclopediaStyle
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Label, Period, span
-from ticlm.platform.core.settings import Settings
 
 SUFFIXES = (".xml", ".bz2", ".gz", ".zst", ".7z")
 PREFERRED_DAYS = (1, 20)

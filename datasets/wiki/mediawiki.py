@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.unpack import Damaged
-from ticlm.platform.core.errors import InputError
 
 NAMESPACE = "http://www.mediawiki.org/xml/export-"
 VERSIONS = ("0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11")

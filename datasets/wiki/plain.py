@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, BinaryIO
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.records import LINE_BYTES, TOO_LONG, Unusable, parsed
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.mediawiki import Revision, Wiki
-from ticlm.platform.core.errors import InputError
 
 FIELDS = ("id", "title", "text")
 EMPTY_OR_REDIRECT = "redirect or empty page"

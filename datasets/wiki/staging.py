@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import hash64
+from ticlm.core.periods import span
+from ticlm.core.store import Store
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.unpack import Damaged, unpacked
@@ -17,11 +22,6 @@ from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, Revision, Wiki
 from ticlm.datasets.wiki.plain import extracted, of_world
 from ticlm.datasets.wiki.templates import TemplateCounts
 from ticlm.datasets.wiki.wikitext import COSTLY, FAILED, Unparsable, paragraphs
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.periods import span
-from ticlm.platform.core.store import Store
 
 BUCKET_BYTES = 64 << 20
 """Approximate bytes of XML per bucket."""

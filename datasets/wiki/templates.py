@@ -10,9 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ticlm.core.accounting import Step
 from ticlm.datasets.wiki import template_values
 from ticlm.datasets.wiki.template_values import Arguments
-from ticlm.platform.core.accounting import Step
 
 MOST_NAMES = 10_000
 """Names that are counted of one bucket; a vandal can write more."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example, Examples, PeriodExamples
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wiki.diffs import Comparison, named
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.staging import WikiStage
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example, Examples, PeriodExamples
-from ticlm.platform.core.fingerprint import hash64
 
 UNCHANGED = "unchanged"
 NO_LONGER = "no-longer-unchanged"

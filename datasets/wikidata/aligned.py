@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.facts import OBJECT_ID, RELATION, RELATION_ID, SUBJECT, SUBJECT_ID
 from ticlm.datasets.examples.light_tuning import is_for_tuning, tuning
 from ticlm.datasets.io.buckets import Buckets
@@ -21,9 +24,6 @@ from ticlm.datasets.wikidata.choosing import Value
 from ticlm.datasets.wikidata.cloze import CHANGED, NO_ARTICLE, UNCHANGED
 from ticlm.datasets.wikidata.dump_pairs import DumpPair, PairCounts, SubjectChanges, subject_changes
 from ticlm.datasets.wikidata.pairing import Work
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
 
 SUBSETS = (UNCHANGED, CHANGED)
 NAMELESS = "subject without label"

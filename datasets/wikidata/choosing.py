@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wikidata.triplets import REPEATED, Caps, TripletIds, capped
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
 
 CAPPED = "over the share of its subject, relation or object"
 SURPLUS = "not sampled"

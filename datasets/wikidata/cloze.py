@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.blanks import Blanks, accepted, context, fill_in, names
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.text.sentences import sentences
@@ -22,9 +25,6 @@ from ticlm.datasets.wikidata.choosing import Chosen, Value
 from ticlm.datasets.wikidata.pairing import Work
 from ticlm.datasets.wikidata.statements import Statements, pairs
 from ticlm.datasets.wikidata.triplets import Caps, TripletRules, compared
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import hash64
 
 CHANGED, UNCHANGED = "changed", "unchanged"
 NO_ARTICLE = "article in no such snapshot"

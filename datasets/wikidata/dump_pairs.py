@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wiki.diffs import LOST_BEFORE, LOST_NOW
@@ -19,7 +20,6 @@ from ticlm.datasets.wikidata.changes import TripletChange, changes
 from ticlm.datasets.wikidata.redirects import Redirects
 from ticlm.datasets.wikidata.statements import GROUPS, Statements, Subject, by_number
 from ticlm.datasets.wikidata.triplets import REPEATED, UNNAMED, Triplet
-from ticlm.platform.core.fingerprint import hash64
 
 GONE = "subject deleted, or without label or article"
 MERGED = "subject merged into one without article"

@@ -10,6 +10,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label, span
+from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import Unreachable, opened
@@ -17,9 +20,6 @@ from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.dumps import WORLD_BYTES, WikiDumps, day_of
 from ticlm.datasets.wikidata.entities import EntityFields, Outcome, entities, entity
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label, span
-from ticlm.platform.core.settings import Settings
 
 SUFFIXES = tuple(f"{kind}{packing}" for kind in (".json", ".xml") for packing in ("", ".gz", ".bz2", ".zst", ".7z"))
 GROUP = "wikidata "

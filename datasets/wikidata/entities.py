@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.io.records import BROKEN
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.wikidata.redirects import number_of
 from ticlm.datasets.wikidata.values import ITEM, StatementValue, ValueKind, ended, mapping, value_of, words
 from ticlm.datasets.wikidata.xml_dumps import item_id, modern, texts
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import Settings
 
 LINE_BYTES = 64 << 20
 """Longest line in bytes; the largest entity has a tenth of it."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 
+from ticlm.core.accounting import Step
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wiki.changed_texts import Split, WikiStep, by_passages, diffed
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wikidata.dumps import GROUP, Wikidata, WikidataDump
 from ticlm.datasets.wikidata.statements import GROUPS, Statements, staged
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.fingerprint import hash64
 
 Work = tuple[str, Sequence[int]]
 """The name of a task's writer, and the buckets that the task reads."""

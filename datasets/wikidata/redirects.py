@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.store import Store
+from ticlm.core.store import Store
 
 CIRCLE = "redirect in a circle"
 _NUMBER = re.compile(r"Q([0-9]{1,18})")

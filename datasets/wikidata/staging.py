@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ticlm.core.accounting import Step
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wikidata import redirects
 from ticlm.datasets.wikidata.dumps import Wikidata
 from ticlm.datasets.wikidata.entities import REDIRECT, Entity, Property, Redirect
 from ticlm.datasets.wikidata.redirects import Redirects, number_of
-from ticlm.platform.core.accounting import Step
 
 
 def read_file(objects: Buckets, subjects: Buckets, wikidata: Wikidata, work: tuple[str, Input]) -> None:

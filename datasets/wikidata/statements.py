@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.records import BROKEN
@@ -24,9 +27,6 @@ from ticlm.datasets.wikidata.dumps import Wikidata, WikidataDump
 from ticlm.datasets.wikidata.entities import REDIRECT, UNREADABLE
 from ticlm.datasets.wikidata.redirects import Redirects
 from ticlm.datasets.wikidata.triplets import Triplet
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import hash64
 
 BUCKET_BYTES = 64 << 20
 """Bytes of a packed dump per bucket: some gigabytes of JSON, of which a tenth is kept."""

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.settings import Settings
+from ticlm.core.fingerprint import hash64
+from ticlm.core.settings import Settings
 
 Category = Literal["unchanged", "new object", "new relation", "new entity"]
 UNNAMED = "object without label"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ticlm.core.periods import Calendar
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
-from ticlm.platform.core.periods import Calendar
 
 
 class Posts(Documents):

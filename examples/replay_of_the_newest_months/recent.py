@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from ticlm.core.mixture import Mixture, Source, allot
 from ticlm.methods.seams import Replay
-from ticlm.platform.core.mixture import Mixture, Source, allot
 
 
 class RecentReplay(Replay):

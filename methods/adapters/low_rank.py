@@ -7,9 +7,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from ticlm.core.errors import InputError
 from ticlm.methods.adapters import places
 from ticlm.methods.adapters.places import Projection
-from ticlm.platform.core.errors import InputError
 
 DEVIATION = 0.02
 """Standard deviation of A's random values (CKL's code)."""

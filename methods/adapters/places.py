@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from torch import nn
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 Q_AND_V = (("q", "v"), ("q_proj", "v_proj"), ("query", "value"))
 """Names that architectures give to the projections of queries and values."""

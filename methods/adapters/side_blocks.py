@@ -9,9 +9,9 @@ from typing import Any, Literal, cast
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
+from ticlm.core.errors import InputError
 from ticlm.methods.adapters import places
 from ticlm.methods.adapters.places import Tower
-from ticlm.platform.core.errors import InputError
 
 
 class SideBlocks(nn.Module):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ticlm.core.accounting import Overlap
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.numbers import signed
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.core.accounting import Overlap
+from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd

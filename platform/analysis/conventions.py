@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label, Period, span
+from ticlm.core.settings import Settings, load
 from ticlm.platform.analysis.transfer import Cells, Mask, TransferRule, classify
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label, Period, span
-from ticlm.platform.core.settings import Settings, load
 
 FOLDER = "platform/presets"
 STANDARD = "standard"

@@ -10,9 +10,9 @@ from datetime import date
 
 import numpy as np
 
+from ticlm.core.periods import Period
 from ticlm.platform.analysis.matrix import MethodView, View, nanmean, period
 from ticlm.platform.analysis.numbers import signed
-from ticlm.platform.core.periods import Period
 
 
 def months(day: date) -> float:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.periods import Period, Timeline, span
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.results import MethodResult, StudyResult, TaskMetric
 from ticlm.platform.analysis.transfer import Cells, Matrix, carry_forward, regret
-from ticlm.platform.core.periods import Period, Timeline, span
+from ticlm.platform.results.study_result import MethodResult, StudyResult, TaskMetric
 
 if TYPE_CHECKING:
     import pandas as pd

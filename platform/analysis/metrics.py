@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticlm.platform.analysis.numbers import signed
-from ticlm.platform.analysis.results import TaskMetric
+from ticlm.platform.results.study_result import TaskMetric
 
 NAMES = {"nll": "log-perplexity", "bits-per-byte": "bits per byte"}
 SHARES = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.matrix import View
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.results.study_result import StudyResult
 
 
 def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequence[View]]) -> list[str]:

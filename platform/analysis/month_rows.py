@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ticlm.platform.analysis.probes.scores import ScoreReader, bare
-from ticlm.platform.analysis.results import StudyResult
+from ticlm.platform.analysis.probe_scores import ScoreReader, bare
+from ticlm.platform.results.study_result import StudyResult
 from ticlm.platform.tasks.base import whole_task
 
 if TYPE_CHECKING:

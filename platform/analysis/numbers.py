@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ticlm.platform.core.quantities import COUNTS, scaled
+from ticlm.core.quantities import COUNTS, scaled
 
 HEADINGS = {"backward": "Bwd.", "in_distribution": "ID", "forward": "Fwd."}
 """Heading of a table's column for each of the three means."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
-from ticlm.platform.analysis.results import StudyResult, TaskMetric
+from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
     import pandas as pd

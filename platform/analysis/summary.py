@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ticlm.core.errors import InputError
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.forgetting import forgetting
 from ticlm.platform.analysis.matrix import Array, nanmean
 from ticlm.platform.analysis.numbers import HEADINGS
-from ticlm.platform.analysis.results import MethodResult, StudyResult
 from ticlm.platform.analysis.transfer import Mask, Transfer, means
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.results.study_result import MethodResult, StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd

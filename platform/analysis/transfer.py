@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import Settings
+from ticlm.core.periods import Period
+from ticlm.core.settings import Settings
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]

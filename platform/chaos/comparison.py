@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from ticlm.platform.core.store import Store
+from ticlm.core.store import Store
 from ticlm.platform.eval import cells
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import published

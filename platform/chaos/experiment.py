@@ -21,15 +21,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ticlm.core import paths
+from ticlm.core.errors import RunError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.progress import Show
 from ticlm.platform.chaos import faults
 from ticlm.platform.chaos.accounting import Accounts, RowDifference, accounts, compare_rows, standstill
 from ticlm.platform.chaos.comparison import CellsDifference, WeightsDifference, compare_cells, compare_weights
 from ticlm.platform.chaos.local_cluster import LocalCluster, local_cluster
 from ticlm.platform.chaos.schedule import PlannedFault
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.progress import Show
 from ticlm.platform.study import plan as plans
 from ticlm.platform.study.settings import Study
 from ticlm.platform.train import step_log

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ticlm.core.errors import InputError
 from ticlm.platform.chaos.local_cluster import LocalCluster
-from ticlm.platform.core.errors import InputError
 
 NO_WORKER_S = 30.0
 """How long a fault waits for a worker to kill. Between two chains, and while workers start, there is none."""

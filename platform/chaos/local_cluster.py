@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticlm.platform.core import ray_start
-from ticlm.platform.core.signals import keeping_sigterm
+from ticlm.core import ray_start
+from ticlm.core.signals import keeping_sigterm
 
 WORKERS = ("RayTrainWorker", "_Evaluator")
 """Names that Ray gives to the processes of training workers and of evaluators."""

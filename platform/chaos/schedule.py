@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ticlm.platform.core.seeds import keyed
+from ticlm.core.seeds import keyed
 
 Kind = Literal["worker", "node", "driver", "storage"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import Json, Sets, absolute
-from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +116,8 @@ OWNERS = {
 
 
 def _file(name: str, kind: FileKind, sets: Sequence[str]) -> str:
+    from ticlm.core import settings
     from ticlm.platform.cli.reference.resolved import as_yaml
-    from ticlm.platform.core import settings
 
     loaded = settings.load(kind.settings, name, kind.folder, sets)
     changed = "".join(f" --set {one}" for one in sets)
@@ -127,8 +127,8 @@ def _file(name: str, kind: FileKind, sets: Sequence[str]) -> str:
 def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
     """Return a packaged file with everything filled in; as far as it goes, if it lacks something that only its user
     knows, such as the paths of a recipe."""
+    from ticlm.core import settings
     from ticlm.platform.cli.reference.resolved import flow
-    from ticlm.platform.core import settings
 
     try:
         return _file(name, file, sets)
@@ -141,7 +141,7 @@ def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
 
 
 def _is_whole(name: str, file: FileKind) -> bool:
-    from ticlm.platform.core import settings
+    from ticlm.core import settings
 
     try:
         settings.load(file.settings, name, file.folder)
@@ -152,8 +152,8 @@ def _is_whole(name: str, file: FileKind) -> bool:
 
 def _kind_of_file(name: str) -> str:
     """Return the kind of a file by the keys that it, or a file that it extends, gives."""
+    from ticlm.core import settings
     from ticlm.platform.cli.reference.files import FILES
-    from ticlm.platform.core import settings
 
     telling = {"study": "methods", "examples": "examples", "recipe": "documents", "preset": "by_task"}
     telling |= {"tasks": "evaluations"}
@@ -181,8 +181,8 @@ def _one_of(kind: str, kinds: Sequence[str]) -> str:
 
 
 def _stored(root: str) -> dict[str, dict[str, str]]:
+    from ticlm.core.store import Store
     from ticlm.platform.cli.reference.stored import contents
-    from ticlm.platform.core.store import Store
 
     store = Store(absolute(root))
     if not store.exists():

@@ -37,14 +37,14 @@ def chaos(
     undisturbed one is used again by later experiments. Prints the time lost, the steps done again, the rows doubled or
     lost, and the distance of the weights. Exit code 1 if a row, a round or a cell is not as in the undisturbed run.
     """
+    from ticlm.core.errors import InputError
+    from ticlm.core.progress import SILENT
+    from ticlm.core.store import Store
     from ticlm.platform.chaos import experiment
     from ticlm.platform.chaos.schedule import KINDS, schedule
     from ticlm.platform.cli import data
     from ticlm.platform.cli.console import bars, console
     from ticlm.platform.cli.study import missing_recipe
-    from ticlm.platform.core.errors import InputError
-    from ticlm.platform.core.progress import SILENT
-    from ticlm.platform.core.store import Store
 
     chosen = tuple(kind for kind in KINDS if kind in kinds.split(","))
     unknown = set(kinds.split(",")) - set(KINDS)

@@ -22,9 +22,9 @@ from rich.progress import (
 from rich.segment import Segment
 from rich.text import Text
 
-from ticlm.platform.core import quantities
-from ticlm.platform.core.quantities import printable
-from ticlm.platform.core.remote.credentials import without_credentials
+from ticlm.core import quantities
+from ticlm.core.quantities import printable
+from ticlm.core.remote.credentials import without_credentials
 
 _CONSOLE: list[Console] = []
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.options import Json, Root, Sets, absolute
-from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.corpus import Corpus
+    from ticlm.core.examples import Examples
 
 data = typer.Typer(help="Build corpora and sets of examples, and show what they hold.", no_args_is_help=True)
 RecipeName = Annotated[
@@ -32,10 +32,10 @@ def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> No
 
     The same command continues a build that was interrupted, and appends periods that are new.
     """
+    from ticlm.core.corpus import Corpus
     from ticlm.datasets.corpus import show as corpus_view
     from ticlm.datasets.evalsets import show as examples_view
     from ticlm.platform.cli.console import console
-    from ticlm.platform.core.corpus import Corpus
 
     built = build(recipe, root, set_)
     console().print(corpus_view.overview(built) if isinstance(built, Corpus) else examples_view.overview(built))
@@ -57,11 +57,11 @@ def data_show(
     ] = None,
 ) -> None:
     """Show what a corpus or a set of examples holds, period by period, and what each step left out and why."""
+    from ticlm.core.corpus import Corpus
+    from ticlm.core.store import Store
     from ticlm.datasets.corpus import show as corpus_view
     from ticlm.datasets.evalsets import show as examples_view
     from ticlm.platform.cli.console import console
-    from ticlm.platform.core.corpus import Corpus
-    from ticlm.platform.core.store import Store
     from ticlm.platform.report.figures import draw_examples
     from ticlm.platform.study import data as corpora
 
@@ -86,12 +86,12 @@ def data_show(
 def build(recipe: str, root: str, sets: list[str] | None = None, quiet: bool = False) -> Corpus | Examples:
     """Build the corpus or the set of examples that a recipe describes, or append new periods; print the progress
     unless `quiet`."""
+    from ticlm.core import settings
     from ticlm.datasets.corpus import build
     from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
     from ticlm.datasets.evalsets import recipe as example_sets
     from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
     from ticlm.platform.cli.console import build_bars
-    from ticlm.platform.core import settings
 
     with build_bars() as shown:
         tell: Callable[[str], None] = (lambda line: None) if quiet else shown

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
-from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
     from ticlm.platform.study.plan import Plan
@@ -57,10 +57,10 @@ def evaluate(
 
     With --again, score cells that have a value once more, show both, and keep everything as it is.
     """
+    from ticlm.core.lease import lease
+    from ticlm.core.settings import build_command
     from ticlm.platform.cli.console import bars
     from ticlm.platform.cli.study import connect, has_cells_to_score
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.settings import build_command
     from ticlm.platform.run import driver
 
     _import(modules)
@@ -97,7 +97,7 @@ def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, 
 
 
 def _import(modules: list[str] | None) -> None:
-    from ticlm.platform.core import extensions
+    from ticlm.core import extensions
 
     for name in modules or ():
         extensions.module_at(name)
@@ -106,11 +106,11 @@ def _import(modules: list[str] | None) -> None:
 def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
     from dataclasses import replace
 
+    from ticlm.core import settings
+    from ticlm.core.lease import lease
+    from ticlm.core.progress import SILENT
+    from ticlm.core.store import Store
     from ticlm.platform.cli.console import bars, console, say
-    from ticlm.platform.core import settings
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.progress import SILENT
-    from ticlm.platform.core.store import Store
     from ticlm.platform.eval import folder
 
     scoring = settings.load(folder.Scoring, tasks, folder.FOLDER, sets or ())

@@ -12,12 +12,12 @@ from typing import NoReturn
 
 import typer
 
+from ticlm.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
+from ticlm.core.quantities import printable
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.signals import ENDING, RUNNING, TERMINATED, handle, heed_sigterm, ignore_interrupts
 from ticlm.platform.cli.options import ROOTS
 from ticlm.platform.cli.streams import outlive_readers
-from ticlm.platform.core.errors import CLOSED, FULL, TiclmError, TiclmWarning, of_storage
-from ticlm.platform.core.quantities import printable
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.signals import ENDING, RUNNING, TERMINATED, handle, heed_sigterm, ignore_interrupts
 
 INTERRUPTED = 130
 TRACEBACK = "TICLM_TRACEBACK"
@@ -74,7 +74,7 @@ def _fail_with(error: Exception, traced: bool) -> NoReturn:
         _fail(f"{storage.filename}: {storage.strerror}; {full if storage.errno in FULL else fails}", 1)
     if type(error).__module__.partition(".")[0] in ("botocore", "gcsfs", "google"):
         _fail(f"{type(error).__name__}: {error}; check the credentials and the endpoint of the bucket", 2)
-    from ticlm.platform.core.reading import own_faults  # it loads pydantic, which help needs not
+    from ticlm.core.reading import own_faults
 
     line = own_faults.fault_of(error)
     if line is not None:

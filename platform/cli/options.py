@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import completion
-from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.store import Store
+    from ticlm.core.store import Store
     from ticlm.platform.study.plan import Plan
 
 Name = Annotated[
@@ -36,7 +36,7 @@ ROOTS: list[str] = []
 
 def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     """Return the plan of a study, by its name and changes of settings, against a root."""
-    from ticlm.platform.core.reading import own_faults
+    from ticlm.core.reading import own_faults
     from ticlm.platform.study import plan
     from ticlm.platform.study import settings as studies
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ticlm.platform.core.quantities import size as bytes_of
+from ticlm.core.quantities import size as bytes_of
 from ticlm.platform.study import costs
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan

@@ -11,9 +11,9 @@ from rich.box import HORIZONTALS
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from ticlm.core import quantities
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import plan_costs
-from ticlm.platform.core import quantities
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import Chain, groups
 from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
@@ -22,7 +22,7 @@ from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
-    from ticlm.platform.analysis.prediction.expected import Expected
+    from ticlm.platform.forecast.expected import Expected
 
 DEFAULT = Machine()
 LEAST_TOKENS = 5.0

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError, TiclmWarning
 from ticlm.platform.cli.options import Json, Root, Sets, absolute, plan_of
-from ticlm.platform.core.errors import InputError, TiclmWarning
 
 if TYPE_CHECKING:
-    from ticlm.platform.analysis.results import StudyResult
-    from ticlm.platform.core.store import Store
+    from ticlm.core.store import Store
     from ticlm.platform.report.report import Report
+    from ticlm.platform.results.study_result import StudyResult
 
 
 def report(
@@ -47,13 +47,13 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Print the table of studies, published evaluations, or both side by side, and write their page."""
+    from ticlm.core.store import Store
     from ticlm.platform.analysis import conventions
-    from ticlm.platform.analysis.collect import study_result
-    from ticlm.platform.analysis.published.borrowed_reference import beside, relative_to, renamed
-    from ticlm.platform.analysis.setup import StudyRequest
-    from ticlm.platform.core.store import Store
+    from ticlm.platform.papers.tic_lm.borrowed_reference import beside, relative_to, renamed
     from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.results.of_plan import study_result
+    from ticlm.platform.results.setup import StudyRequest
 
     if not studies and not imports:
         raise InputError("report: name a STUDY, or published evaluations with --import PATH")
@@ -74,7 +74,8 @@ def imported(paths: Sequence[str]) -> tuple[StudyResult, ...]:
     """Return published evaluations as studies. Warns if half of what lies there, or more, was not understood."""
     import warnings
 
-    from ticlm.platform.analysis.published import files, oracles
+    from ticlm.platform.results import of_published as oracles
+    from ticlm.platform.results import published_files as files
 
     found = files.read(paths)
     for line in found.warnings:
@@ -88,15 +89,15 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     With `as_json`, only print the numbers.
     """
     from ticlm.platform.analysis import paired_bootstrap
-    from ticlm.platform.analysis.published import printed
     from ticlm.platform.cli.console import console
+    from ticlm.platform.display.text_tables import terminal
+    from ticlm.platform.papers.ckl.page import fuar_page_tables
+    from ticlm.platform.papers.tic_lm import printed
+    from ticlm.platform.papers.tic_lm.printed_table import table
     from ticlm.platform.report import write
     from ticlm.platform.report.benchmarks import page as benchmarks
     from ticlm.platform.report.evolving.page import terminal_tables
-    from ticlm.platform.report.fuar import fuar_page_tables
-    from ticlm.platform.report.paper import table
     from ticlm.platform.report.request import set_lines
-    from ticlm.platform.report.text_tables import terminal
 
     if as_json:
         print(write.as_json(report))

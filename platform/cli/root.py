@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import Names, Root, absolute, plan_of
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
 
 
 def clean(
@@ -17,9 +17,9 @@ def clean(
     remove: Annotated[bool, typer.Option("--remove", help="Delete them; without this option, only list them.")] = False,
 ) -> None:
     """List finished rounds, cells and leftovers that none of these studies uses; with --remove, delete them."""
+    from ticlm.core.lease import lease
+    from ticlm.core.store import Store
     from ticlm.platform.cli.console import console
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.store import Store
     from ticlm.platform.run import cleanup
 
     store = Store(absolute(root))
@@ -42,8 +42,8 @@ def check(root: Root = "runs") -> None:
 
     What looks wrong is looked at again after a pause, so that a run may go on meanwhile.
     """
+    from ticlm.core.store import Store
     from ticlm.platform.cli.console import console
-    from ticlm.platform.core.store import Store
     from ticlm.platform.run.check import check as problems_of
 
     store = Store(absolute(root))

@@ -39,9 +39,9 @@ def plan(
     It tells FLOPs, GPU-hours and disk before there is any data, if the model's vocabulary is known. Once enough
     methods are finished, it also predicts Bwd., ID and Fwd. of the others.
     """
-    from ticlm.platform.analysis.prediction.expected import expected
     from ticlm.platform.cli import plan_view
     from ticlm.platform.cli.console import console
+    from ticlm.platform.forecast.expected import expected
     from ticlm.platform.study.costs import Machine
 
     gc.disable()  # the tree of a large study is a million values that stay until the end
@@ -67,14 +67,14 @@ def run(
     If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
     The same command continues a run that was interrupted.
     """
-    from ticlm.platform.analysis.collect import study_result
-    from ticlm.platform.analysis.setup import StudyRequest
+    from ticlm.core.lease import lease
+    from ticlm.core.store import Store
     from ticlm.platform.cli import data, report
     from ticlm.platform.cli.console import bars
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.store import Store
     from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.results.of_plan import study_result
+    from ticlm.platform.results.setup import StudyRequest
     from ticlm.platform.run import driver
 
     made, link = _plan_or_build(study, root, set_), ""
@@ -102,8 +102,8 @@ def run(
 
 def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Train every round of a study that is not done."""
+    from ticlm.core.lease import lease
     from ticlm.platform.cli.console import bars
-    from ticlm.platform.core.lease import lease
     from ticlm.platform.run import driver
 
     made = plan_of(study, root, set_)
@@ -145,8 +145,8 @@ def curves(made: Plan) -> Iterator[str]:
 
 def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:
     """Return the plan of a study. If its budgets are in rows that no corpus has yet, build the corpus first."""
+    from ticlm.core.errors import NotBuilt
     from ticlm.platform.cli import data
-    from ticlm.platform.core.errors import NotBuilt
     from ticlm.platform.study.settings import load
 
     try:
@@ -168,7 +168,7 @@ def missing_recipe(made: Plan) -> str | None:
 
 def _packaged_recipe(corpus: str) -> str | None:
     """Return the name of the packaged recipe that builds a corpus, or None."""
-    from ticlm.platform.core import settings
+    from ticlm.core import settings
 
     name = corpus.partition("@")[0]
     return name if name in settings.packaged(settings.RECIPES) else None

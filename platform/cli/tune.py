@@ -74,11 +74,11 @@ def tune(
 
 
 def _search(tuning: Tuning, root: str, as_json: bool) -> None:
+    from ticlm.core.lease import lease
+    from ticlm.core.progress import SILENT
+    from ticlm.core.store import Store
     from ticlm.platform.cli.console import bars
     from ticlm.platform.cli.study import connect
-    from ticlm.platform.core.lease import lease
-    from ticlm.platform.core.progress import SILENT
-    from ticlm.platform.core.store import Store
     from ticlm.platform.study import plan as plans
     from ticlm.platform.tuning import extrapolate, outcome
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ticlm.core import ray_start
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.cluster import head, ray_internals
-from ticlm.platform.core import ray_start
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 
 PATIENCE_S = 60.0
 NAMED = 5

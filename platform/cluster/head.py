@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ticlm.platform.core.errors import TiclmWarning
+from ticlm.core.errors import TiclmWarning
 
 LOOK_S = 5.0
 SILENT_S = 20.0

@@ -12,13 +12,13 @@ from typing import Any
 
 import yaml
 
+from ticlm.core import extensions, settings
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import PACKAGE
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.quantities import size
+from ticlm.core.remote.credentials import without_credentials
 from ticlm.platform.cluster.parcel import SECRET, never, packed
-from ticlm.platform.core import extensions, settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import PACKAGE
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.quantities import size
-from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.study.settings import FOLDER, Study
 
 COMMANDS = ("run", "train", "eval", "report", "tune")

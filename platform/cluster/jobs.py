@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.ray_start import TOKEN_PLACES, show_token
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.signals import WAKE_S, ignore_interrupts
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.job import Job
-from ticlm.platform.core.errors import InputError, RunError, TiclmError
-from ticlm.platform.core.ray_start import TOKEN_PLACES, show_token
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.signals import WAKE_S, ignore_interrupts
 
 STOP_S = 30
 """Seconds that a stopped job has to give back what it holds; Ray's 3 are too few for a lease in a bucket."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ticlm.core.signals import join
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.restarts import Leaving
-from ticlm.platform.core.signals import join
 
 POLL_S = 1.0
 PATIENCE_S = 60.0

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.quantities import printable, size
+from ticlm.core.errors import InputError
+from ticlm.core.quantities import printable, size
 
 CODE = ("*.py", "*.pyi", "py.typed")
 OWN = (*CODE, "*.yaml", "*.html", "*.css", "*.js", "*.ttf", "*.md", "*LICENSE")

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
+from ticlm.core.errors import TiclmWarning
 from ticlm.platform.cluster.restarts import progress
-from ticlm.platform.core.errors import TiclmWarning
 from ticlm.platform.study.work import ChainWork
 
 

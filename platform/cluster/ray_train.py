@@ -18,14 +18,14 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
+from ticlm.core.remote.patient import VARIABLE
+from ticlm.core.store import Store
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.nodes import DrainNotice, Watch
 from ticlm.platform.cluster.ray_metrics import Exported, Series
 from ticlm.platform.cluster.restarts import Board, Guard, cause, progress
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError, RunError, Stopped, TiclmError, TiclmWarning
-from ticlm.platform.core.remote.patient import VARIABLE
-from ticlm.platform.core.store import Store
 from ticlm.platform.study.work import ChainWork
 
 ray_internals.set_train_variables()

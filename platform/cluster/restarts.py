@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ticlm.core import paths
+from ticlm.core.errors import RunError, TiclmError
+from ticlm.core.store import Store
 from ticlm.platform.cluster.ray_internals import worker_death
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import RunError, TiclmError
-from ticlm.platform.core.store import Store
 from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.study.work import ChainWork
 

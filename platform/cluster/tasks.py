@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import Event
 from typing import Any
 
-from ticlm.platform.core.errors import Stopped, TiclmError
+from ticlm.core.errors import Stopped, TiclmError
 
 STOP_POLL_S = 1.0
 """Seconds between two looks at whether the caller was told to stop."""

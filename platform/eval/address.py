@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading.near import hint
+from ticlm.core.errors import InputError
+from ticlm.core.reading.near import hint
 
 FORM = re.compile(r"(?P<study>.+)/(?P<method>[^/@#]+)(@(?P<period>[^/@#]+))?(#(?P<seed>[^/@#]+))?")
 NAMED = 6

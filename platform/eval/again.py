@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.progress import SILENT, Show
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.progress import SILENT, Show
+from ticlm.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, asked_labels, data_hashes, scoring
 from ticlm.platform.eval.folder import table_of_cells

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core import extensions, paths
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.reading import own_faults
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import extensions, paths
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.reading import own_faults
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval.prediction_store import write_predictions
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import overload
 
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ticlm.platform.core.errors import InputError, RunError
+from ticlm.core.errors import InputError, RunError
 from ticlm.platform.eval.likelihood import batch_size, batched
 from ticlm.platform.eval.logits import BATCH_TOKENS
 

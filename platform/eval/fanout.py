@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ticlm.platform.core.errors import InputError, RunError, TiclmError, TiclmWarning, of_storage
-from ticlm.platform.core.progress import Show
-from ticlm.platform.core.ray_start import UNOWNED, reason_of
+from ticlm.core.errors import InputError, RunError, TiclmError, TiclmWarning, of_storage
+from ticlm.core.progress import Show
+from ticlm.core.ray_start import UNOWNED, reason_of
 from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.progress import SILENT, Show
+from ticlm.core.row_columns import check_columns
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective, Causal
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.progress import SILENT, Show
-from ticlm.platform.core.row_columns import check_columns
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, model_folder
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
@@ -27,7 +27,7 @@ from ticlm.platform.tasks.union import AnyTask
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
     from ticlm.platform.tasks.base import Data
 
 FOLDER = "platform/evaluations"
@@ -135,7 +135,7 @@ def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tup
 def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObjective) -> Corpus:
     """Open the corpus of a task. Raises InputError if its rows are in other tokens than this model's, have columns that
     the model does not read, or are longer than its window."""
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
     uri = corpora.uri_of(name, store)
     assert uri is not None

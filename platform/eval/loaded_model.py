@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core.errors import InputError, in_one_line
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.errors import InputError, in_one_line
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.reading import own_faults
+from ticlm.core.settings import packaged
+from ticlm.core.store import Store, read_record
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading import own_faults
-from ticlm.platform.core.settings import packaged
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import address
 from ticlm.platform.eval.address import Address, FinishedRun
 from ticlm.platform.models import folder_files

@@ -13,9 +13,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.tasks.base import Prediction
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading.characters import unpaired
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.reading.characters import unpaired
+from ticlm.core.store import Store
 from ticlm.platform.eval import model_folder
 from ticlm.platform.study.stored_rounds import check_model
 

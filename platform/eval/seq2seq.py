@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK
+from ticlm.core.row_columns import INPUTS, TARGETS
 from ticlm.methods.objectives import Seq2Seq
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK
-from ticlm.platform.core.row_columns import INPUTS, TARGETS
 from ticlm.platform.eval.loaded_model import LoadedModel
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut, Rank, TokenLosses
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ticlm.platform.core import paths
+from ticlm.core import paths
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, left, scoring
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of

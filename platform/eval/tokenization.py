@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

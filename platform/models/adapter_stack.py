@@ -18,13 +18,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import METHODS, load_entry_points, subclasses
+from ticlm.core.reading import json_texts
+from ticlm.core.seeds import keyed
 from ticlm.methods.adapters.places import is_adapter, place
 from ticlm.methods.freezing import Freeze, freeze
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.extensions import METHODS, load_entry_points, subclasses
-from ticlm.platform.core.reading import json_texts
-from ticlm.platform.core.seeds import keyed
 from ticlm.platform.models.build import MAKING
 
 ADAPTERS = "adapters.json"

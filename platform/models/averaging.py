@@ -15,8 +15,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.models import adapter_stack, folder_files, folders
 
 BLOCK = 1 << 20

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
+from ticlm.core.errors import InputError, in_one_line
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.errors import InputError, in_one_line
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import config_keys, folder_files, initialisation
 from ticlm.platform.models.presets import SHAPES, ModelSize, check_vocabulary
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Initialisation, Model, PresetModel

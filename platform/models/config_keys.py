@@ -12,8 +12,8 @@ from typing import Any
 from transformers import GenerationConfig, PretrainedConfig
 from transformers.modeling_rope_utils import RopeParameters
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading.near import hint
+from ticlm.core.errors import InputError
+from ticlm.core.reading.near import hint
 
 ROPE = "rope_parameters"
 GENERATION = frozenset(GenerationConfig().to_dict())

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, PretrainedConfig
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.models.folders import disk_errors
 from ticlm.platform.models.openlm import THETA, Checkpoint, Shape, cutoff, read
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ticlm.core.errors import InputError
+from ticlm.core.reading import json_texts
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading import json_texts
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import config_bounds
 from ticlm.platform.models.settings import folder_objective
 

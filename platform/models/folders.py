@@ -18,11 +18,11 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
 
+from ticlm.core.errors import InputError, in_one_line
+from ticlm.core.store import Store
 from ticlm.methods.adapters.places import is_adapter
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError, in_one_line
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import adapter_stack, folder_files
 from ticlm.platform.models.build import MAKING, from_config
 

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 WRITES_TO_STREAM = {
     "gpt2": ("attn.c_proj", "mlp.c_proj"),

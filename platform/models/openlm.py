@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 HEADS = {"open_lm_1b": 16, "open_lm_1b_swiglutorch": 16, "open_lm_3b": 32, "open_lm_3b_swiglutorch": 32}
 """Attention heads of OpenLM's models by the name of their JSON file; weights do not tell the number."""

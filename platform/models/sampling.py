@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ticlm.core.errors import RunError
+from ticlm.core.fingerprint import hash64
+from ticlm.core.seeds import random_numbers
 from ticlm.methods.timeline import Sampling
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.fingerprint import hash64
-from ticlm.platform.core.seeds import random_numbers
 
 
 @torch.no_grad()

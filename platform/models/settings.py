@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Tag, model_validator
 
+from ticlm.core.reading import json_texts
+from ticlm.core.reading.plain import Plain
+from ticlm.core.settings import Settings, parse
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.timeline import Imported
-from ticlm.platform.core.reading import json_texts
-from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.settings import Settings, parse
 from ticlm.platform.models import config_bounds
 
 Preset = Literal["tiny", "1b", "3b", "t5-large", "gpt2-large", "tiny-t5", "tiny-gpt2"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, ratio
-from ticlm.platform.analysis.results import TaskMetric
-from ticlm.platform.report.page_tables import Block, blocks
-from ticlm.platform.report.table_rows import Line
-from ticlm.platform.report.words import PLACES, measured, unit
+from ticlm.platform.display.page_tables import Block, blocks
+from ticlm.platform.display.table_rows import Line
+from ticlm.platform.display.words import PLACES, measured, unit
+from ticlm.platform.results.study_result import TaskMetric
 
 
 def cards(rows: Sequence[Line], name: str, metric: TaskMetric) -> list[dict[str, object]]:

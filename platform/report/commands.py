@@ -6,8 +6,8 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.analysis.setup import Setup
+from ticlm.platform.results.setup import Setup
+from ticlm.platform.results.study_result import MethodResult, StudyResult
 
 
 def run_command(setup: Setup, verb: str = "run") -> str:

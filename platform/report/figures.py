@@ -11,16 +11,15 @@ import json
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.core.quantities import printable
+from ticlm.core.quantities import printable
+from ticlm.platform.display.templates import asset
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.examples import Examples
 
 CHARTS = ("numbers.js", "labels.js", "svg.js", "marks.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
 """Scripts that need no browser, in their order."""
@@ -87,8 +86,8 @@ def pictures(data: Mapping[str, object]) -> list[dict[str, str]]:
 
 def draw_examples(examples: Examples, folder: Path) -> list[Path]:
     """Write a figure of everything that was counted of a set of examples to `folder`; returns the files written."""
-    from ticlm.platform.analysis.tallies import counted
     from ticlm.platform.report.page_data import examples_payload
+    from ticlm.platform.results.tallies import counted
 
     return draw(examples_payload(counted(examples)), folder)
 
@@ -96,20 +95,6 @@ def draw_examples(examples: Examples, folder: Path) -> list[Path]:
 def slug(*parts: str) -> str:
     """Return a file name made of parts of any text."""
     return "-".join(re.sub(r"[^\w.]+", "-", part.lower()).strip("-") for part in parts if part)
-
-
-def asset(name: str) -> Traversable:
-    """Return a file of web/."""
-    return files("ticlm").joinpath("platform", "report", "web", name)
-
-
-def html(template: str, **shown: object) -> str:
-    """Return a template of `web/` as HTML; it can call the macro `table` for tables of text."""
-    from jinja2 import Environment, StrictUndefined
-
-    source = "".join(asset(name).read_text(encoding="utf-8") for name in ("text_table.html", template))
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return environment.from_string(source).render(**shown)
 
 
 def _call(function: str, data: str) -> Any:

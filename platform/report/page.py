@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.report import palette, words
+from ticlm.platform.display import palette, words
+from ticlm.platform.display.page_tables import parts_table, tables
+from ticlm.platform.display.table_rows import dated, legend, lines, scores
+from ticlm.platform.display.templates import asset
+from ticlm.platform.papers.ckl.page import fuar_page_tables
 from ticlm.platform.report.benchmarks import page as benchmarks
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
 from ticlm.platform.report.evolving.page import render as evolving_section
-from ticlm.platform.report.figures import CHARTS, asset, pictures
-from ticlm.platform.report.fuar import fuar_page_tables
-from ticlm.platform.report.page_tables import parts_table, tables
+from ticlm.platform.report.figures import CHARTS, pictures
 from ticlm.platform.report.provenance import code_lines, study_runs
 from ticlm.platform.report.report import Report
-from ticlm.platform.report.table_rows import dated, legend, lines, scores
+from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd

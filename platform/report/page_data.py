@@ -12,14 +12,14 @@ from ticlm.platform.analysis.contamination import Contamination
 from ticlm.platform.analysis.lag import places
 from ticlm.platform.analysis.matrix import period
 from ticlm.platform.analysis.numbers import TableColumn
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
-from ticlm.platform.report import palette
-from ticlm.platform.report.evolving.charts import chart_data
-from ticlm.platform.report.scales import thin
-from ticlm.platform.report.table_rows import lines
-from ticlm.platform.report.view_data import KINDS, rounded, view_payload
-from ticlm.platform.report.words import column_title, tasks_of
+from ticlm.platform.display import palette
+from ticlm.platform.display.scales import thin
+from ticlm.platform.display.table_rows import lines
+from ticlm.platform.display.view_data import KINDS, rounded, view_payload
+from ticlm.platform.display.words import column_title, tasks_of
+from ticlm.platform.papers.evolvingqa.charts import chart_data
+from ticlm.platform.results.study_result import StudyResult
+from ticlm.platform.results.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 
 if TYPE_CHECKING:
     from ticlm.platform.report.report import Report

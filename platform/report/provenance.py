@@ -10,10 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ticlm.platform.analysis.numbers import count
-from ticlm.platform.analysis.results import MethodResult, StudyResult
-from ticlm.platform.analysis.setup import DataUsed
+from ticlm.platform.display.words import reference_name
 from ticlm.platform.report.commands import run_command
-from ticlm.platform.report.words import reference_name
+from ticlm.platform.results.setup import DataUsed
+from ticlm.platform.results.study_result import MethodResult, StudyResult
 
 LIBRARIES = ("ray", "torch", "transformers")
 ID_SHOWN = 8

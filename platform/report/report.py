@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.matrix import View, views
-from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
+    from ticlm.platform.papers.together.tables import BenchmarkTables
 
-    from ticlm.platform.analysis.benchmarks.tables import BenchmarkTables
     from ticlm.platform.analysis.contamination import Contamination
-    from ticlm.platform.analysis.evolving.tables import EvolvingTables
-    from ticlm.platform.analysis.probes.study_fuar import FuarTables
-    from ticlm.platform.report.answer import Answer
+    from ticlm.platform.display.answer import Answer
+    from ticlm.platform.papers.ckl.study_fuar import FuarTables
+    from ticlm.platform.papers.evolvingqa.tables import EvolvingTables
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Report:
     @cached_property
     def answers(self) -> list[Answer]:
         """A sentence for each study that says who won, by how much, at what cost."""
-        from ticlm.platform.report.answer import answers
-        from ticlm.platform.report.benchmarks.sentence import with_pairs
+        from ticlm.platform.display.answer import answers
+        from ticlm.platform.papers.ckl.page import with_fuar
+        from ticlm.platform.papers.temporalwiki.sentence import with_pairs
         from ticlm.platform.report.evolving.sentence import with_evolving
-        from ticlm.platform.report.fuar import with_fuar
 
         own = with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
         return with_pairs(with_evolving(own, self.evolving), self.benchmarks)
@@ -64,14 +64,14 @@ class Report:
     @cached_property
     def fuar(self) -> FuarTables:
         """The FUARs that the studies ask for, and the scores that they are made of (analysis/probes)."""
-        from ticlm.platform.analysis.probes.study_fuar import fuar_tables
+        from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 
         return fuar_tables(self.results)
 
     @cached_property
     def evolving(self) -> EvolvingTables:
         """The tables of EvolvingQA that the studies ask for (analysis/evolving)."""
-        from ticlm.platform.analysis.evolving.tables import evolving_tables
+        from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 
         return evolving_tables(self.results)
 
@@ -79,7 +79,7 @@ class Report:
     def benchmarks(self) -> BenchmarkTables:
         """The headline numbers of all benchmarks, the tables of TemporalWiki, and facts that several benchmarks ask for
         (analysis/benchmarks)."""
-        from ticlm.platform.analysis.benchmarks.tables import benchmark_tables
+        from ticlm.platform.papers.together.tables import benchmark_tables
 
         return benchmark_tables(self.results, self.summary, self.fuar, self.evolving)
 
@@ -94,7 +94,7 @@ class Report:
     def missing(self) -> list[str]:
         """Lines about what is missing."""
         from ticlm.platform.analysis.missing import missing
-        from ticlm.platform.report.fuar import missing_lines
+        from ticlm.platform.papers.ckl.page import missing_lines
 
         lines = [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
         return [*lines, *self.evolving.missing, *self.benchmarks.missing]
@@ -102,6 +102,6 @@ class Report:
     @cached_property
     def paper(self) -> pd.DataFrame | None:
         """The numbers that TiC-LM prints beside those of the report, if they were asked for."""
-        from ticlm.platform.analysis.published.printed import compared
+        from ticlm.platform.papers.tic_lm.printed import compared
 
         return compared(self.summary, self.results) if self.request is not None and self.request.paper else None

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ticlm.core import paths
+from ticlm.core.fingerprint import fingerprint
 from ticlm.platform.analysis.conventions import STANDARD, Preset
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.core import paths
-from ticlm.platform.core.fingerprint import fingerprint
+from ticlm.platform.results.study_result import StudyResult
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.results import StudyResult, tidy
 from ticlm.platform.analysis.summary import COSTS, MEANS, Row
+from ticlm.platform.results.study_result import StudyResult, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ticlm.platform.analysis.numbers import TableColumn
-    from ticlm.platform.report.page_tables import StaticColumn
+    from ticlm.platform.display.page_tables import StaticColumn
+    from ticlm.platform.display.table_rows import TableValue
     from ticlm.platform.report.report import Report
-    from ticlm.platform.report.table_rows import TableValue
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
 TASKS_WIDE = 2
@@ -34,8 +34,8 @@ def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyR
     """
     from rich.console import Group
 
-    from ticlm.platform.report.page_tables import static_columns
-    from ticlm.platform.report.table_rows import heading, legend, scores
+    from ticlm.platform.display.page_tables import static_columns
+    from ticlm.platform.display.table_rows import heading, legend, scores
 
     every = scores(summary)
     columns = [score for score in every if sources or not score.source] or every
@@ -55,8 +55,8 @@ def _table(
     from rich.text import Text
 
     from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
-    from ticlm.platform.report.table_rows import lines
-    from ticlm.platform.report.words import column_title
+    from ticlm.platform.display.table_rows import lines
+    from ticlm.platform.display.words import column_title
 
     out, rows = Table(box=HORIZONTALS), lines(summary, columns or None)
     for name in ("Method", "Tokens", "Params"):

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from ticlm.core import corpus, examples, paths
+from ticlm.core.corpus import Corpus, PeriodManifest
+from ticlm.core.errors import InputError, TiclmError
+from ticlm.core.examples import Examples
+from ticlm.core.integrity import builds, remedies
+from ticlm.core.integrity.files import verify
+from ticlm.core.settings import parse
+from ticlm.core.store import Record, Store, read_record
 from ticlm.datasets.llm.journal import REPLIES, damaged_lines
-from ticlm.platform.core import corpus, examples, paths
-from ticlm.platform.core.corpus import Corpus, PeriodManifest
-from ticlm.platform.core.errors import InputError, TiclmError
-from ticlm.platform.core.examples import Examples
-from ticlm.platform.core.integrity import builds, remedies
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.eval.prediction_store import check_predictions
 from ticlm.platform.study.identity import weights_hash
 from ticlm.platform.study.stored_rounds import attempts

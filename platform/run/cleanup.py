@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.needs import missing_periods, users
 from ticlm.platform.study.plan import Plan

@@ -13,12 +13,12 @@ from math import inf
 from threading import Event
 from typing import Any
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError, RunError, Stopped
-from ticlm.platform.core.progress import SILENT, Show
-from ticlm.platform.core.settings import build_command
-from ticlm.platform.core.signals import ENDING, Threads, first_done, result_of
-from ticlm.platform.core.store import read_record
+from ticlm.core import paths
+from ticlm.core.errors import InputError, RunError, Stopped
+from ticlm.core.progress import SILENT, Show
+from ticlm.core.settings import build_command
+from ticlm.core.signals import ENDING, Threads, first_done, result_of
+from ticlm.core.store import read_record
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.run.open_shares import OpenShares

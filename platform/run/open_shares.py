@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Event
 
-from ticlm.platform.core.errors import RunError, Stopped
-from ticlm.platform.core.progress import Show
-from ticlm.platform.core.signals import Threads
+from ticlm.core.errors import RunError, Stopped
+from ticlm.core.progress import Show
+from ticlm.core.signals import Threads
 from ticlm.platform.eval import fanout, shares
 from ticlm.platform.eval.cells import CheckpointWork
 from ticlm.platform.study.chains import Chain

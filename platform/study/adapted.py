@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ticlm.core.errors import InputError
 from ticlm.methods.freezing import Freeze, frozen
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.settings import Study
 
 

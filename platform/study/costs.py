@@ -10,14 +10,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
+from ticlm.core import settings
+from ticlm.core.errors import InputError
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EverySteps, Study
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
 BYTES_PER_WEIGHT = 4
 """Weights are kept and published in float32."""

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Source
+from ticlm.core.row_columns import TOKENS, check_columns
+from ticlm.core.store import Store
 from ticlm.methods.method import Continual
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.row_columns import TOKENS, check_columns
-from ticlm.platform.core.store import Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus, SplitManifest
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.corpus import Corpus, SplitManifest
+    from ticlm.core.examples import Examples
 
 
 def uri_of(name: str, store: Store | None, folder: Callable[[str], str] = paths.corpus) -> str | None:
@@ -37,7 +37,7 @@ def find(name: str, store: Store | None, last_visible_period: str | None = None)
     uri = uri_of(name, store)
     if uri is None or not Store(uri).exists("corpus.json"):
         return None
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
     return Corpus.open(uri, last_visible_period)
 
@@ -60,7 +60,7 @@ def other(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
 def _opened(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
     """Return another corpus, as a view that ends where `own` ends. Raises InputError if it is not there, or has another
     tokenizer."""
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
 
     uri = uri_of(name, store)
     assert uri is not None
@@ -136,7 +136,7 @@ def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
 
 def examples(name: str, store: Store | None, last_visible_period: str | None = None) -> Examples:
     """Return the examples that a task reads, up to `last_visible_period`. Raises InputError if they are not there."""
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.examples import Examples
 
     uri = uri_of(name, store, paths.examples)
     assert uri is not None
@@ -145,8 +145,8 @@ def examples(name: str, store: Store | None, last_visible_period: str | None = N
 
 def either(name: str, store: Store) -> Corpus | Examples:
     """Return the corpus or the examples of this name. Raises InputError if there is neither."""
-    from ticlm.platform.core.corpus import Corpus
-    from ticlm.platform.core.examples import INFO, Examples
+    from ticlm.core.corpus import Corpus
+    from ticlm.core.examples import INFO, Examples
 
     corpus, found = uri_of(name, store), uri_of(name, store, paths.examples)
     assert corpus is not None and found is not None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ticlm.core.remote.credentials import without_credentials
 from ticlm.methods.method import OracleSeries
-from ticlm.platform.core.remote.credentials import without_credentials
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Plan
 

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Source
+from ticlm.core.settings import Settings
+from ticlm.core.store import Record, Store
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import Imported
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Record, Store
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, SampledRows
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus, SplitManifest
+    from ticlm.core.corpus import Corpus, SplitManifest
 
 IDENTITY = 3
 """Version of what a round's identity is made of. Raising it makes all finished work unusable."""

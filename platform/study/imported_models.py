@@ -6,9 +6,9 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.methods.method import OracleSeries
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import build
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Plan

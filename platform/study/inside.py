@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ticlm.platform.core.mixture import Source
+from ticlm.core.mixture import Source
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EveryEpochs, EverySteps
 

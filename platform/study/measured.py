@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Source
+from ticlm.core.store import Record, Store, read_record
 from ticlm.methods.method import Continual
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.store import Record, Store, read_record
 from ticlm.platform.study.identity import identities, weights_of
 from ticlm.platform.study.round import Measured, Round
 from ticlm.platform.study.settings import Study
@@ -20,7 +20,7 @@ from ticlm.platform.tasks.cell_store import cell_key, read_by_key
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus, SplitManifest
+    from ticlm.core.corpus import Corpus, SplitManifest
 
 SPLIT = "tune"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ticlm.platform.core.mixture import Source
+from ticlm.core.mixture import Source
 from ticlm.platform.study.plan import Plan
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.store import Record, Store, read_record
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Source
+from ticlm.core.store import Record, Store, read_record
 from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.study import costs, measured
 from ticlm.platform.study import data as corpora
@@ -26,8 +26,8 @@ from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus, SplitManifest
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.corpus import Corpus, SplitManifest
+    from ticlm.core.examples import Examples
     from ticlm.platform.tasks.base import Data
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from ticlm.platform.core.settings import Settings
+from ticlm.core.settings import Settings
 
 
 class Cadence(Settings):

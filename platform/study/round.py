@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from pydantic import InstanceOf
 
+from ticlm.core import extensions
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.settings import Settings
 from ticlm.methods.freezing import Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
 from ticlm.methods.timeline import Sampling
-from ticlm.platform.core import extensions
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import Model, Precision
 from ticlm.platform.study import rates
 from ticlm.platform.study.settings import Loss

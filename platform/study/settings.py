@@ -8,20 +8,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ticlm.core import extensions, settings
+from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.mixture import OldCorpus
+from ticlm.core.periods import Calendar, Label, Timeline, span
+from ticlm.core.reading.near import hint
+from ticlm.core.reading.plain import Plain
+from ticlm.core.seeds import Seed
+from ticlm.core.settings import Settings
 from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Method, OracleSeries
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.core import extensions, settings
-from ticlm.platform.core.errors import FutureMonthError, InputError
-from ticlm.platform.core.mixture import OldCorpus
-from ticlm.platform.core.periods import Calendar, Label, Timeline, span
-from ticlm.platform.core.reading.near import hint
-from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.seeds import Seed
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tables.evolving import Evolving, check_evolving

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.integrity.files import check_once
-from ticlm.platform.core.store import Record, Store, read_record
+from ticlm.core import paths
+from ticlm.core.integrity.files import check_once
+from ticlm.core.store import Record, Store, read_record
 
 
 def published(store: Store, round_id: str) -> str:

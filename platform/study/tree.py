@@ -7,25 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Source
 from ticlm.methods.method import Continual, Joint, Method, OracleSeries
 from ticlm.methods.timeline import MethodTimeline
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Source
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
 from ticlm.platform.study.nodes.deployment import Deployment
 from ticlm.platform.study.nodes.samples import sampled_for
 from ticlm.platform.study.nodes.trained import position_of, recipe_of, trained_round
 from ticlm.platform.study.nodes.tuned_copies import tuned_copy
-from ticlm.platform.study.round import (
-    LossLookup,
-    Measured,
-    Round,
-    SourceCursor,
-    nothing,
-)
+from ticlm.platform.study.round import LossLookup, Measured, Round, SourceCursor, nothing
 from ticlm.platform.study.settings import Study
 
 Kind = Literal["round", "leaf", "average", "sample", "tuned copy"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.mixture import Source
+from ticlm.core.store import Store
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.data import uri_of
 from ticlm.platform.study.identity import imported

@@ -15,7 +15,7 @@ from ticlm.platform.tasks.probes import ProbeTask, averaged, right
 from ticlm.platform.tasks.questions import shortened
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.examples import Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 

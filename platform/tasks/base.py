@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from ticlm.core.mixture import Split
+from ticlm.core.periods import Label
+from ticlm.core.seeds import Seed
+from ticlm.core.settings import Settings
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.seeds import Seed
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.tasks.cell import Axis, Cell, Kind, titled
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.corpus import Corpus
+    from ticlm.core.examples import Examples
     from ticlm.platform.tasks.answerer import Answerer
 
     Data = Corpus | Examples | None
@@ -249,8 +249,8 @@ class Task(Settings):
 
     def open(self, uri: str, last_visible_period: str | None = None) -> Data:
         """Open the data at `uri` as a view that ends with `last_visible_period`; None for a task that reads nothing."""
-        from ticlm.platform.core.corpus import Corpus
-        from ticlm.platform.core.examples import Examples
+        from ticlm.core.corpus import Corpus
+        from ticlm.core.examples import Examples
 
         if self.reads == "nothing":
             return None

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.settings import Settings
+from ticlm.core.settings import Settings
 
 Axis = Literal["period", "part", "probe"]
 """What the cells of a task differ in: periods of time, the parts of a benchmark, or probes (single facts)."""

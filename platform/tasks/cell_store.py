@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cell import Cell
 

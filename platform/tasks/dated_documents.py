@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import span
 from ticlm.datasets.text.date_lines import DateForm, dated
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import span
 from ticlm.platform.tasks.answerer import Cut, TokenLosses
 from ticlm.platform.tasks.base import Measurement
 from ticlm.platform.tasks.documents import ExamplesTask, are_finite, blocks, left_out
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 ROOM = 24

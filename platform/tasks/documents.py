@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Subset
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Subset
 from ticlm.platform.tasks.answerer import Cut, TokenLosses
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Reads, Task
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 

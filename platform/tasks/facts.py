@@ -17,7 +17,7 @@ from ticlm.platform.tasks.questions import shortened
 from ticlm.platform.tasks.subsets import SubsetsTask
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 TRIPLE, OUTDATED, UPDATED, MEAN = "-triple", "-outdated", "-updated", "-mean"
@@ -75,7 +75,7 @@ class FactPerplexity(SubsetsTask):
 
 def _usable(examples: Sequence[Example], reasons: Counter[str]) -> Iterator[_Asked]:
     """Yield the facts among examples; the others are counted in `reasons`."""
-    from ticlm.platform.core.examples import MASK
+    from ticlm.core.examples import MASK
 
     for example in examples:
         prompt, answer = example.text.strip(), (example.answer or "").strip()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.text.matching import exact_match, f1
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.tasks.base import NO_NUMBERS, NOT_A_NUMBER, Measurement, Prediction
 from ticlm.platform.tasks.documents import left_out
 from ticlm.platform.tasks.probes import averaged, right
@@ -18,7 +18,7 @@ from ticlm.platform.tasks.questions import shortened
 from ticlm.platform.tasks.time_prompt import TimedProbeTask
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 EXACT = "exact-match"

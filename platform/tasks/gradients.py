@@ -13,7 +13,7 @@ from ticlm.platform.tasks.documents import are_finite, left_out
 from ticlm.platform.tasks.subsets import SubsetsTask
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer, GradientNorm
 
 NORM, INPUT, TARGET = "gradient-norm", "input", "target"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from ticlm.platform.core.mixture import Split
+from ticlm.core.mixture import Split
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.corpus import Corpus
+    from ticlm.core.corpus import Corpus
     from ticlm.platform.tasks.answerer import Answerer
 
 

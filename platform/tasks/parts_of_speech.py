@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.tasks.base import Measurement
 from ticlm.platform.tasks.documents import ReadingTask, are_finite, left_out, overlapping
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Examples
+    from ticlm.core.examples import Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 

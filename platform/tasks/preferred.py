@@ -18,7 +18,7 @@ from ticlm.platform.tasks.questions import shortened
 from ticlm.platform.tasks.time_prompt import TimedProbeTask
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 UPDATED, OUTDATED, TIED = "updated", "outdated", "tied"

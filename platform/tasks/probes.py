@@ -18,7 +18,7 @@ from ticlm.platform.tasks.documents import by_source
 from ticlm.platform.tasks.subsets import SubsetsTask
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer
 
 MACRO = "-macro"
@@ -54,9 +54,7 @@ class ProbeTask(SubsetsTask):
     ) -> Iterator[list[tuple[Example, str, bool]]]:
         """Yield lists of probes, each with the text to ask and whether it was cut. Those that cannot be asked are
         counted in `reasons`."""
-        from ticlm.platform.core.examples import (
-            MASK,
-        )  # here, as it loads what reads examples: a plan loads nothing heavy
+        from ticlm.core.examples import MASK
 
         longest = self.longest(label)
         for block in self.blocks_at(data, label, rows):
@@ -79,7 +77,7 @@ class ProbeTask(SubsetsTask):
 
 def _unusable(example: Example, text: str | None, form: str) -> str:
     """Return why a probe cannot be asked; empty if it can."""
-    from ticlm.platform.core.examples import MASK
+    from ticlm.core.examples import MASK
 
     if not any(normalised(answer) for answer in right(example)):
         return "no answer with a word" if right(example) else "no answer"

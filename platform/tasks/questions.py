@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.text.matching import normalised
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement
 from ticlm.platform.tasks.documents import ExamplesTask, are_finite, blocks, by_source, left_out
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.answerer import Answerer, Continuation
     from ticlm.platform.tasks.statistics import Estimate
 

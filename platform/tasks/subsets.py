@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Subset
-from ticlm.platform.core.settings import Settings
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Subset
+from ticlm.core.settings import Settings
 from ticlm.platform.tasks.cell import Axis
 from ticlm.platform.tasks.documents import ExamplesTask, blocks
 
 if TYPE_CHECKING:
-    from ticlm.platform.core.examples import Example, Examples
+    from ticlm.core.examples import Example, Examples
     from ticlm.platform.tasks.base import Data, Task
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import span
 from ticlm.datasets.text.date_lines import MONTHS
 from ticlm.datasets.text.matching import exact_match
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import span
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.probes import ProbeTask
 

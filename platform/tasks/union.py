@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from ticlm.platform.core.extensions import TASKS, Own
+from ticlm.core.extensions import TASKS, Own
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.dated_documents import DatedPerplexity

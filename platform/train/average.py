@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.store import Attempt, read_record
+from ticlm.core import paths
+from ticlm.core.store import Attempt, read_record
 from ticlm.platform.models import averaging
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork

@@ -22,11 +22,11 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError, TiclmWarning, of_storage
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.signals import Threads, result_of
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.core import paths
+from ticlm.core.errors import InputError, TiclmWarning, of_storage
+from ticlm.core.integrity.files import verify
+from ticlm.core.signals import Threads, result_of
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_rounds
 from ticlm.platform.train.state import RunningRound

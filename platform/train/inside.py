@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ticlm.core import paths
+from ticlm.core.store import Attempt, read_record
 from ticlm.methods.seams import Optimizer, local_shard
-from ticlm.platform.core import paths
-from ticlm.platform.core.store import Attempt, read_record
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.publish import write_model

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.signals import next_of
-from ticlm.platform.core.token_rows import RowReader, Tokens
+from ticlm.core.corpus import Corpus
+from ticlm.core.mixture import Source
+from ticlm.core.signals import next_of
+from ticlm.core.token_rows import RowReader, Tokens
 from ticlm.platform.study.round import Round
 from ticlm.platform.train.order import Draws, SegmentOrder, batches
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.seeds import keyed
+from ticlm.core.seeds import keyed
 
 Ints = NDArray[np.int64]
 

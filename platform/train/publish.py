@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.core import paths
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import leftovers

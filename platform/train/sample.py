@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest
-from ticlm.platform.core.integrity import own_hash
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.row_columns import TOKENS
-from ticlm.platform.core.store import Attempt, read_record
-from ticlm.platform.core.token_rows import Column, ShardFile, dtype_for, to_parquet
+from ticlm.core import paths
+from ticlm.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest
+from ticlm.core.integrity import own_hash
+from ticlm.core.periods import Period, span
+from ticlm.core.row_columns import TOKENS
+from ticlm.core.store import Attempt, read_record
+from ticlm.core.token_rows import Column, ShardFile, dtype_for, to_parquet
 from ticlm.platform.models import folders
 from ticlm.platform.models.sampling import sample_rows
 from ticlm.platform.study.costs import sampling_flops

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.store import Store
 from ticlm.methods.seams import Context, PenaltyState, RoundPosition
 from ticlm.methods.timeline import Imported
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.round import Round, Segment

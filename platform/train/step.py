@@ -15,9 +15,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from ticlm.core.seeds import keyed
+from ticlm.core.token_rows import Tokens
 from ticlm.methods.seams import Batch, PenaltyState
-from ticlm.platform.core.seeds import keyed
-from ticlm.platform.core.token_rows import Tokens
 from ticlm.platform.models.sharding import Workers, turn_of
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.train.clipping import scale, squared_rows

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ticlm.platform.core.token_rows import Tokens
+from ticlm.core.token_rows import Tokens
 from ticlm.platform.models.sharding import Workers
 
 VARIABLE = "TICLM_STEP_LOG"

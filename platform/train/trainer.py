@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import Diverged, InputError, RunError
-from ticlm.platform.core.reading import own_faults
-from ticlm.platform.core.store import Attempt, Store, read_record
+from ticlm.core import paths
+from ticlm.core.errors import Diverged, InputError, RunError
+from ticlm.core.reading import own_faults
+from ticlm.core.store import Attempt, Store, read_record
 from ticlm.platform.models import adapter_stack, build, folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content

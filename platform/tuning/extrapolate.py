@@ -1,6 +1,6 @@
 """The scores of trials on all periods of a study, predicted from the periods that tuning sees.
 
-A law of prediction (`platform/analysis/prediction/law.py`) is fitted to the cells of the trials on the first periods.
+A law of prediction (`platform/forecast/law.py`) is fitted to the cells of the trials on the first periods.
 The rounds of later periods are known from settings alone, as every plan is: their rates, and the shares of their
 tokens. A trial's prediction is its own means on the first periods, plus what the law expects to change from these to
 the means over all. Nothing of a later period is read. How hard later periods are is not known, and the same for all
@@ -9,14 +9,15 @@ trials, so their predictions can be compared with each other and not with what i
 
 from __future__ import annotations
 
+from ticlm.core.errors import InputError
 from ticlm.methods.method import Continual
-from ticlm.platform.analysis import collect, conventions
+from ticlm.platform.analysis import conventions
 from ticlm.platform.analysis.matrix import period
-from ticlm.platform.analysis.prediction import features
-from ticlm.platform.analysis.prediction.finished import LEAST, finished
-from ticlm.platform.analysis.prediction.law import Law, TrainedRun
 from ticlm.platform.analysis.transfer import means
-from ticlm.platform.core.errors import InputError
+from ticlm.platform.forecast import features
+from ticlm.platform.forecast.finished import LEAST, finished
+from ticlm.platform.forecast.law import Law, TrainedRun
+from ticlm.platform.results import of_plan as collect
 from ticlm.platform.study import plan, tree
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning.search import Tuning

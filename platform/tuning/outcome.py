@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from ticlm.platform.core import progress
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.remote.credentials import json_without_credentials
-from ticlm.platform.core.store import Store
+from ticlm.core import progress
+from ticlm.core.errors import InputError
+from ticlm.core.remote.credentials import json_without_credentials
+from ticlm.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import needs, plan
 from ticlm.platform.study.settings import Study

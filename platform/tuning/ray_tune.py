@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+from ticlm.core import progress
+from ticlm.core.errors import Diverged, InputError
+from ticlm.core.store import Store
 from ticlm.platform.cluster.ray_internals import use_old_tune_output
-from ticlm.platform.core import progress
-from ticlm.platform.core.errors import Diverged, InputError
-from ticlm.platform.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan

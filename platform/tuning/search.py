@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings, parse, resolved
 from ticlm.methods.method import Continual, Method, OracleSeries
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings, parse, resolved
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import settings
 from ticlm.platform.study.resources import Resources

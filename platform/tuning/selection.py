@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from ticlm.platform.core.errors import RunError
+from ticlm.core.errors import RunError
 
 RULE = "lowest mean of backward, in-distribution and forward; the first on ties"
 

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from threading import Event, Thread
 from typing import Literal
 
-from ticlm.platform.analysis import collect, conventions
+from ticlm.core import paths
+from ticlm.core.errors import Stopped, TiclmError
+from ticlm.core.signals import join
+from ticlm.core.store import Store, read_record
+from ticlm.platform.analysis import conventions
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import Stopped, TiclmError
-from ticlm.platform.core.signals import join
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells, fanout
+from ticlm.platform.results import of_plan as collect
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ticlm.platform.core.errors import RunError, Stopped
+from ticlm.core.errors import RunError, Stopped
 from ticlm.platform.tuning.search import Tuning
 
 RETRIES = 2

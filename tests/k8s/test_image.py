@@ -21,7 +21,7 @@ from packaging.version import Version
 from paths import ROOT
 
 FILE = K8S / "image/Dockerfile"
-FOLDERS = ("platform", "methods", "datasets", "tune_spaces")
+FOLDERS = ("core", "platform", "methods", "datasets", "tune_spaces")
 
 
 def instructions(text: str) -> list[tuple[str, list[str]]]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.mixture import Source
 from ticlm.methods.adaptive import AdaptiveReplay, ForgettingReplay, Recorded, ScalingReplay, SpacedReplay
-from ticlm.platform.core.mixture import Source
 
 PAST = ("a", "b")
 SEEN = [Source(corpus="c@1", period=name) for name in (*PAST, "now")]

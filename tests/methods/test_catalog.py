@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.settings import parse
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual
 from ticlm.methods.mix_review import MixReview
 from ticlm.methods.timeline import MethodTimeline
-from ticlm.platform.core.errors import FutureMonthError, InputError
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.settings import parse
 
 LENGTH, ROWS = 16, 1000
 PERIODS = ("202301", "202302", "202303")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ticlm.core.row_columns import TOKENS, ColumnNeed
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.row_columns import TOKENS, ColumnNeed
 
 
 def test_padding_of_a_causal_row_is_never_a_target_and_changes_no_other() -> None:

@@ -11,8 +11,8 @@ import torch
 from optimizing import context
 from torch import Tensor, nn
 
+from ticlm.core.store import Store
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study import plan

@@ -14,11 +14,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Mixture, Source
 from ticlm.methods.ewc import EWC, EWCState, fisher
 from ticlm.methods.lwf import LwF, LwFState, divergence
 from ticlm.methods.seams import Batch, Context, RoundPosition
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models import build, sharding
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.sharding import Workers

@@ -11,11 +11,11 @@ import torch
 from optimizing import context
 from torch import Tensor, nn
 
+from ticlm.core.errors import InputError
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.schedules import Constant, Linear, LinearDecay, WarmupCosine
 from ticlm.methods.seams import Optimizer, RoundPosition
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study import tree
 from ticlm.platform.study.settings import Study
 

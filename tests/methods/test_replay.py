@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from ticlm.core.mixture import Source
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.core.mixture import Source
 
 BUDGET = 10**18
 EVERY = [NoReplay(), EqualReplay(), FixedReplay(alpha=0.5), FixedReplay(alpha=0.1), FixedReplay(alpha=0.9)]

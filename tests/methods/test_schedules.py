@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.periods import Calendar
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -24,7 +25,6 @@ from ticlm.methods.schedules import (
     WarmupStableDecay,
 )
 from ticlm.methods.seams import RoundPosition
-from ticlm.platform.core.periods import Calendar
 
 CYCLIC = WarmupCosine(max_rate=1e-4)
 INITIAL = WarmupCosine(max_rate=3e-3, warmup_steps=5000)

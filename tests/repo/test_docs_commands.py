@@ -16,9 +16,9 @@ import pytest
 import typer
 from paths import ROOT
 
+from ticlm.core.periods import Calendar
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.platform.cli.main import app
-from ticlm.platform.core.periods import Calendar
 
 PAGES: tuple[str, ...] = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md")
 PAGES += ("benchmarks/README.md",)
@@ -51,9 +51,9 @@ ON_OTHER_DATA = {
     "submit": "tests/platform/cluster/test_jobs.py",
     "chaos": "tests/platform/chaos/test_chaos.py",
     "tune": "tests/platform/tuning/test_search.py",
-    "predict": "tests/platform/analysis/prediction/test_prediction.py",
+    "predict": "tests/platform/forecast/test_prediction.py",
     "run monthly": "tests/platform/cli/test_cli.py",
-    "report": "tests/platform/analysis/test_published_oracles.py",
+    "report": "tests/platform/results/test_published_oracles.py",
     "eval": "tests/platform/eval/test_folder.py",
     "plan": "tests/platform/study/test_plan.py",
     "run": "tests/platform/cli/test_cli.py",

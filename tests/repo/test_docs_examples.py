@@ -13,12 +13,12 @@ import pytest
 import yaml
 from paths import ROOT
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.mixture import Source
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
 from ticlm.platform.study.settings import Study
 
 
@@ -90,7 +90,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "docs/extending.md", "docs/data.md", "d
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_path_that_a_page_names_exists(page: str) -> None:
-    tops = "platform|methods|datasets|docs|tests|examples|benchmarks|k8s|tune_spaces"
+    tops = "core|platform|methods|datasets|docs|tests|examples|benchmarks|k8s|tune_spaces"
     named = set(re.findall(rf"`((?:{tops})/[\w/.-]+)`", (ROOT / page).read_text()))
     assert named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]

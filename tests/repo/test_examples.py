@@ -12,7 +12,7 @@ import pytest
 from paths import ROOT
 from speakers import speaker
 
-from ticlm.platform.core.corpus import Corpus
+from ticlm.core.corpus import Corpus
 from ticlm.platform.study.settings import load
 from ticlm.platform.study.tree import rounds
 

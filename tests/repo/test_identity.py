@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-from ticlm.platform.core import fingerprint
-from ticlm.platform.core.extensions import subclasses
-from ticlm.platform.core.settings import Settings
+from ticlm.core import fingerprint
+from ticlm.core.extensions import subclasses
+from ticlm.core.settings import Settings
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 
-FOLDERS = ("platform", "methods", "datasets", "tune_spaces")
+FOLDERS = ("core", "platform", "methods", "datasets", "tune_spaces")
 
 
 def import_everything() -> None:

@@ -17,7 +17,7 @@ from paths import ROOT
 
 import ticlm
 
-FOLDERS = ("platform", "methods", "datasets", "tune_spaces")
+FOLDERS = ("core", "platform", "methods", "datasets", "tune_spaces")
 
 
 def in_a_new_process(code: str) -> str:

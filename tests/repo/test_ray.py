@@ -11,7 +11,7 @@ from paths import ROOT
 
 INTERNALS = ROOT / "platform/cluster/ray_internals.py"
 SOURCES = sorted(
-    path for room in ("platform", "datasets", "methods", "tune_spaces") for path in (ROOT / room).rglob("*.py")
+    path for room in ("core", "platform", "datasets", "methods", "tune_spaces") for path in (ROOT / room).rglob("*.py")
 )
 PRIVATE_MODULES = re.compile(r"ray(\.\w+)*\.(_\w+|impl)\b")
 HIDDEN_ATTRIBUTES = ("health_check_failure", "get_reserved_resources", "abort", "current_actor")

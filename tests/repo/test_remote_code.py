@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from paths import ROOT
 
-ROOMS = ("platform", "datasets", "methods", "tune_spaces", "benchmarks", "examples")
+ROOMS = ("core", "platform", "datasets", "methods", "tune_spaces", "benchmarks", "examples")
 LOADERS = ("from_pretrained", "from_config")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-SIGNALS = ROOT / "platform/core/signals.py"
+SIGNALS = ROOT / "core/signals.py"
 SOURCES = sorted(
-    path for room in ("platform", "datasets", "methods", "tune_spaces") for path in (ROOT / room).rglob("*.py")
+    path for room in ("core", "platform", "datasets", "methods", "tune_spaces") for path in (ROOT / room).rglob("*.py")
 )
 POOLS = {"ThreadPoolExecutor", "ProcessPoolExecutor", "Pool", "as_completed"}
 """Of `concurrent.futures` and `multiprocessing`: the ends of their blocks, and their results, wait without a limit."""
@@ -28,9 +28,9 @@ ALLOWED = {
     ("datasets/llm/ray_chat.py", "self._idle.put(make.remote(model))"): "the queue has no limit",
     ("datasets/llm/asking.py", "state.outcome.exception()"): "of a call that has ended",
     ("platform/cluster/jobs.py", "asyncio.run(_tail(client, name, shown))"): "a task in it wakes it twice a second",
-    ("platform/core/remote/patient.py", "error.last_attempt.exception()"): "of a call that has ended",
-    ("platform/core/remote/patient.py", "state.outcome.exception()"): "of a call that has ended",
-    ("platform/core/remote/patient.py", "_LIMIT.get()"): "a ContextVar",
+    ("core/remote/patient.py", "error.last_attempt.exception()"): "of a call that has ended",
+    ("core/remote/patient.py", "state.outcome.exception()"): "of a call that has ended",
+    ("core/remote/patient.py", "_LIMIT.get()"): "a ContextVar",
     ("platform/train/checkpoint.py", "self.wait()"): "a method of its own, which uses `result_of`",
     ("platform/train/trainer.py", "self.writer.wait()"): "a method of its own, which uses `result_of`",
 }
@@ -102,7 +102,7 @@ def test_a_wait_with_a_limit_is_none(source: str) -> None:
 
 def test_only_one_file_waits_without_a_limit() -> None:
     found = {(place(path), wait) for path in SOURCES if path != SIGNALS for wait in waits(path.read_text())}
-    assert sorted(found - set(ALLOWED)) == [], "use platform/core/signals.py, or say here why it may"
+    assert sorted(found - set(ALLOWED)) == [], "use core/signals.py, or say here why it may"
     assert sorted(set(ALLOWED) - found) == [], "these are gone: drop their lines"
 
 

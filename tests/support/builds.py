@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import signals
 
+from ticlm.core.corpus import Corpus
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.io import executor
 from ticlm.datasets.io.in_process import ProcessExecutor
-from ticlm.platform.core.corpus import Corpus
 
 BUILDER = """
 import sys

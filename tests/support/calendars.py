@@ -1,6 +1,6 @@
 """The calendars that TiC-LM evaluates on, as labels."""
 
-from ticlm.platform.core.periods import Period, span
+from ticlm.core.periods import Period, span
 
 FIRST_OF_YEARS = "201403 201501 201602 201701 201801 201901 202001 202101 202201 202301 202402 202407"
 CHECKPOINTS = tuple(FIRST_OF_YEARS.split())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ticlm.platform.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.store import Store
+from ticlm.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.periods import Period, span
+from ticlm.core.store import Store
 
 
 def passage(id: str, title: str, text: str, old: str | None = None) -> Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
-from ticlm.platform.core.examples import Example
+from ticlm.core.examples import Example
 
 
 def make_encoders(folder: Path, size: int = 16) -> tuple[str, str]:

@@ -10,11 +10,11 @@ from typing import Any
 
 from toys import build_toy_corpus, make_toy_study
 
+from ticlm.core import paths
+from ticlm.core.integrity.own_hash import with_hash
+from ticlm.core.settings import parse
+from ticlm.core.store import Store, read_record
 from ticlm.datasets.evalsets import recipe as sets
-from ticlm.platform.core import paths
-from ticlm.platform.core.integrity.own_hash import with_hash
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from probesets import result
 
-from ticlm.platform.analysis.evolving.construction import BuiltSet
-from ticlm.platform.analysis.evolving.questions import COLUMNS as QUESTION_COLUMNS
-from ticlm.platform.analysis.evolving.rows import BlockReader
-from ticlm.platform.analysis.probes.predictions import prediction_frame
-from ticlm.platform.analysis.results import COLUMNS, StudyResult, TaskMetric
-from ticlm.platform.core.accounting import Step
+from ticlm.core.accounting import Step
+from ticlm.platform.papers.evolvingqa.rows import BlockReader
+from ticlm.platform.results.built_sets import BuiltSet
+from ticlm.platform.results.kept_answers import prediction_frame
+from ticlm.platform.results.questions import COLUMNS as QUESTION_COLUMNS
+from ticlm.platform.results.study_result import COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.study.tables.evolving import Evolving, GradientTasks, QuestionTasks, Reader
 from ticlm.platform.tasks.base import Prediction
 

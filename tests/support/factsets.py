@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from probesets import CKL, SIZES, frame, result, static_row
 
-from ticlm.platform.analysis.benchmarks.facts import COLUMNS as FACT_COLUMNS
-from ticlm.platform.analysis.probes.predictions import prediction_frame
-from ticlm.platform.analysis.results import COLUMNS, StudyResult, TaskMetric
+from ticlm.platform.results.facts import COLUMNS as FACT_COLUMNS
+from ticlm.platform.results.kept_answers import prediction_frame
+from ticlm.platform.results.study_result import COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.study.tables.evolving import Evolving
 from ticlm.platform.study.tables.temporalwiki import FactPairs
 from ticlm.platform.tasks.base import Prediction

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.periods import span
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build, staging
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.periods import span
-from ticlm.platform.core.settings import parse
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ticlm.platform.analysis.results import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult
-from ticlm.platform.core.periods import Calendar
+from ticlm.core.periods import Calendar
+from ticlm.platform.results.study_result import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult
 from ticlm.platform.study.tables.fuar import Fuar
 
 TASK = "lama@1"

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from publishedfiles import write
 from reports import METHODS, RATES, cell_rows, cost_rows, page, tic_lm, with_examples, with_static
 
-from ticlm.platform.analysis.published import files, oracles
-from ticlm.platform.analysis.results import MethodResult, PeriodText, StudyResult, TaskMetric
-from ticlm.platform.core.periods import Calendar, Period, Timeline
+from ticlm.core.periods import Calendar, Period, Timeline
+from ticlm.platform.results import of_published as oracles
+from ticlm.platform.results import published_files as files
+from ticlm.platform.results.study_result import MethodResult, PeriodText, StudyResult, TaskMetric
 
 MONTHS = Calendar(initial="202301", step="month", last="202312")
 WEEKS = Calendar(initial="20240101..20240128", step="week", last="20240415..20240421")

@@ -10,13 +10,13 @@ import pandas as pd
 from calendars import CHECKPOINTS, CUTOFFS, NUMPY, PYTORCH, WIKI
 from numpy.typing import NDArray
 
+from ticlm.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
-from ticlm.platform.analysis.tallies import CountedExamples
-from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
+from ticlm.platform.results.study_result import COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult, TaskMetric
+from ticlm.platform.results.tallies import CountedExamples
 
 FRAMES = (
     "201309-201402 201403-201412 201501-201509 201510-201603 201604-201612 201701-201712 201801-201812 201901-201912"

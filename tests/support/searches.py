@@ -15,8 +15,8 @@ import pytest
 import yaml
 from toys import make_toy_study
 
-from ticlm.platform.core.errors import Diverged, InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import Diverged, InputError
+from ticlm.core.store import Store
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.store import Store
+from ticlm.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.periods import Period, span
+from ticlm.core.store import Store
 from ticlm.platform.tasks.answerer import Continuation, Cut, GradientNorm, Rank, TokenLosses
 from ticlm.platform.tasks.base import Measurement, Task
 

@@ -12,8 +12,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import fix_random_seed
 
+from ticlm.core.periods import Period, span
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.periods import Period, span
 
 Spans = tuple[tuple[int, int], ...]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
-from ticlm.platform.core.integrity.own_hash import with_hash
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, ShardFile, to_parquet
+from ticlm.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.core.integrity.own_hash import with_hash
+from ticlm.core.mixture import Split
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
+from ticlm.core.store import Attempt, Store
+from ticlm.core.token_rows import Column, ShardFile, to_parquet
 from ticlm.platform.study.settings import Study
 
 SPLITS: tuple[Split, ...] = ("train", "eval", "tune")

@@ -10,9 +10,9 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
-from ticlm.platform.core import lease, paths
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.core import lease, paths
+from ticlm.core.errors import RunError
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.study import stored_rounds
 from ticlm.platform.train.checkpoint import Writer as Checkpoints
 from ticlm.platform.train.publish import tidy

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from paths import ROOT
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
@@ -21,8 +23,6 @@ from ticlm.methods.recadam import RecAdam
 from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, CyclicRsqrt, Linear, WarmupCosine
 from ticlm.methods.seams import Context, Penalty, PenaltyState, RoundPosition
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
 from ticlm.platform.study.settings import load as load_study
 from ticlm.tune_spaces.domains import ends
 from ticlm.tune_spaces.space import Space, grid, load, packaged

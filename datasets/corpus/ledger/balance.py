@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.periods import Period, span
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Counted, InputAccount
 from ticlm.datasets.corpus.ledger.counts import Damage, DocumentCounts
@@ -14,9 +17,6 @@ from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.ledger.warnings import warnings
 from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Scan
 from ticlm.datasets.io.documents import Input
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.periods import Period, span
 
 TOO_LATE = (build_records.ALREADY_BUILT, build_records.BEFORE_FIRST, build_records.AFTER_LATER)
 

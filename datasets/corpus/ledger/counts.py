@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from ticlm.core.accounting import Step
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Bad
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.settings import Settings
 
 
 class DocumentCounts(Settings):

@@ -13,15 +13,15 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, span
+from ticlm.core.store import Store, read_record
 from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.staging import OPEN
 from ticlm.datasets.io.documents import Input
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, span
-from ticlm.platform.core.store import Store, read_record
 
 OUTSIDE_CALENDAR = "of months outside the calendar"
 OPEN_PERIOD = "of a period that is not over"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from ticlm.core.periods import Calendar, Period
 from ticlm.datasets.corpus.build_records import REWRITTEN, BuildPlan, BuildRecord
 from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
-from ticlm.platform.core.periods import Calendar, Period
 
 LITTLE_TEXT = 50
 """Bytes of text for each entry of a tokenizer's vocabulary, below which it is said to have learned from little."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.row_columns import INPUTS, TARGETS, TOKENS
+from ticlm.core.token_rows import Column, Tokens, dtype_for
 from ticlm.datasets.corpus.row_makers import BLOCK, PAD, RowCount, TokenStream, Unmarked, filled, padded
 from ticlm.datasets.text.pairs import as_phrase, as_sentence, parted
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.row_columns import INPUTS, TARGETS, TOKENS
-from ticlm.platform.core.token_rows import Column, Tokens, dtype_for
 
 LONG_INPUT = "tokens cut from inputs"
 LONG_TARGET = "tokens cut from targets"

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
+from ticlm.core.token_rows import RowSpan, Tokens
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import AnyTagger
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.token_rows import RowSpan, Tokens
 
 Tags = Tokens
 """uint8, one for each token."""

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.row_columns import INPUTS, TARGETS
+from ticlm.core.settings import Settings
+from ticlm.core.token_rows import SPANS, Column, Tokens
 from ticlm.datasets.corpus.row_makers import BLOCK, PAD, RowCount, TokenStream, padded
 from ticlm.datasets.corpus.salient.marking import BEGIN, INSIDE, LONG, TITLE, Marking, Tags
 from ticlm.datasets.text.spans import MOST, SENTINELS
 from ticlm.datasets.text.taggers import AnyTagger
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.row_columns import INPUTS, TARGETS
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.token_rows import SPANS, Column, Tokens
 
 NO_SPAN = "tokens of chunks without a span"
 TOO_LONG = "tokens of spans longer than the targets"

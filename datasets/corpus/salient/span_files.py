@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ticlm.core.store import Store
+from ticlm.core.token_rows import RowSpan
 from ticlm.datasets.corpus.salient.marking import Marked
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import RowSpan
 
 SCHEMA = pa.schema({"text": pa.string(), "label": pa.string()})
 Place = tuple[str, int, int]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import Json, Root, Sets, plan_of
-from ticlm.platform.core.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ticlm.platform.analysis.prediction.finished import Finished
-    from ticlm.platform.analysis.prediction.leave_one_out import Errors
+    from ticlm.platform.forecast.finished import Finished
+    from ticlm.platform.forecast.leave_one_out import Errors
 
 
 def predict(
@@ -33,12 +33,12 @@ def predict(
 
     With --import, Oracles are left out instead, one cutoff at a time.
     """
-    from ticlm.platform.analysis.prediction import published
-    from ticlm.platform.analysis.prediction.expected import check_alike
-    from ticlm.platform.analysis.prediction.finished import finished_of, joined
-    from ticlm.platform.analysis.prediction.leave_one_out import WAYS, leave_one_out
     from ticlm.platform.cli.console import console
     from ticlm.platform.cli.report import imported
+    from ticlm.platform.forecast import published
+    from ticlm.platform.forecast.expected import check_alike
+    from ticlm.platform.forecast.finished import finished_of, joined
+    from ticlm.platform.forecast.leave_one_out import WAYS, leave_one_out
 
     if not studies and not imports:
         raise InputError("predict: name a STUDY, or published evaluations with --import PATH")

@@ -6,8 +6,8 @@ from rich.box import HORIZONTALS
 from rich.table import Table
 from rich.text import Text
 
-from ticlm.platform.analysis.prediction.expected import Expected
-from ticlm.platform.analysis.prediction.leave_one_out import COVERAGE
+from ticlm.platform.forecast.expected import Expected
+from ticlm.platform.forecast.leave_one_out import COVERAGE
 
 
 def table(found: Expected) -> Table:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus import recipe as corpora
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.platform.analysis import conventions
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.eval import folder
 from ticlm.platform.eval.folder import Scoring
 from ticlm.platform.study import settings as studies

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
+from ticlm.core import settings
+from ticlm.core.settings import Settings
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.seams import Penalty
 from ticlm.platform.analysis import conventions
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.meanings import summary
-from ticlm.platform.core import settings
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.presets import PARAMETERS, SHAPES, preset_size
 from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.tasks import union

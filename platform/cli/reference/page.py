@@ -12,14 +12,14 @@ from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from ticlm.core.extensions import Own
+from ticlm.core.periods import Label
+from ticlm.core.reading.plain import Plain
+from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.meanings import meanings, whole
 from ticlm.platform.cli.reference.names import settings_in
 from ticlm.platform.cli.reference.resolved import flow
-from ticlm.platform.core.extensions import Own
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.reading.plain import Plain
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import ConfigText
 
 INTRODUCTION = """# Reference

@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 from pydantic_core import PydanticUndefined
 
+from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference.meanings import meanings, summary
-from ticlm.platform.core.remote.credentials import without_credentials
-from ticlm.platform.core.settings import Settings
 from ticlm.platform.models.settings import ConfigModel, PresetModel
 
 WIDTH = 110

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core import paths
+from ticlm.core.store import Store, read_record
 
 Names = dict[str, str]
 

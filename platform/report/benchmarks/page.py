@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.benchmarks.tables import BenchmarkTables
-from ticlm.platform.report.benchmarks import overview
-from ticlm.platform.report.benchmarks.facts import TITLE as SAME_FACTS
-from ticlm.platform.report.benchmarks.facts import fact_table
-from ticlm.platform.report.benchmarks.overview import overview_table
-from ticlm.platform.report.benchmarks.pairs import pair_tables
-from ticlm.platform.report.figures import html
-from ticlm.platform.report.text_tables import TextTable, records, split
+from ticlm.platform.display.templates import html
+from ticlm.platform.display.text_tables import TextTable, records, split
+from ticlm.platform.papers.temporalwiki.pairs_shown import pair_tables
+from ticlm.platform.papers.together import overview_shown as overview
+from ticlm.platform.papers.together.facts_shown import TITLE as SAME_FACTS
+from ticlm.platform.papers.together.facts_shown import fact_table
+from ticlm.platform.papers.together.overview_shown import overview_table
+from ticlm.platform.papers.together.tables import BenchmarkTables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def render(sections: Sequence[BenchmarkSection], colors: Mapping[str, str]) -> s
         replace(one, tables=tuple(part for t in one.tables for part in (_parts(t, PAGE_WIDE) if t.main else [t])))
         for one in sections
     ]
-    return html("benchmarks.html", sections=parts, color=colors) if sections else ""
+    return html("sections.html", sections=parts, color=colors) if sections else ""
 
 
 def files(found: BenchmarkTables, ending: str = "") -> dict[str, pd.DataFrame]:

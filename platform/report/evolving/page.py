@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.evolving.tables import EvolvingTables
-from ticlm.platform.report.evolving.analyses import analysis_tables
-from ticlm.platform.report.evolving.answers import answer_tables
-from ticlm.platform.report.evolving.built import built_tables
-from ticlm.platform.report.evolving.tables import blocks
-from ticlm.platform.report.figures import html
-from ticlm.platform.report.text_tables import TextTable
+from ticlm.platform.display.templates import html
+from ticlm.platform.display.text_tables import TextTable
+from ticlm.platform.papers.evolvingqa.analyses_shown import analysis_tables
+from ticlm.platform.papers.evolvingqa.answers_shown import answer_tables
+from ticlm.platform.papers.evolvingqa.built_shown import built_tables
+from ticlm.platform.papers.evolvingqa.tables import EvolvingTables
+from ticlm.platform.papers.evolvingqa.writing import blocks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis.evolving.scores import EXACT
-from ticlm.platform.report.answer import Answer
-from ticlm.platform.report.evolving.tables import points
-from ticlm.platform.report.text_tables import records
-from ticlm.platform.report.words import period
+from ticlm.platform.display.answer import Answer
+from ticlm.platform.display.text_tables import records
+from ticlm.platform.display.words import period
+from ticlm.platform.papers.evolvingqa.scores import EXACT
+from ticlm.platform.papers.evolvingqa.writing import points
 
 if TYPE_CHECKING:
-    from ticlm.platform.analysis.evolving.tables import EvolvingTables
+    from ticlm.platform.papers.evolvingqa.tables import EvolvingTables
 
 MORE, LESS, EVEN = "more often than", "less often than", "about as often as"
 

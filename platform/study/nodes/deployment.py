@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ticlm.core.errors import InputError
 from ticlm.methods.deploy import Averaging, Leaf
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import RoundRequest
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
 from ticlm.platform.study.settings import Study
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Mixture, Source
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import ITSELF, Sampling
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.study.round import Round, SampledRows, Segment, sampled_source
 
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.mixture import Mixture, Source
 from ticlm.methods.freezing import frozen
 from ticlm.methods.method import Method, OracleSeries
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import MethodTimeline, RoundRequest
-from ticlm.platform.core.errors import FutureMonthError, InputError
-from ticlm.platform.core.mixture import Mixture, Source
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import (
-    Round,
-    RoundRecipe,
-    Segment,
-    SourceCursor,
-    drawn_before,
-)
+from ticlm.platform.study.round import Round, RoundRecipe, Segment, SourceCursor, drawn_before
 from ticlm.platform.study.settings import Study
 
 

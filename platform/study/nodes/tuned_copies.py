@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.periods import require_past
 from ticlm.methods.budgets import rows_of
 from ticlm.methods.seams import RoundPosition
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.periods import require_past
 from ticlm.platform.study.round import Round, RoundRecipe, Segment
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.base import Prepare, Task

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from ticlm.platform.core.periods import Label
-from ticlm.platform.core.settings import Settings
+from ticlm.core.periods import Label
+from ticlm.core.settings import Settings
 from ticlm.platform.study.tables.named_tasks import check_names, named_task
 from ticlm.platform.tasks.base import Task
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import field_validator, model_validator
 
-from ticlm.platform.core.settings import Settings
+from ticlm.core.settings import Settings
 from ticlm.platform.study.tables.fuar import FORM
 from ticlm.platform.study.tables.named_tasks import check_names, named_task
 from ticlm.platform.tasks.base import Task

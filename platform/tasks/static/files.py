@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.reading import json_texts
-from ticlm.platform.core.reading.characters import unpaired
+from ticlm.core.errors import InputError
+from ticlm.core.reading import json_texts
+from ticlm.core.reading.characters import unpaired
 from ticlm.platform.tasks.static.part import Part, located
 
 Form = Literal["choices", "beginnings", "continuation", "answer"]

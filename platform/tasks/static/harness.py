@@ -15,7 +15,7 @@ import numpy as np
 from lm_eval.api import task as lm_eval_task
 from lm_eval.tasks import TaskManager
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.static import files as taskfile
 from ticlm.platform.tasks.static.harness_model import NO_NUMBER, HarnessModel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.model import LM
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance

@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 
 NEEDS_HARNESS = "static tasks are asked through lm-evaluation-harness: pip install 'ticlm[static]'"
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Label
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Label
 from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis
 from ticlm.platform.tasks.static.part import CORE, NEEDS_HARNESS, Part

@@ -14,9 +14,9 @@ import web
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError, RunError
 from ticlm.datasets.codedocs import archives
 from ticlm.datasets.codedocs.archives import describe, files
-from ticlm.platform.core.errors import InputError, RunError
 
 TREE = {"top/a.rst": b"one", "top/b/c.py": b"two" * 999, "top/b/d.png": b"\x89PNG", "top/e": b""}
 SUFFIXES = [".zip", ".whl", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import web
 
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.settings import parse
 from ticlm.datasets.codedocs.releases import Index, Release
 from ticlm.datasets.io import fetching
 from ticlm.datasets.io.fetching import Patience
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.settings import parse
 
 FILES = {
     "toy-1.2.0.zip": ("2017-06-07T14:00:00.123Z", "aa"),

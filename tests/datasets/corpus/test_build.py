@@ -25,6 +25,13 @@ from paths import SHARED
 from rich.console import Console
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from ticlm.core.corpus import Corpus, TokenizerInfo
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.integrity.files import verify
+from ticlm.core.lease import lease
+from ticlm.core.seeds import random_numbers
+from ticlm.core.settings import load, parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pack import TAIL
@@ -36,13 +43,6 @@ from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import LARGE_BYTES, chosen
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
-from ticlm.platform.core.corpus import Corpus, TokenizerInfo
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.lease import lease
-from ticlm.platform.core.seeds import random_numbers
-from ticlm.platform.core.settings import load, parse
-from ticlm.platform.core.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 MONTHS = ("202301", "202302", "202303")

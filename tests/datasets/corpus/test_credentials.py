@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import web
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.listing import files
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 
 SECRETS = ("hunter2", "SIG", "X-Amz")
 

@@ -12,9 +12,9 @@ import web
 from builds import hashes
 from months import built, months, texts_of, write
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
 from ticlm.datasets.corpus import build_records
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
 
 CALENDAR = {"initial": 202301, "last": 202301}
 

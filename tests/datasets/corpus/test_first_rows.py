@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io import executor
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 
 ROWS = [
     {"body": f"Post {n} says this and that of it.", "day": 20240101 + n, "meta": {"made": "2024-01-02"}, "url": str(n)}

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import web
 
+from ticlm.core.errors import RunError
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io import apart
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.settings import parse
 
 ENDS, NEVER_ENDS = "It ends the process.", "It never ends."
 

@@ -14,13 +14,13 @@ from builds import hashes
 from months import built, interrupted, months, recipe, texts_of, unreachable, write
 from rich.console import Console
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.ledger.history import History
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.io.documents import Input
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.store import Store
 from ticlm.platform.run.check import check
 
 CALENDAR = {"initial": "202301", "last": "202304"}

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import parts
 from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
 from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
 from ticlm.datasets.corpus.staging import SPLITS, _Runs
-from ticlm.platform.core.store import Store
 
 MAY, JUNE = "201305", "201306"
 

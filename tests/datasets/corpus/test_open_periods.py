@@ -14,11 +14,11 @@ from builds import hashes
 from months import built, months, recipe, texts_of, unreachable, write
 from rich.console import Console
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.periods import Calendar
 from ticlm.datasets.corpus import build, build_records, staging
 from ticlm.datasets.corpus.show import overview
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.periods import Calendar
 from ticlm.platform.run.check import check
 
 QUARTERS = {"initial": "202301..202303", "step": "quarter"}
@@ -191,7 +191,7 @@ def test_a_file_that_was_written_anew_is_said_to_be_unknown(loop: None, tmp_path
 
 
 def test_the_packaged_recipe_takes_a_month_at_a_time(loop: None, tmp_path: Path) -> None:
-    from ticlm.platform.core.settings import load
+    from ticlm.core.settings import load
 
     folder = months(tmp_path / "texts", "201512", "201603")
     for last, periods in (("201603", 2), ("201604", 2), ("201605", 2), ("201606", 3)):

@@ -14,10 +14,10 @@ import pytest
 from builds import hashes
 from months import WORDS
 
+from ticlm.core.corpus import Corpus
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.in_process import ProcessExecutor
-from ticlm.platform.core.corpus import Corpus
 
 MONTHS = ("202301", "202302", "202303", "202304")
 

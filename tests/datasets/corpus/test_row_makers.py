@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.corpus import Corpus, TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.core.token_rows import Tokens
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.pack import BEYOND, SHORT, TAIL
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowCount, RowMaker, TokenStream
-from ticlm.platform.core.corpus import Corpus, TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.token_rows import Tokens
 
 PAD, END = 0, 1
 TOKENIZER = TokenizerInfo(name="toy", vocab_size=100, end_of_text=END, sha256="")

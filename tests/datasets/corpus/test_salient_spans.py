@@ -14,6 +14,11 @@ from builds import hashes, without_ray
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.corpus import Corpus, TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
+from ticlm.core.token_rows import Tokens
 from ticlm.datasets.corpus import build, parts
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.row_makers import TokenStream
@@ -21,11 +26,6 @@ from ticlm.datasets.corpus.salient.marking import BEGIN, INSIDE, LONG, OUTSIDE, 
 from ticlm.datasets.corpus.salient.row_maker import LONG_TITLE, NO_SPAN, TOO_LONG, SalientSpans
 from ticlm.datasets.text.spans import SENTINELS
 from ticlm.datasets.text.taggers import RulesTagger
-from ticlm.platform.core.corpus import Corpus, TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.token_rows import Tokens
 from ticlm.platform.run.check import check
 
 PAD, END, FIRST = 0, 1, 900

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ticlm.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
+from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.periods import TIC_CC_MONTHS, Calendar
+from ticlm.core.store import Attempt, Store
+from ticlm.core.token_rows import Column
 from ticlm.datasets.corpus.pack import BEYOND, TAIL
 from ticlm.datasets.corpus.show import as_json, overview
 from ticlm.datasets.corpus.totals import Totals
-from ticlm.platform.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
-from ticlm.platform.core.corpus import Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
-from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column
 
 
 def corpus_of(folder: Path, *manifests: PeriodManifest) -> Corpus:

@@ -21,16 +21,16 @@ import web
 from builds import hashes, started, without_ray
 from paths import SHARED
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.integrity.files import verify
+from ticlm.core.settings import load
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.pack import BEYOND, TAIL, TOKEN_REASONS
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
 from ticlm.datasets.corpus.splits import GlobalShards
 from ticlm.datasets.dedup.settings import DUPLICATE
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.settings import load
 
 REAL = SHARED
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]

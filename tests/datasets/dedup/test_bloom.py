@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from ticlm.core.errors import RunError
+from ticlm.core.store import Store
 from ticlm.datasets.dedup.bloom import BLOCK_BYTES, WIDE, BloomFilter, Hashes, blocked_rate, place, size
-from ticlm.platform.core.errors import RunError
-from ticlm.platform.core.store import Store
 
 
 def hashes(count: int, seed: int = 0) -> Hashes:

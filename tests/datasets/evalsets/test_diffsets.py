@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from wikisite import Edit, extract, page, write
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Calendar
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.io.documents import Document, Piece
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Calendar
 
 TAIL = [f"Paragraph {number} of a long page, which has many words in it." for number in range(400)]
 AUGUST = {
@@ -140,7 +140,7 @@ from ticlm.datasets.evalsets import recipe
 from ticlm.datasets.examples import smallest
 from ticlm.datasets.io import buckets
 from ticlm.datasets.wiki import staging
-from ticlm.platform.core import examples, settings
+from ticlm.core import examples, settings
 
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -13,6 +13,9 @@ import pytest
 from changesets import passage, write_changes
 from chatserver import serving
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as recipes
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.generation import filters, rules
@@ -25,9 +28,6 @@ from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.openai_chat import OpenAIChat
 from ticlm.datasets.text.spans import Span, inline
 from ticlm.datasets.wiki.unchanged import NO_LONGER
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
 
 TOWNS = ("Aldham", "Brenford", "Calden", "Dunmoor", "Elsamouth", "Farwick", "Garlow", "Hale")
 CHAT: dict[str, Any] = {

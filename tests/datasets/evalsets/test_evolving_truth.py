@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.encyclopedia_truth import EncyclopediaTruth, truth
 from ticlm.datasets.synthetic.pipeline import names_pipeline
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.examples import Example, Examples
 
 WORLD = SyntheticWorld(edition="fast", towns=8, firms=8, clubs=4, offices=3, stories=3)
 STYLE = EncyclopediaStyle(paragraphs=2, sentences=2, report=2, edits=0.3)

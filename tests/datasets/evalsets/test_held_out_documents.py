@@ -10,11 +10,11 @@ import months
 import numpy as np
 import pytest
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 
 NAMES = {"202301": "January", "202302": "February"}
 LINE = {"kind": "date-line", "line": "Date: %B %Y"}

@@ -10,14 +10,14 @@ from typing import Any
 import chats
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.examples import Examples
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets import recipe as recipes
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.probes import decisions
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.examples import Examples
-from ticlm.platform.core.store import Store
 
 OLD = {
     "a": "The mayor of Brenford is Ada Stone. Rain fell on the town of Brenford.",

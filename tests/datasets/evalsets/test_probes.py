@@ -12,15 +12,15 @@ import pytest
 from paths import SHARED
 from typer.testing import CliRunner
 
+from ticlm.core import settings
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, builds
 from ticlm.datasets.evalsets.show import overview, write_jsonl
 from ticlm.platform.cli.console import console
 from ticlm.platform.cli.main import app
-from ticlm.platform.core import settings
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
 
 pytestmark = pytest.mark.usefixtures("loop")
 

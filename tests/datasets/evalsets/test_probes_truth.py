@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 from paths import ROOT
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.blanks import BLANK, PROMPT
@@ -24,9 +27,6 @@ from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyl
 from ticlm.datasets.synthetic.facts import Fact
 from ticlm.datasets.synthetic.wikidata_truth import fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
 
 WORLD = SyntheticWorld(
     edition="fast", towns=8, firms=8, clubs=4, offices=3, stories=3, initial_documents=150, documents_per_month=80

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Period, span
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.show import as_json, overview
 from ticlm.platform.cli.console import console
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Period, span
-from ticlm.platform.core.store import Store
 from ticlm.platform.run.check import check
 
 SHORT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)

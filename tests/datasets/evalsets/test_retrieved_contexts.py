@@ -16,6 +16,10 @@ from pydantic import ValidationError
 from rich.console import Console
 from sets import kept_subsets
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets import show
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
@@ -24,10 +28,6 @@ from ticlm.datasets.retrieval import passages
 from ticlm.datasets.retrieval.encoders import DprEncoders
 from ticlm.datasets.retrieval.index import EncodedShards
 from ticlm.datasets.retrieval.passages import Passages, PassageSource, Shard, cut, parts_of
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.store import Store
 
 MAYORS = {1: "Ada Stone", 2: "Bram Orack", 3: "Cleo Vane", 4: "Dov Ilk", 5: "Eve Roe"}
 CHANGES: list[dict[str, Sequence[Example]]] = [

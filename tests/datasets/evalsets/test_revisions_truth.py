@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from paths import SHARED
 
+from ticlm.core import settings
+from ticlm.core.examples import Examples
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.encyclopedia_truth import truth
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.examples import Examples
 
 MEDIAWIKI = SHARED / "mediawiki"
 WORLD = SyntheticWorld(edition="fast", towns=6, firms=6, clubs=4, offices=3, stories=3)

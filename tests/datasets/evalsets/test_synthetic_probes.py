@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK, Example, Examples
+from ticlm.core.periods import Calendar
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK, Example, Examples
-from ticlm.platform.core.periods import Calendar
 
 WORLD = SyntheticWorld(edition="fast", initial_documents=120, documents_per_month=60)
 MONTHS = Calendar(initial="202301", last="202304")

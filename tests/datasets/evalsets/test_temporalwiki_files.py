@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
 
 pytestmark = pytest.mark.usefixtures("loop")
 

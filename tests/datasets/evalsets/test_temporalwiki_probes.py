@@ -14,6 +14,10 @@ from paths import SHARED
 from rich.console import Console
 from smallfacts import Facts, wiki
 
+from ticlm.core import fingerprint, settings
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.show import overview
@@ -21,10 +25,6 @@ from ticlm.datasets.evalsets.temporalwiki_probes import TemporalWikiProbes
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wiki import changed_texts
 from ticlm.datasets.wikidata import aligned, choosing, pairing, statements
-from ticlm.platform.core import fingerprint, settings
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
 
 LABELS = {
     "P1": "head of government",

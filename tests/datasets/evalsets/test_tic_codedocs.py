@@ -17,6 +17,11 @@ import pytest
 import web
 from paths import SHARED
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import load, parse
 from ticlm.datasets.codedocs.pages import DocPages, _refused
 from ticlm.datasets.codedocs.releases import with_login
 from ticlm.datasets.corpus.recipe import FOLDER
@@ -24,11 +29,6 @@ from ticlm.datasets.evalsets import recipe
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import load, parse
 
 REAL = SHARED / "codedocs_numpy"
 MODULE = '''"""Sums of numbers, as many as you like."""

@@ -9,13 +9,13 @@ import pytest
 from paths import SHARED
 from stacksite import Dump
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, builds
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.stackexchange import by_month, threads
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
 
 CONLANG = SHARED / "stackexchange/conlang.meta.stackexchange.com.7z"
 PER_MONTH = (3, 1, 0, 2, 4, 1, 2)

@@ -15,6 +15,10 @@ from paths import SHARED
 from rich.console import Console
 from wikisite import JULY, JUNE, MAY, Edit, page, write
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.evalsets import show
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
 from ticlm.datasets.evalsets.tic_wiki import TicWiki
@@ -22,10 +26,6 @@ from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.wiki import staging
 from ticlm.datasets.wiki.diffs import Comparison
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
-from ticlm.platform.core.fingerprint import fingerprint
 
 MEDIAWIKI = SHARED / "mediawiki"
 

@@ -14,15 +14,15 @@ from builds import Backwards
 from paths import SHARED
 from smallfacts import Facts, wiki
 
+from ticlm.core import fingerprint, settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.examples.blanks import as_paper_json, export
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wikidata import cloze
-from ticlm.platform.core import fingerprint, settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Examples
 
 LABELS = {
     "P19": "place of birth",

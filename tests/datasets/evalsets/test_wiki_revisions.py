@@ -13,6 +13,10 @@ from builds import Backwards
 from rich.console import Console
 from wikisite import extract, page, write
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build, builds
 from ticlm.datasets.evalsets.show import overview
 from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
@@ -20,10 +24,6 @@ from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wiki import staging
 from ticlm.datasets.wiki.unchanged import NO_LONGER, AppendedMonth
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.fingerprint import fingerprint
 
 LONG = "It is a long text about a town that nobody has ever seen and that never was." * 8
 FEBRUARY = [

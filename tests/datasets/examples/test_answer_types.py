@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ticlm.core.examples import MASK, Example
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import RulesTagger
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.settings import parse
 
 
 class Known(RulesTagger):

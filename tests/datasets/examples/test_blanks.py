@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paths import SHARED
 
+from ticlm.core.examples import Example
 from ticlm.datasets.examples.blanks import (
     ABSENT,
     APART,
@@ -24,7 +25,6 @@ from ticlm.datasets.examples.blanks import (
     mention,
     names,
 )
-from ticlm.platform.core.examples import Example
 
 TREX = SHARED / "lama_trex/trex_sample.jsonl.gz"
 

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from builds import hashes
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar, Period, span
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.io.documents import Bad, Document, Piece
 from ticlm.datasets.text.pairs import BETWEEN
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar, Period, span
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 
 TITLED = {"title": "Lake  Brom\n"}
 EXAMPLES = (

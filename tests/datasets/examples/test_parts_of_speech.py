@@ -10,14 +10,14 @@ import pytest
 from sets import PERIOD, kept, measured
 from speakers import speaker
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples.parts_of_speech import GROUPS, PartsOfSpeech
 from ticlm.datasets.examples.proper_nouns import ProperNouns
 from ticlm.datasets.examples.word_tags import WordTagger
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.parts_of_speech import PartOfSpeechPerplexity
 

@@ -12,14 +12,14 @@ import pytest
 from sets import PERIOD, kept, measured
 from speakers import speaker
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples import word_tags
 from ticlm.datasets.examples.proper_nouns import ProperNouns
 from ticlm.datasets.examples.word_tags import WordTagger, marked
 from ticlm.datasets.io.ray_map import RayExecutor
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
 
 pytest.importorskip("spacy")
 from taggers import Spans, sentences, trained
@@ -149,7 +149,7 @@ def test_several_actors_work_at_once_and_answers_keep_their_order(ray_local: Non
 def test_a_worker_that_cannot_start_ends_the_work_in_one_line(ray_local: None) -> None:
     class Unable:
         def __init__(self, reason: str) -> None:
-            from ticlm.platform.core.errors import InputError
+            from ticlm.core.errors import InputError
 
             raise InputError(reason)
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.store import Store
 from ticlm.datasets.examples import smallest
 from ticlm.datasets.examples.smallest import ALL, Smallest, StagedExamples, Value
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.platform.core.store import Store
 
 
 def value(id: int) -> Value:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 
 FILES = {"kind": "files", "paths": ["a.jsonl"]}
 

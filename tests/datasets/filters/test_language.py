@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.filters.language import Language, identified
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
 
 SENTENCES = {
     "en": "The harbour was rebuilt after the war, and most of the stone came from a quarry in the hills.",

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.clean_lines import CleanLines
 from ticlm.datasets.filters.language import Language
@@ -36,9 +39,6 @@ from ticlm.datasets.filters.union import (
 )
 from ticlm.datasets.filters.urls import BannedHosts, RemoveUrls, UrlWords
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
 
 PAGE = """The harbour of the town was rebuilt in 1911, and most of the stone came from a quarry with a good name.
 

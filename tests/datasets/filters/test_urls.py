@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.filters import urls
 from ticlm.datasets.filters.urls import COMMON_TLDS, BannedHosts, RemoveUrls, UrlWords, digest, entries
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
 
 Write = Callable[[str], str]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.judging import JudgeVotes, Verdict, decided, judged
 from ticlm.datasets.generation.prompts import read_prompts
@@ -14,7 +15,6 @@ from ticlm.datasets.llm.chat import ChatRequest, Message, Replies
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.openai_chat import OpenAIChat
 from ticlm.datasets.llm.union import RecordedChat
-from ticlm.platform.core.errors import InputError
 
 GPT = OpenAIChat(model="gpt-3.5-turbo-0613", as_of="202109")
 EQUIVALENT = (

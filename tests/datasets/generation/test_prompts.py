@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.generation.prompts import PACKAGED, listed, month, names, one_line, read_prompts
-from ticlm.platform.core.errors import InputError
 
 SYSTEM = (
     "You are a helpful assistant and will be provided with two documents that are parts of Wikipedia articles "

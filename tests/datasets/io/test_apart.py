@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io import apart
 from ticlm.datasets.io.apart import Apart, Bounds, Death, passed, reached
-from ticlm.platform.core.errors import InputError
 
 AMPLE = Bounds(cpu_s=60, memory=1 << 30)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.store import Store
 from ticlm.datasets.io import buckets
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.platform.core.store import Store
 
 Records = list[tuple[str, str, int]]
 

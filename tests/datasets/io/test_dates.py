@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import TIC_CC_MONTHS
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.dates import CRAWL_MONTHS, NUMBER, moment, parser
 from ticlm.datasets.io.documents import Bad, Document, Fields
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import TIC_CC_MONTHS
-from ticlm.platform.core.settings import parse
 
 MARCH = datetime(2024, 3, 1, tzinfo=UTC)
 SECONDS = 1_709_251_200

@@ -17,15 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import load, packaged, parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.union import MinChars, Outcome, passed
 from ticlm.datasets.io import records as formats
 from ticlm.datasets.io.dates import moment
 from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import load, packaged, parse
 
 MAY = datetime(2013, 5, 1, tzinfo=UTC)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import web
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
 from ticlm.datasets.io import fetching, records
 from ticlm.datasets.io.documents import Document, FileDocuments
 from ticlm.datasets.io.fetching import Patience, Unreachable, listed, opened
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar
 
 DATA = random.Random(0).randbytes(100_000)
 BLOCK = 30_000

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
 from ticlm.datasets.io.documents import Bad, Document, Fields, Input
 from ticlm.datasets.io.hub import HubDocuments
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.listing import files
-from ticlm.platform.core.errors import InputError
 
 
 def _names(*patterns: Path | str) -> list[str]:

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from ticlm.core.periods import Calendar
 from ticlm.datasets.io import records as formats
 from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments
-from ticlm.platform.core.periods import Calendar
 
 
 def _records(count: int) -> list[dict[str, Any]]:

@@ -11,16 +11,16 @@ import builds
 import pytest
 from kiltfiles import ASKED, rows, trivia, written
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example, Examples
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.io.documents import Bad, Document, Piece
 from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.kilt.rows import NO_QUESTION, parsed
 from ticlm.datasets.text.pairs import parted
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example, Examples
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
 
 BAD: list[Any] = [
     {"id": "a", "input": "who", "output": []},

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.examples import Example
 
 GOOD = Example("1", "Bale plays for <extra_id_0>.", "Real Madrid", question="Who does Bale play for?", source="P54")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
 from ticlm.datasets.lama.released import ReleasedFiles, read
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
 
 INVARIANT = ("id", "input", "output")
 UPDATED = ("unique_id", "statement", "new_answer")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.lama import schema
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
 
 WORD = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1, max_size=5)
 PROBES = st.builds(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.lama import trex
 from ticlm.datasets.lama.trex import InvariantRules, invariant_relations
-from ticlm.platform.core.errors import InputError
 
 
 def test_there_are_28_relations_each_with_a_template() -> None:

@@ -10,6 +10,7 @@ import chats
 import pytest
 from chatserver import Server, serving
 
+from ticlm.core.errors import InputError, RunError
 from ticlm.datasets.llm.asking import Asker, BudgetUsedUp, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message
 from ticlm.datasets.llm.function_chat import DeterministicChat
@@ -17,7 +18,6 @@ from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.openai_chat import OpenAIChat
 from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object
 from ticlm.datasets.llm.union import RecordedChat
-from ticlm.platform.core.errors import InputError, RunError
 
 ECHO = DeterministicChat(function="chats:echo")
 

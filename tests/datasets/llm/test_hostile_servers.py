@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from chatserver import Answer, Server, completion, dripping, head, saying, serving, silent
 
+from ticlm.core.errors import InputError, RunError
 from ticlm.datasets.llm.asking import Asker, BudgetUsedUp, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message, Replies
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.openai_chat import OpenAIChat
-from ticlm.platform.core.errors import InputError, RunError
 
 KEY = "sk-test-0123456789-abcdefghij"
 SOON_S = 1.0

@@ -9,12 +9,12 @@ from pathlib import Path
 import chats
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.llm.asking import Asker, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message, Replies
 from ticlm.datasets.llm.function_chat import DeterministicChat
 from ticlm.datasets.llm.journal import Journal, damaged_lines
 from ticlm.datasets.llm.union import RecordedChat
-from ticlm.platform.core.errors import InputError
 
 ECHO = DeterministicChat(function="chats:echo")
 ASKED = [ChatRequest((Message("user", text),), prompt="say@1") for text in ("one", "two", "three")]

@@ -13,12 +13,12 @@ from pathlib import Path
 import dprs
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.llm.asking import Asker, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message
 from ticlm.datasets.llm.journal import Journal
 from ticlm.datasets.llm.local_chat import LocalChat
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ OPENS = """
 import sys
 from ticlm.datasets.llm.local_chat import LocalChat
 from ticlm.datasets.retrieval.encoders import DprEncoders
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 for folder in sys.argv[1:]:
     try:
         if "chat" in folder:

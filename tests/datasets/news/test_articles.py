@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import load
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.io.documents import Bad, Document
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.text.taggers import MaskedTagger
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import load
 
 ARTICLE = {
     "authors": ["A. Writer"],

@@ -13,14 +13,14 @@ from builds import without_ray
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.documents import Bad, Document
 from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.text.spans import SENTINELS, inline, restore
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
 
 ROWS = [
     ("In <extra_id_0> , the mayor of <extra_id_1>, spoke.", "<extra_id_0> May 2020 <extra_id_1> Łódź <extra_id_2>"),

@@ -12,6 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kiltfiles import written
 
+from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
+from ticlm.core.token_rows import Tokens
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.pack import TOKEN_REASONS
 from ticlm.datasets.corpus.pairs.row_makers import LONG_INPUT, LONG_TARGET, NO_ROOM, PairRows, SentenceRows
@@ -20,11 +25,6 @@ from ticlm.datasets.corpus.row_makers import RowMaker, TokenStream
 from ticlm.datasets.io.documents import Bad, Document
 from ticlm.datasets.lama.pairs import ProbePairs
 from ticlm.datasets.text.pairs import BETWEEN, as_sentence, joined, parted
-from ticlm.platform.core.corpus import TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.token_rows import Tokens
 
 PAD, END = 0, 1
 TOKENIZER = TokenizerInfo(name="toy", vocab_size=100, end_of_text=END, sha256="")

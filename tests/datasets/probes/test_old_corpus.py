@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.store import Store
 from ticlm.datasets.probes.old_corpus import RECORD, OldCorpus, Passage, build, passages_of
-from ticlm.platform.core.store import Store
 
 TEXTS = {
     "a": "The mayor of Brenford is Ada Stone.",

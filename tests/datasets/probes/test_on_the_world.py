@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.examples import Example
+from ticlm.core.periods import Calendar
 from ticlm.datasets.evalsets import recipe as recipes
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core import settings
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.periods import Calendar
 
 WORLD: dict[str, Any] = {
     "kind": "synthetic",

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK
 from ticlm.datasets.probes import review
 from ticlm.datasets.probes.review import COLUMNS, Probe
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK
 
 FORMULA = re.compile(r"\s*[=+\-@]|[\t\r]")
 NUMBER = re.compile(r"\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")

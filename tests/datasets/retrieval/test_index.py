@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.retrieval.index import Best, faiss_library, inverted_file
-from ticlm.platform.core.errors import InputError
 
 DRAW = np.random.default_rng(0)
 VECTORS = DRAW.standard_normal((500, 24)).astype(np.float32)

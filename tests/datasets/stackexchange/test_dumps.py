@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stacksite import Dump, seven, xml
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.documents import Input, Piece
 from ticlm.datasets.stackexchange import dumps
 from ticlm.datasets.stackexchange.dumps import TABLES, Row, Table
-from ticlm.platform.core.errors import InputError
 
 PACKINGS = ("", ".gz", ".zst", "7z", "7z apart")
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaArticle, EncyclopediaStyle, in_words
 from ticlm.datasets.synthetic.encyclopedia_truth import EncyclopediaTruth, truth
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.errors import InputError
 
 WORLD = SyntheticWorld(edition="fast", towns=4, firms=4, clubs=2, offices=2, stories=2)
 BOOK = Encyclopedia(WORLD, EncyclopediaStyle(paragraphs=2, sentences=2, edits=0.4))

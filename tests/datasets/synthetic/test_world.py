@@ -13,14 +13,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar, Period, Timeline
+from ticlm.core.settings import load
+from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.synthetic.facts import KnownFact
 from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Calendar, Period, Timeline
-from ticlm.platform.core.settings import load
-from ticlm.platform.core.store import Store
 
 TEXT = "5f85c4fdd5ab351e2d1daf4641789c8ff02a12a5c5378a2d88cc4ed74f5a4dbf"
 YEAR = Calendar(initial="202301", last="202312").timeline()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.text.spans import inline
 from ticlm.datasets.text.taggers import MaskedTagger, RulesTagger, SpacyTagger, Tagger
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
 
 TEXT = "On 3 May 2020 the mayor of New York met Angela Merkel. Grand Central was closed. It cost $1,250.50 in 1995."
 TEXTS = [TEXT, "", "Nothing here.", "In March 2021, Ada Lovelace and the Bank of England agreed.\n" * 3, TEXT * 2]

@@ -11,15 +11,15 @@ import web
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
 from ticlm.datasets.io import fetching
 from ticlm.datasets.io.documents import Bad, Document, Skipped
 from ticlm.datasets.io.fetching import Patience, Unreachable
 from ticlm.datasets.web.crawl import CrawlDocuments
 from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
 
 MAY, JUNE = "CC-MAIN-20240518015810-20240518045810-00001", "CC-MAIN-20240601000000-20240601030000-00000"
 BEGAN = datetime(2024, 5, 18, 1, 58, 10, tzinfo=UTC)

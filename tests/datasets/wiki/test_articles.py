@@ -13,6 +13,11 @@ import pytest
 from rich.console import Console
 from wikisite import Edit, dump, extract, page, write
 
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.show import overview
@@ -22,11 +27,6 @@ from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki import wikitext
 from ticlm.datasets.wiki.articles import WikiArticles
 from ticlm.datasets.wiki.mediawiki import BROKEN
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
 
 LAKE = page(1, "Lake  Brom", "'''Lake Brom''' is in [[Oslo]].\n\n== Fish ==\n* Cod of 3 May 2021.\n{{x}}")
 PAGES = (

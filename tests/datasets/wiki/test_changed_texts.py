@@ -6,14 +6,14 @@ from pathlib import Path
 
 from wikisite import JULY, JUNE, MAY, write
 
+from ticlm.core import settings
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.wiki.changed_texts import diffed
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.revised import by_revisions
-from ticlm.platform.core import settings
-from ticlm.platform.core.store import Store
 
 
 def test_texts_by_revisions_are_those_of_the_set_that_models_train_on(tmp_path: Path, loop: None) -> None:

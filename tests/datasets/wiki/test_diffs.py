@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from wikisite import JULY, JUNE, MAY, dump, page, write
 
+from ticlm.core.accounting import Step
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.wiki import staging
 from ticlm.datasets.wiki.changed_texts import diffed
 from ticlm.datasets.wiki.dumps import WikiDumps
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.store import Store
 
 
 @dataclass(frozen=True)

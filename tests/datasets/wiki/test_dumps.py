@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from wikisite import write
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.wiki.dumps import WikiDumps, xml_bytes
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
 
 
 @pytest.mark.parametrize(

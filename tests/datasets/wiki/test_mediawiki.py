@@ -13,9 +13,9 @@ import pytest
 from paths import ROOT, SHARED
 from wikisite import Edit, dump, page
 
+from ticlm.core.errors import InputError
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.wiki.mediawiki import Revision, Wiki, end_of, revisions
-from ticlm.platform.core.errors import InputError
 
 MEDIAWIKI = SHARED / "mediawiki"
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from wikisite import MAY, extract, write
 
+from ticlm.core import settings
+from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.diffs import Diff, comparisons
 from ticlm.datasets.wiki.dumps import WikiDumps
-from ticlm.platform.core import settings
-from ticlm.platform.core.accounting import Step
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 
 FEBRUARY = [
     (1, "Aba", "Aba is &lt;one&gt; of A &amp; B.\n\nIt has 3.14 units. It is old."),

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from wikidata_edits import Raw, claim, entity, write_json, write_xml
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wikidata.dump_pairs import GONE, MERGED, DumpPair, PairCounts, paired, subject_changes
 from ticlm.datasets.wikidata.dumps import Wikidata
 from ticlm.datasets.wikidata.statements import pairs, staged
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 
 
 def item(name: str, **claims: str) -> Raw:

@@ -18,6 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paths import SHARED
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import Settings
 from ticlm.datasets.wikidata import entities as wikidata
 from ticlm.datasets.wikidata.entities import (
     ENDED,
@@ -32,9 +35,6 @@ from ticlm.datasets.wikidata.entities import (
     entity,
 )
 from ticlm.datasets.wikidata.values import StatementValue
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import Settings
 
 WIKIDATA = SHARED / "wikidata"
 TODAY = date(2017, 3, 1)

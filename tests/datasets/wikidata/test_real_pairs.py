@@ -11,14 +11,14 @@ import pytest
 from paths import SHARED
 from wikidata_edits import Edits, Ids, Raw, small_world, triplets, write_json, write_xml
 
+from ticlm.core import settings
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.wikidata.changes import TripletChange
 from ticlm.datasets.wikidata.dump_pairs import PairCounts, paired, subject_changes
 from ticlm.datasets.wikidata.dumps import Wikidata
 from ticlm.datasets.wikidata.statements import staged
 from ticlm.datasets.wikidata.triplets import Triplet
-from ticlm.platform.core import settings
-from ticlm.platform.core.store import Store
 
 REAL = SHARED / "wikidata/entities-201703.json.gz"
 real = pytest.mark.skipif(not REAL.exists(), reason="no shared data")

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.store import Store
 from ticlm.datasets.wikidata import redirects
 from ticlm.datasets.wikidata.redirects import Redirects, followed
-from ticlm.platform.core.store import Store
 
 
 def rows(*pairs: tuple[int, int]) -> np.ndarray:

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.wikidata.dumps import Wikidata
 from ticlm.datasets.wikidata.entities import entities as read
 from ticlm.datasets.wikidata.statements import Statements, Subject, buckets_for, pairs, staged
 from ticlm.datasets.wikidata.triplets import Triplet
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 
 LABELS = {"Q1": "Ada", "Q2": "Ulm", "Q3": "Bonn", "Q4": "physics"}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.fingerprint import fingerprint
 from ticlm.datasets.wikidata.triplets import Caps, Category, Compared, Triplet, TripletRules, capped, compared
-from ticlm.platform.core.fingerprint import fingerprint
 
 
 def triplet(relation: str, text: str | None, object_: str = "") -> Triplet:

@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
@@ -25,10 +29,6 @@ from ticlm.datasets.wikidata.dumps import Wikidata, same_world
 from ticlm.datasets.wikidata.entities import Entity, EntityFields, entity
 from ticlm.datasets.wikidata.statements import Statements, pairs, staged
 from ticlm.datasets.wikidata.triplets import Triplet
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 
 WORLD = SyntheticWorld(edition="fast", towns=8, firms=8, clubs=4, offices=3, stories=3)
 DAYS = [date(2023, month, 1) for month in range(2, 8)]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig
 
+from ticlm.core.errors import InputError
 from ticlm.methods.adapters import places
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
@@ -19,7 +20,6 @@ from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.freezing import Freeze, freeze
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.models import adapter_stack, build, folders
 from ticlm.platform.models.settings import ConfigModel, Model, PresetModel
 

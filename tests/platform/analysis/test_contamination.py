@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ticlm.platform.analysis.collect import study_result
+from ticlm.core.accounting import Accounting, Overlap
+from ticlm.core.corpus import Corpus
+from ticlm.core.periods import Calendar
 from ticlm.platform.analysis.contamination import Contamination, contamination
 from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.results import COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
-from ticlm.platform.core.accounting import Accounting, Overlap
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.periods import Calendar
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.results.study_result import COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

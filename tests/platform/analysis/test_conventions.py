@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from calendars import periods
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Period
+from ticlm.core.settings import parse
 from ticlm.platform.analysis.conventions import Convention, Preset, named
 from ticlm.platform.analysis.transfer import transfer
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import Period
-from ticlm.platform.core.settings import parse
 
 CHECKPOINTS = periods(calendars.FIRST_OF_YEARS)
 WITH_INITIAL = periods("201305") + CHECKPOINTS

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reports import tic_lm
 
+from ticlm.core.periods import TIC_CC_MONTHS, Period, span
 from ticlm.platform.analysis.lag import Peak, apart, describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.results import TaskMetric
-from ticlm.platform.core.periods import TIC_CC_MONTHS, Period, span
+from ticlm.platform.results.study_result import TaskMetric
 
 
 def of(label: str) -> Period:

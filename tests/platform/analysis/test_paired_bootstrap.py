@@ -11,8 +11,8 @@ from reports import METHODS, tic_lm
 
 from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.paired_bootstrap import describe, differences, paired
-from ticlm.platform.analysis.results import StudyResult
 from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.results.study_result import StudyResult
 
 MEANS = ("backward", "in_distribution", "forward")
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from calendars import periods
 
+from ticlm.core.periods import TIC_CC_MONTHS, Calendar, Period
 from ticlm.platform.analysis.transfer import TransferRule, carry_forward, classify, regret, transfer
-from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar, Period
 
 CHECKPOINTS = periods(calendars.FIRST_OF_YEARS)
 WIKI, NUMPY, PYTORCH = periods(calendars.WIKI), periods(calendars.NUMPY), periods(calendars.PYTORCH)

@@ -9,12 +9,12 @@ from statistics import mean
 
 import pytest
 
+from ticlm.core.store import Store
 from ticlm.platform.chaos.accounting import RowDifference
 from ticlm.platform.chaos.comparison import CellsDifference, WeightsDifference
 from ticlm.platform.chaos.experiment import Outcome
 from ticlm.platform.chaos.faults import gone
 from ticlm.platform.chaos.schedule import KINDS, schedule
-from ticlm.platform.core.store import Store
 
 
 def test_a_seed_draws_the_same_faults_and_another_seed_others() -> None:

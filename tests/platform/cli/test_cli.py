@@ -23,9 +23,9 @@ import publishedfiles
 import pytest
 from faulty import faulty
 
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.lease import lease
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core.corpus import Corpus
+from ticlm.core.lease import lease
+from ticlm.core.store import Store, read_record
 from ticlm.platform.study.settings import Study
 
 Forks = Callable[..., list[tuple[int, Any]]]
@@ -513,7 +513,7 @@ def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(de
 OWN = """
 from ticlm.methods.schedules import Constant
 from ticlm.methods.seams import Replay
-from ticlm.platform.core.mixture import Mixture, allot
+from ticlm.core.mixture import Mixture, allot
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 

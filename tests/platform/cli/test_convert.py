@@ -9,8 +9,8 @@ from pathlib import Path
 import openlm as toy
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import main
-from ticlm.platform.core.errors import InputError
 
 
 def ticlm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:

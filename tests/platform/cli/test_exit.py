@@ -85,7 +85,7 @@ def test_a_fault_of_ours_keeps_its_traceback_and_ends_in_a_line(last_words: Call
 
 
 def test_what_an_error_says_cannot_steer_the_terminal(last_words: Callable[..., tuple[int, str]]) -> None:
-    from ticlm.platform.core.errors import InputError
+    from ticlm.core.errors import InputError
 
     assert last_words(raises(InputError("a \x1b]0;b\x07 \u202ec"))) == (2, "ticlm: a \\x1b]0;b\\x07 \\u202ec\n")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli import catalogue, evaluation
-from ticlm.platform.core.errors import InputError
 
 
 @pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf"), 1e-5, 1e-320])

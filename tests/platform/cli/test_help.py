@@ -14,10 +14,10 @@ import pytest
 import typer.main
 from paths import ROOT
 
+from ticlm.core import settings
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.examples import EXAMPLES
 from ticlm.platform.cli.main import app
-from ticlm.platform.core import settings
 
 
 def ticlm(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from toys import build_toy_corpus, make_toy_study
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.platform.cli.prediction.command import predict
 from ticlm.platform.cli.study import plan
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 from ticlm.platform.study.settings import Study
 
 SHORT = {"periods": {"initial": "202301", "step": "month", "last": "202303"}, "evaluate": {}}

@@ -18,9 +18,9 @@ import psutil
 import pytest
 from ports import free_ports
 
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.cluster import connect
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 
 Forks = Callable[..., list[tuple[int, Any]]]
 

@@ -8,8 +8,8 @@ import time
 import pytest
 from ports import free_ports
 
+from ticlm.core.errors import TiclmWarning
 from ticlm.platform.cluster import head
-from ticlm.platform.core.errors import TiclmWarning
 
 
 def test_a_lost_head_is_told_once_and_a_head_that_answers_never(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,12 +29,12 @@ from paths import ROOT
 from ports import free_ports
 from signals import started
 
+from ticlm.core import fingerprint
+from ticlm.core.errors import InputError
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.platform.cluster import jobs
 from ticlm.platform.cluster.job import prepare
-from ticlm.platform.core import fingerprint
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
 from ticlm.platform.study.stored_rounds import published
@@ -90,7 +90,7 @@ def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -
     assert job.study.name == "mine" and job.study.periods.last == "202302"
     assert not list((tmp_path / "sent").rglob("__pycache__"))
     shown = subprocess.run(
-        [sys.executable, "-S", "-c", "import ticlm.platform.core.errors as e; print(e.__file__)"],
+        [sys.executable, "-S", "-c", "import ticlm.core.errors as e; print(e.__file__)"],
         cwd=tmp_path / "sent",
         env={"PATH": os.environ["PATH"]},
         capture_output=True,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cluster.job import Job, prepare
-from ticlm.platform.core.errors import InputError
 
 MINE = """
 from ticlm.methods.replay import NoReplay
@@ -133,7 +133,7 @@ def test_data_that_cannot_be_sent_is_refused_in_one_line(wrong: str, said: str, 
 
 
 def test_all_of_ticlm_that_git_knows_is_sent(tmp_path: Path) -> None:
-    folders = ("platform", "methods", "datasets", "tune_spaces")
+    folders = ("core", "platform", "methods", "datasets", "tune_spaces")
     done = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True)
     if done.returncode or not done.stdout:
         pytest.skip("not a git checkout")

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import TiclmWarning
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.platform.cluster import ray_train
 from ticlm.platform.cluster.ray_metrics import METRICS, Exported, Series
 from ticlm.platform.cluster.restarts import Guard
-from ticlm.platform.core.errors import TiclmWarning
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

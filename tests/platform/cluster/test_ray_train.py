@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from reserved import wait_until_nothing_is_reserved
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError, Stopped
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.platform.cluster import ray_train
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError, Stopped
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.cluster.nodes import Watch
 from ticlm.platform.cluster.restarts import Board, Guard, Leaving, cause, progress
-from ticlm.platform.core.errors import InputError, RunError, TiclmError
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, work_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from finished import run
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.eval import model_folder, sample
 from ticlm.platform.eval.address import Address, FinishedRun, choose, parse
 from ticlm.platform.study.settings import Study

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from toys import make_toy_study
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.eval import again
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan

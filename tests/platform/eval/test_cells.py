@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 import torch
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout
 from ticlm.platform.models import folders
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of

@@ -12,8 +12,8 @@ import torch
 from speakers import END, KINDS, TEXTS, byte_level, fast, said_directly, speaker
 from transformers import LlamaForCausalLM
 
+from ticlm.core.errors import InputError
 from ticlm.methods.objectives import Causal, Seq2Seq
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation, Cut

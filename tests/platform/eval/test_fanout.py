@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from clusters import cluster_of
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import RunError, TiclmWarning
+from ticlm.core.store import Store
 from ticlm.platform.cluster import ray_internals
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import RunError, TiclmWarning
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout
 from ticlm.platform.run import driver
@@ -181,21 +181,21 @@ def test_a_unit_goes_back_when_its_evaluator_is_lost_and_no_cell_is_told_twice(
     ]
 
 
-@pytest.mark.filterwarnings("ignore::ticlm.platform.core.errors.TiclmWarning")
+@pytest.mark.filterwarnings("ignore::ticlm.core.errors.TiclmWarning")
 def test_a_unit_that_loses_three_evaluators_over_one_cell_is_named(stubbed: Stubbed) -> None:
     with pytest.raises(RunError, match=r"rounds/0 \(perplexity@1\): 3 evaluators in a row were lost") as caught:
         stubbed([None, gone()], [None, gone()], [None, gone()], [None, None, None])
     assert "want of memory" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore::ticlm.platform.core.errors.TiclmWarning")
+@pytest.mark.filterwarnings("ignore::ticlm.core.errors.TiclmWarning")
 def test_evaluators_that_come_further_each_time_are_never_too_many(stubbed: Stubbed) -> None:
     scripts = [[*[None] * cells, gone()] for cells in (0, 0, 1, 1, 1, 2, 2)]
     stubs, told = stubbed(*scripts[:2], scripts[2], scripts[3], scripts[5], scripts[6], [None] * 3)
     assert len(stubs) == 7 and len(told) == 3
 
 
-@pytest.mark.filterwarnings("ignore::ticlm.platform.core.errors.TiclmWarning")
+@pytest.mark.filterwarnings("ignore::ticlm.core.errors.TiclmWarning")
 def test_the_last_word_is_the_true_cause(stubbed: Stubbed) -> None:
     from ray.exceptions import OutOfMemoryError
 

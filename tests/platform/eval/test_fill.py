@@ -13,13 +13,13 @@ from speakers import END, START, TEXTS, metaspace, speaker, tiny_t5, unigram
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 from transformers import GenerationConfig, T5ForConditionalGeneration
 
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK, Example
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.row_makers import PAD as PAD_TOKEN
 from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
 from ticlm.datasets.text.spans import SENTINELS
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint

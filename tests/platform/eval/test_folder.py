@@ -15,13 +15,13 @@ import speakers
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5EncoderModel
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.platform.cli import main
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder as scoring
 from ticlm.platform.eval import model_folder
@@ -154,7 +154,7 @@ def test_a_round_is_known_by_its_id_and_its_place_and_shares_the_cells_of_studie
     by_id = asked(root, made.ids[key][:8], ON_TOY)
     by_place = asked(root, root / published(Store(root), made.ids[key]), ON_TOY)
     assert by_id == by_place and [row.period for row in by_id] == ["202301", "202302"]
-    from ticlm.platform.analysis.collect import study_result
+    from ticlm.platform.results.of_plan import study_result
 
     cells = study_result(made).cells
     mine = cells[cells["trained"] == "202302"]

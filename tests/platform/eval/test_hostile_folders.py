@@ -14,8 +14,8 @@ import torch
 import toys
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.store import Store
 from ticlm.platform.eval import decoding, sample
 from ticlm.platform.eval.checkpoint import load_checkpoint
 

@@ -16,19 +16,19 @@ from tokenizers import processors
 from torch import nn
 from transformers import T5ForConditionalGeneration
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.methods.objectives import Causal, Seq2Seq
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder as scoring
 from ticlm.platform.eval import sample
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

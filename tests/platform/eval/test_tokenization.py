@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from speakers import KINDS, byte_level, fast, metaspace
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.eval.tokenization import TextEncoder, excerpt
 from ticlm.platform.tasks.answerer import Cut
 from ticlm.platform.tasks.documents import overlapping

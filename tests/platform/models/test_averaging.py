@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.models import averaging
 
 SHARES = (0.2, 0.3, 0.5)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pytest
 import torch
 
+from ticlm.core.errors import InputError
 from ticlm.methods.objectives import Causal, Seq2Seq
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.models import adapter_stack, build, folders
 from ticlm.platform.models.presets import PARAMETERS, SHAPES, preset_size
 from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel

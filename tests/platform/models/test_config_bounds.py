@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.platform.models import config_bounds, folder_files
 from ticlm.platform.models.settings import ConfigModel, PresetModel
 

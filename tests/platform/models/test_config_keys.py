@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.models import build
 from ticlm.platform.models.settings import ConfigModel, Model, PresetModel
 

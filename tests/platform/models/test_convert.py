@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticlm.core.errors import InputError
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.models import build, convert, folders
 from ticlm.platform.models.openlm import cutoff, read
 from ticlm.platform.models.settings import FolderModel

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import adapter_stack, build, folders
 from ticlm.platform.models.settings import FolderModel, PresetModel
 

@@ -15,13 +15,13 @@ import pytest
 import torch
 from torch import nn
 
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.methods.schedules import AutoregressiveCosine
 from ticlm.methods.seams import Adapter
-from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import adapter_stack, folders
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.external_inputs import external_inputs

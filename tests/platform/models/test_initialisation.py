@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal, Seq2Seq
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import build, folders
 from ticlm.platform.models.settings import ConfigModel, PresetModel
 from ticlm.platform.run import driver

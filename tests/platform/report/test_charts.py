@@ -15,10 +15,11 @@ from quickjs import Context
 from report_kinds import MONTHS, WEEKS, made_up, renamed
 from reports import PRESET, page, tic_lm
 
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.report.figures import CHARTS, asset, draw
+from ticlm.platform.display.templates import asset
+from ticlm.platform.report.figures import CHARTS, draw
 from ticlm.platform.report.page_data import CONSTANTS, payload
 from ticlm.platform.report.report import Report
+from ticlm.platform.results.study_result import StudyResult
 
 WEEKLY = WEEKS.timeline().labels
 YEAR = MONTHS.timeline().labels

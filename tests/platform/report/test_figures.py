@@ -19,12 +19,13 @@ from reports import PRESET, TASKS, tic_lm
 from resvg_py import svg_to_bytes
 
 from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.results import StudyResult
-from ticlm.platform.analysis.tallies import CountedExamples
-from ticlm.platform.report.figures import UNCOVERED, asset, draw, slug
+from ticlm.platform.display.palette import THEMES
+from ticlm.platform.display.templates import asset
+from ticlm.platform.report.figures import UNCOVERED, draw, slug
 from ticlm.platform.report.page_data import examples_payload, payload
-from ticlm.platform.report.palette import THEMES
 from ticlm.platform.report.report import Report
+from ticlm.platform.results.study_result import StudyResult
+from ticlm.platform.results.tallies import CountedExamples
 
 SVG = "{http://www.w3.org/2000/svg}"
 Figure = ElementTree.Element

@@ -18,12 +18,12 @@ from rich.console import Console
 from ticlm.platform.analysis.conventions import Convention, Preset
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.paired_bootstrap import differences
-from ticlm.platform.analysis.results import STATIC_COLUMNS, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.report.page_tables import tables
+from ticlm.platform.display.page_tables import tables
+from ticlm.platform.display.table_rows import scores
 from ticlm.platform.report.report import Report
-from ticlm.platform.report.table_rows import scores
 from ticlm.platform.report.write import as_json, table, write
+from ticlm.platform.results.study_result import STATIC_COLUMNS, StudyResult, TaskMetric
 
 
 def data(html: str) -> dict[str, Any]:

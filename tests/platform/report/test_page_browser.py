@@ -13,7 +13,7 @@ from report_kinds import MONTHS, WEEKS, made_up
 from reports import page, tic_lm, with_examples, with_static
 
 from ticlm.platform.analysis.matrix import views
-from ticlm.platform.analysis.setup import Setup, StudyRequest
+from ticlm.platform.results.setup import Setup, StudyRequest
 
 OVERLAPPING = """(() => {
   const name = (svg) => svg.getAttribute("aria-label");

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-from ticlm.platform.analysis.collect import study_result
+from ticlm.core import settings
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.store import Record
 from ticlm.platform.analysis.conventions import named
-from ticlm.platform.analysis.results import StudyResult, tidy
-from ticlm.platform.analysis.setup import StudyRequest, differences
-from ticlm.platform.core import settings
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.store import Record
 from ticlm.platform.report.commands import row_command, run_command
 from ticlm.platform.report.provenance import code_lines, git_revision, study_runs
 from ticlm.platform.report.request import ReportRequest, set_lines
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.results.setup import StudyRequest, differences
+from ticlm.platform.results.study_result import StudyResult, tidy
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies

@@ -21,19 +21,26 @@ from calendars import CUTOFFS
 from reports import tic_lm
 from rich.console import Console
 
+from ticlm.core.accounting import Overlap
+from ticlm.core.errors import InputError
+from ticlm.core.periods import TIC_CC_MONTHS, Calendar
 from ticlm.platform.analysis.conventions import Convention, Preset, named
 from ticlm.platform.analysis.numbers import count
-from ticlm.platform.analysis.results import COLUMNS, STATIC_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.core.accounting import Overlap
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.periods import TIC_CC_MONTHS, Calendar
+from ticlm.platform.display.table_rows import legend
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
-from ticlm.platform.report.table_rows import legend
 from ticlm.platform.report.write import as_json, contamination_lines, table, write
+from ticlm.platform.results.study_result import (
+    COLUMNS,
+    STATIC_COLUMNS,
+    MethodResult,
+    PeriodText,
+    StudyResult,
+    TaskMetric,
+)
 
 INITIAL, CONTINUAL, PER_TOKEN = 111_837_286_400, 111_837_286_400, 16_776_576_000
 METHODS = (

@@ -9,11 +9,11 @@ from threading import Event
 
 import pytest
 
+from ticlm.core import paths
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
 from ticlm.methods.objectives import Causal
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
 from ticlm.platform.run import driver
 from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.study import plan

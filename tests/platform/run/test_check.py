@@ -15,15 +15,15 @@ import pytest
 from finished import run
 from sets import kept
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.paths import RECORD
+from ticlm.core.store import Attempt, Store
 from ticlm.datasets.llm.asking import Asker, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message
 from ticlm.datasets.llm.function_chat import DeterministicChat
 from ticlm.datasets.llm.journal import REPLIES, Journal
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.paths import RECORD
-from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.run.check import check
 from ticlm.platform.study.settings import Study
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make

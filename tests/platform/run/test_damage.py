@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from finished import results, run
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.paths import RECORD
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.paths import RECORD
+from ticlm.core.store import Store
 from ticlm.platform.eval.model_folder import find
 from ticlm.platform.eval.sample import generate
 from ticlm.platform.run import driver

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.models import averaging, folders
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import check, driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of

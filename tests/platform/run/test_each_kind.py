@@ -11,10 +11,10 @@ import pytest
 from everykind import KINDS, build_corpus, build_set, damage, follow, make_read, places
 from finished import results, run
 
-from ticlm.platform.analysis.collect import study_result
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.run.check import check
 from ticlm.platform.run.cleanup import unused

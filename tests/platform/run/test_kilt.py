@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from kiltfiles import ASKED, LONG, rows, trivia, written
 
+from ticlm.core.settings import load, parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.methods.objectives import Seq2Seq
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.settings import load, parse
-from ticlm.platform.core.store import Store
 from ticlm.platform.eval.checkpoint import load_checkpoint
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan

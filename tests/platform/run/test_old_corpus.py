@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ticlm.platform.analysis.collect import study_result
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.store import Store
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import FutureMonthError, InputError
-from ticlm.platform.core.store import Store
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round

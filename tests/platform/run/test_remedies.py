@@ -14,8 +14,8 @@ import pytest
 from finished import results, run
 from paths import ROOT
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.run.check import check
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
@@ -73,7 +73,7 @@ TABLE = {
     "remove it to score its cells again": EACH,
     "{} is damaged ({}); remove {} to score its checkpoint again": (
         EACH,
-        "tests/platform/analysis/probes/test_kept.py::test_damaged_predictions_are_found_and_scored_again",
+        "tests/platform/results/test_kept_answers.py::test_damaged_predictions_are_found_and_scored_again",
     ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
@@ -239,7 +239,7 @@ def test_every_remedy_that_is_printed_is_followed_by_a_test() -> None:
     """A new one needs a row, and a test that does what it says."""
     printed = {
         text
-        for room in ("platform", "methods", "datasets", "tune_spaces")
+        for room in ("core", "platform", "methods", "datasets", "tune_spaces")
         for path in (ROOT / room).rglob("*.py")
         for text in texts(ast.parse(path.read_text()))
         if REMEDY.search(text)

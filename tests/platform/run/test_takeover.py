@@ -15,17 +15,17 @@ import psutil
 import pytest
 from signals import started
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.writers import lease_files
+from ticlm.core import paths
+from ticlm.core.store import Store
+from ticlm.core.writers import lease_files
 
 ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c")
 OWN_MEMORY = 'mount -t tmpfs none /dev/shm && exec "$@"'
 WRITER = """
 import sys, time
 from ticlm.platform.cli.exit import ended
-from ticlm.platform.core import lease
-from ticlm.platform.core.store import Attempt, Store
+from ticlm.core import lease
+from ticlm.core.store import Attempt, Store
 
 lease.HEARTBEAT_S, lease.STALE_S = 0.2, 2.0
 

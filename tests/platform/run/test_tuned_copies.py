@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import FutureMonthError, InputError, NotBuilt
 from ticlm.methods.objectives import Causal
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import FutureMonthError, InputError, NotBuilt
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.external_inputs import external_inputs

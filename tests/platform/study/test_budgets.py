@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import Study

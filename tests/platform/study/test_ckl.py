@@ -9,9 +9,9 @@ import pytest
 from paths import ROOT
 from rich.console import Console
 
+from ticlm.core import settings
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import settings
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import load
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ticlm.core import quantities
+from ticlm.core.errors import InputError
 from ticlm.methods.seams import Context, Penalty, PenaltyState
 from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import quantities
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study, load

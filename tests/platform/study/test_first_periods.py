@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import FutureMonthError, InputError
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.platform.eval import cells
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan

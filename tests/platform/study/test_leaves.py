@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.errors import InputError
 from ticlm.methods.schedules import WarmupStableDecay
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study.chains import cut, groups, name
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Tree, rounds

@@ -9,17 +9,17 @@ import pytest
 from reports import tic_lm
 from typer.testing import CliRunner
 
+from ticlm.core import paths, settings
+from ticlm.core.mixture import Split
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import SUBSETS
 from ticlm.platform.analysis.conventions import named
-from ticlm.platform.analysis.published.printed import PrintedTable, printed
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.cli.main import app
-from ticlm.platform.core import paths, settings
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.report.table_rows import scores
+from ticlm.platform.display.table_rows import scores
+from ticlm.platform.papers.tic_lm.printed import PrintedTable, printed
 from ticlm.platform.study.settings import Study, load
 
 RECIPES = "datasets/recipes"

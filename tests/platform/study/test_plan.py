@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ticlm.core import quantities
+from ticlm.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Split
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
+from ticlm.core.store import Attempt, Store
+from ticlm.core.token_rows import Column, ShardFile
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import quantities
-from ticlm.platform.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Split
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Attempt, Store
-from ticlm.platform.core.token_rows import Column, ShardFile
 from ticlm.platform.eval import cells
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.needs import missing_periods

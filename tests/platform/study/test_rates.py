@@ -10,9 +10,9 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
+from ticlm.core.errors import InputError
 from ticlm.methods.schedules import Constant
 from ticlm.methods.seams import RoundPosition, Schedule
-from ticlm.platform.core.errors import InputError
 from ticlm.platform.study import rates, tree
 from ticlm.platform.study.settings import Study
 

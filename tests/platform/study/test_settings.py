@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.periods import TIC_CC_MONTHS
+from ticlm.core.settings import packaged
 from ticlm.methods.method import Continual, Joint, OracleSeries
 from ticlm.methods.optimizers import ScheduleFree
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core.periods import TIC_CC_MONTHS
-from ticlm.platform.core.settings import packaged
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round

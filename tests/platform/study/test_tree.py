@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import pytest
 
+from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.settings import parse
 from ticlm.methods.catalog import ORACLE_CUTOFFS
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter
 from ticlm.methods.timeline import MethodTimeline, RoundRequest
-from ticlm.platform.core.errors import FutureMonthError, InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.settings import parse
 from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.study import tree as module
 from ticlm.platform.study.round import Round, SourceCursor

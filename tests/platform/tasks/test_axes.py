@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import folder
 from ticlm.platform.eval.folder import Scoring
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

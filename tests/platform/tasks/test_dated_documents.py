@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sets import Prompter, kept, measured
 
-from ticlm.platform.core.examples import Example
+from ticlm.core.examples import Example
 from ticlm.platform.tasks.dated_documents import DatedPerplexity, _moved
 
 TASK = DatedPerplexity(name="dates", examples="toy", shifts=(-12, 1), line="%b %Y", first_tokens=2)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sets import PERIOD, Prompter, kept, measured
 from speakers import KINDS, TEXTS, said_directly, speaker
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity, ReadingTask, overlapping

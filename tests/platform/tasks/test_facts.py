@@ -14,7 +14,7 @@ from sets import Prompter, kept, kept_subsets, measured
 from speakers import START, tiny_gpt2, tiny_t5
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-from ticlm.platform.core.examples import MASK, Example
+from ticlm.core.examples import MASK, Example
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.tasks.answerer import TOO_LONG, Continuation
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sets import Prompter, kept, kept_subsets, measured
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.settings import parse
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.settings import parse
 from ticlm.platform.tasks.answerer import NO_TOKEN, GradientNorm
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.gradients import GradientNorms

@@ -13,12 +13,12 @@ from speakers import tiny_gpt2
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
+from ticlm.core import settings
+from ticlm.core.corpus import Corpus
+from ticlm.core.examples import Example
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core import settings
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.examples import Example
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.tasks.facts import FactPerplexity
 from ticlm.platform.tasks.generated import GeneratedAnswers
@@ -137,7 +137,7 @@ def test_text_may_be_cut_at_the_stop_after_the_search(tmp_path: Path, given: dic
 
 
 def test_where_a_text_is_cut_is_part_of_a_task_unless_it_is_as_before() -> None:
-    from ticlm.platform.core.fingerprint import fingerprint
+    from ticlm.core.fingerprint import fingerprint
 
     plain, cut = GeneratedAnswers(**TASK, stop="."), GeneratedAnswers(**TASK, stop=".", cut_afterwards=True)
     assert "cut_afterwards" in plain.without_meaning() and fingerprint(plain) != fingerprint(cut)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ticlm.platform.core.corpus import Corpus
+from ticlm.core.corpus import Corpus
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 

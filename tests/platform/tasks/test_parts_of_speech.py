@@ -14,11 +14,11 @@ from reports import page
 from sets import Prompter, kept, kept_subsets, measured
 from speakers import TEXTS, speaker
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
 from ticlm.methods.objectives import Causal
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
 from ticlm.platform.eval.checkpoint import load_checkpoint
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

@@ -12,7 +12,7 @@ from sets import Prompter, kept, measured
 from speakers import START, tiny_gpt2, tiny_t5, unigram
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-from ticlm.platform.core.examples import Example
+from ticlm.core.examples import Example
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.tasks.answerer import TOO_LONG, Continuation
 from ticlm.platform.tasks.base import NOT_A_NUMBER

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sets import PERIOD, Prompter, kept, kept_subsets, measured
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import MASK, Example
-from ticlm.platform.core.settings import parse
+from ticlm.core.errors import InputError
+from ticlm.core.examples import MASK, Example
+from ticlm.core.settings import parse
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Rank
 from ticlm.platform.tasks.base import NOT_A_NUMBER

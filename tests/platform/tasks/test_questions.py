@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sets import Prompter, kept, measured
 from speakers import byte_level, said_directly, speaker
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
 from ticlm.datasets.text.matching import normalised
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation

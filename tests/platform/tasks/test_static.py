@@ -12,12 +12,12 @@ import speakers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
 from ticlm.methods.objectives import Causal
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.results import STATIC_COLUMNS
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import parse
 from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.results.study_result import STATIC_COLUMNS
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation

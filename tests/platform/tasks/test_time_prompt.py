@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sets import Prompter, kept_subsets
 
+from ticlm.core.errors import InputError
+from ticlm.core.examples import Example
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
 from ticlm.methods.objectives import Causal
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.examples import Example
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Measurement
 from ticlm.platform.tasks.cell_store import cell_key

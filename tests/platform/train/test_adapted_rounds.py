@@ -11,6 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from ticlm.core.errors import InputError
+from ticlm.core.paths import round_folder
+from ticlm.core.settings import parse
+from ticlm.core.store import Store, read_record
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
@@ -19,10 +23,6 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.models import adapter_stack, folders, sharding
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.sharding import Workers

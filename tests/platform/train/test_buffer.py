@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.mixture import Source
 from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.mixture import Source
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.study.settings import Study

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from clusters import LOOPBACK, cluster_of
 
-from ticlm.platform.core import progress
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.periods import Calendar
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core import progress
+from ticlm.core.paths import round_folder
+from ticlm.core.periods import Calendar
+from ticlm.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import TakenOver
-from ticlm.platform.core.store import Store
+from ticlm.core import paths
+from ticlm.core.errors import TakenOver
+from ticlm.core.store import Store
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.analysis.collect import study_result
-from ticlm.platform.analysis.results import tidy
+from ticlm.core import paths
+from ticlm.core.errors import InputError
+from ticlm.core.integrity.files import verify
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.store import Attempt, Store
 from ticlm.platform.cli import plan_view
-from ticlm.platform.core import paths
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.eval.counts import count
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.results.study_result import tidy
 from ticlm.platform.run import cleanup, driver
 from ticlm.platform.run.check import check
 from ticlm.platform.study import plan

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.integrity.files import verify
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core.integrity.files import verify
+from ticlm.core.store import Store, read_record
 from ticlm.platform.run import cleanup
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
@@ -88,7 +88,7 @@ def trap(owner: str, name: str, count: int = 1, before: Callable[..., Any] | Non
 
 def trap_publish(kind: str, count: int, when: str) -> None:
     """Die before or after the nth record of a round ("round") or of a mid-round checkpoint ("step")."""
-    from ticlm.platform.core.store import Attempt
+    from ticlm.core.store import Attempt
 
     real, left = Attempt.publish, count
 

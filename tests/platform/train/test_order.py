@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ticlm.core.mixture import Source
+from ticlm.core.seeds import keyed
 from ticlm.methods.replay import EqualReplay, FixedReplay
 from ticlm.methods.seams import Replay
-from ticlm.platform.core.mixture import Source
-from ticlm.platform.core.seeds import keyed
 from ticlm.platform.train.order import Draws, Ints, SegmentOrder, batches, quotas
 
 # quotas

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
+from ticlm.core import paths
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.store import Store
 from ticlm.methods.timeline import Sampling
-from ticlm.platform.analysis.collect import study_result
 from ticlm.platform.cli import plan_costs
-from ticlm.platform.core import paths
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.store import Store
 from ticlm.platform.models import folders
 from ticlm.platform.models.sampling import draw, sample_rows
+from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import check, driver
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.identity import weights_of
@@ -182,8 +182,8 @@ def test_rows_are_those_of_a_slow_reference_that_keeps_nothing(finished: Plan) -
 
 
 def module_uniform(key: str, number: int) -> list[float]:
-    from ticlm.platform.core.fingerprint import hash64
-    from ticlm.platform.core.seeds import random_numbers
+    from ticlm.core.fingerprint import hash64
+    from ticlm.core.seeds import random_numbers
 
     return [int(value) / 2**64 for value in random_numbers(LENGTH, hash64(f"{key} {number}"))]
 

@@ -13,13 +13,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.mixture import Mixture, Source
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.mixture import Mixture, Source
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.eval import sample
 from ticlm.platform.models import adapter_stack, folders
 from ticlm.platform.models.sharding import Workers

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import torch
 
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.core.corpus import Corpus
-from ticlm.platform.core.errors import InputError, RunError
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import driver

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from writers import ROUNDS, Process, World
 
-from ticlm.platform.core import lease
-from ticlm.platform.core.errors import TakenOver
-from ticlm.platform.core.store import Store
-from ticlm.platform.core.writers import presence
+from ticlm.core import lease
+from ticlm.core.errors import TakenOver
+from ticlm.core.store import Store
+from ticlm.core.writers import presence
 
 MOST = 5
 
@@ -34,7 +34,7 @@ class Writers(RuleBasedStateMachine):
         self.world = World(self.folder.name)
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(lease, "time", self.world.time)
-        self.patch.setattr("ticlm.platform.core.lease.warnings", SimpleNamespace(warn=lambda *_, **__: None))
+        self.patch.setattr("ticlm.core.lease.warnings", SimpleNamespace(warn=lambda *_, **__: None))
         self.patch.setattr("os.fsync", lambda _: None)
         self.patch.setattr(presence, "look", lambda token: "unknown")  # each is on a machine of its own
 

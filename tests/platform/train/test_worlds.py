@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from ticlm.platform.core.paths import round_folder
-from ticlm.platform.core.store import Store, read_record
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Store, read_record
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of

@@ -7,7 +7,7 @@ import pytest
 import searches
 from toys import build_toy_corpus
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.study import plan
 from ticlm.platform.tuning import extrapolate, selection, table
 from ticlm.platform.tuning.selection import PeriodScores, TrialScores

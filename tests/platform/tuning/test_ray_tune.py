@@ -28,8 +28,8 @@ from searches import (
 )
 from toys import build_toy_corpus
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.store import Store
+from ticlm.core.errors import InputError
+from ticlm.core.store import Store
 from ticlm.platform.study.settings import load
 from ticlm.platform.tuning import ray_tune, search
 from ticlm.platform.tuning.tried import TuneTrial

@@ -23,11 +23,11 @@ from toys import build_toy_corpus
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
+from ticlm.core.errors import FutureMonthError, RunError
+from ticlm.core.settings import parse
+from ticlm.core.store import Store, read_record
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.platform.core.errors import FutureMonthError, RunError
-from ticlm.platform.core.settings import parse
-from ticlm.platform.core.store import Store, read_record
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from searches import MONTHS, RATES, rates
 
-from ticlm.platform.core.errors import InputError
+from ticlm.core.errors import InputError
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.tuning import resources as room
 from ticlm.platform.tuning import search

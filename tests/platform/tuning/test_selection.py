@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ticlm.platform.core.errors import InputError, RunError
+from ticlm.core.errors import InputError, RunError
 from ticlm.platform.tuning.selection import PeriodScores, TrialScores, choose, decimals, describe, front, on_all, worst
 from ticlm.platform.tuning.table import as_json, read, table, write
 

@@ -10,15 +10,15 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.core.settings import Settings, parse
+from ticlm.core.store import Attempt, Store
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Method
 from ticlm.platform.cli import catalogue
 from ticlm.platform.cli.reference import names, resolved, stored
 from ticlm.platform.cli.reference.files import FILES
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.settings import Settings, parse
-from ticlm.platform.core.store import Attempt, Store
 from ticlm.platform.study.settings import Study
 
 PARTS = ("", "-small", "-phases", "-small-gpt2")

@@ -8,10 +8,10 @@ import sys
 import pytest
 from paths import ROOT
 
+from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference import page
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.meanings import meanings, summary
-from ticlm.platform.core.settings import Settings
 
 REACHABLE = list(dict.fromkeys(kind for file in FILES.values() for kind in page.reachable(file.settings)))
 

@@ -13,10 +13,10 @@ import yaml
 from jsonschema import Draft202012Validator
 from paths import ROOT
 
+from ticlm.core import settings
+from ticlm.core.errors import InputError
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.schema import schema
-from ticlm.platform.core import settings
-from ticlm.platform.core.errors import InputError
 
 KILT = ("fever", "ay2", "wnwi", "wncw", "trex", "zsre", "nq", "hopo", "tqa", "eli5", "wow")
 NEEDED: dict[str, dict[str, Any]] = {

@@ -3,9 +3,9 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tables.evolving import Evolving, check_evolving, with_task
 from ticlm.platform.study.tree import rounds

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from ticlm.platform.core.errors import InputError
-from ticlm.platform.core.fingerprint import fingerprint
-from ticlm.platform.core.settings import parse
+from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
+from ticlm.core.settings import parse
 from ticlm.platform.study.settings import Study, load
 from ticlm.platform.study.tables.fuar import Fuar
 

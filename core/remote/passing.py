@@ -1,0 +1,64 @@
+"""Errors of servers and networks: which ones are worth another try, and how to say them in one line."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+
+from ticlm.core import errors
+from ticlm.core.errors import CLOSED, FULL
+
+AGAIN = (408, 409, 425, 429)
+"""HTTP statuses below 500 after which a request may be repeated (RFC 9110, 8470, 6585; 409 is what S3 answers to a
+conditional write that met another one)."""
+LASTING = (
+    *(*FULL, *CLOSED, errno.EINVAL, errno.ENOSYS),
+    *(errno.ENAMETOOLONG, errno.ENOTEMPTY, errno.EMSGSIZE, errno.ENOTSUP),
+)
+"""Errors of an operating system, or of a library that borrows their numbers, that no waiting mends."""
+REFUSED = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError, ValueError)
+NETWORK = ("HTTPClientError", "EndpointConnectionError", "IncompleteReadError", "ClientError", "TransportError")
+"""Errors of botocore, aiohttp and google.auth for which no answer came, or half of one."""
+
+
+def passing(error: BaseException) -> bool:
+    """Return whether the same request may succeed later: not if the server refuses it, or if the network works."""
+    error = _deepest(error)
+    if (status := _status(error)) is not None:
+        return status in AGAIN or status >= 500
+    if isinstance(error, REFUSED):
+        return False
+    if isinstance(error, OSError):
+        return error.errno not in LASTING
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return not names.isdisjoint(NETWORK) and "SSLError" not in names
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return the message of the error in one line and without credentials of URLs, or the HTTP status that caused
+    it."""
+    error = _deepest(error)
+    status = _status(error)
+    return f"HTTP status {status}" if status is not None else errors.in_one_line(error)
+
+
+def _deepest(error: BaseException) -> BaseException:
+    """Return the cause of an error: fsspec says `not found` for every failed request, and keeps the cause."""
+    while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error, or of the one that s3fs has put into words of the operating system."""
+    for value in (*(getattr(error, name, None) for name in ("status", "status_code", "code")), *_answers(error)):
+        if isinstance(value, int) and 100 <= value < 600:
+            return value
+    return None
+
+
+def _answers(error: BaseException) -> Iterator[object]:
+    for one in (error, error.__cause__):
+        response = getattr(one, "response", None)
+        if isinstance(response, dict):
+            yield response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -1,0 +1,198 @@
+"""Settings: frozen values with behaviour. They are read from YAML, changed by `--set a.b=c`, and hashed strictly."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ticlm.core.errors import InputError
+from ticlm.core.reading import mappings
+from ticlm.core.reading.plain import plain_at
+from ticlm.core.settings_errors import one_line
+
+
+class Settings(BaseModel):
+    """Base of everything a user can set: immutable, typo-proof, hashable by `fingerprint`.
+
+    Identities name a class by its bare name, so that moving it changes none. Where two classes would share a name, one
+    is given another (`class Recipe(Settings, identity="CorpusRecipe")`). A class whose meaning changes raises its
+    version (`class Flat(Schedule, version=2)`), which gives its values new identities.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    identity_name: ClassVar[str] = "Settings"
+
+    def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
+        super().__init_subclass__(**config)
+        name = identity or cls.__name__
+        cls.identity_name = name if version == 1 else f"{name}@{version}"
+
+    def without_meaning(self) -> frozenset[str]:
+        """Return the fields that identities leave out. A class that gets a field later names it here while it has the
+        value that means what was done before there was such a field, so that finished work keeps its id."""
+        return frozenset()
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def parse(kind: type[S], data: Any, where: str) -> S:
+    """Return `data` as a `kind`. Raises InputError with one line that names the field and what is allowed there."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    try:
+        return kind.model_validate(dict(data))
+    except ValidationError as error:
+        raise InputError(f"{where}: {one_line(error, kind)}") from None
+
+
+def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
+    """Return the settings in the file `name`: a path or URI, or a YAML packaged in `folder` (as "platform/studies").
+
+    A file that says `extends: OTHER` is merged into that one, named in the same way (a path counts from the folder of
+    the file that says so; see `merged`). `sets` are applied to the result.
+    """
+    data, where = resolved(kind, name, folder, sets)
+    return parse(kind, data, where)
+
+
+def resolved(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """Return a file with the settings of a `kind` as one mapping, merged into all that it extends and with `sets`
+    applied, and its name for errors."""
+    data, where = _read(name, folder, ())
+    for assignment in sets:
+        _assign(kind, data, assignment)
+    return data, where
+
+
+def names(name: str, folder: str, key: str) -> bool:
+    """Return whether the settings file `name`, or one that it extends, gives the setting `key`."""
+    return key in _read(name, folder, ())[0]
+
+
+def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `whole` with `changes`: mappings are merged; anything else, and a mapping of another `kind`, replaces."""
+    out = {**whole, **changes}
+    for key in whole.keys() & changes.keys():
+        old, new = whole[key], changes[key]
+        if isinstance(old, dict) and isinstance(new, dict) and new.get("kind", old.get("kind")) == old.get("kind"):
+            out[key] = merged(old, new)
+    return out
+
+
+def packaged(folder: str) -> list[str]:
+    """Return the names of the YAML files that come with the package in `folder`."""
+    return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
+
+
+RECIPES = "datasets/recipes"
+"""Where recipes of corpora and sets of examples are packaged."""
+
+
+def build_command(name: str) -> str:
+    """Return the command that builds a corpus or set of examples, given as a name (with or without a version) or a
+    place."""
+    own = posixpath.basename(name.rstrip("/")).partition("@")[0]
+    return f"ticlm data build {own if own in packaged(RECIPES) else 'RECIPE'}"
+
+
+def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """Return a file's settings, merged into those of the file it extends, and its name. `above` are the files that led
+    here."""
+    text, where = _read_named(name, folder)
+    if where in above:
+        raise InputError(f"{where}: extends itself")
+    try:
+        data = mappings.read(text)
+    except mappings.RepeatedKey as error:
+        raise InputError(f"{where}: {error}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    if "extends" not in data:
+        return data, where
+    other = data.pop("extends")
+    if not isinstance(other, str):
+        raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
+    try:
+        whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
+    except InputError as error:
+        raise InputError(f"{where}: extends: {error}") from None
+    return merged(whole, data), where
+
+
+def _beside(file: str, other: str, folder: str) -> str:
+    """Return the name of the file that `file` calls `other`."""
+    if "://" in other or other in packaged(folder):
+        return other
+    scheme, colon, path = file.rpartition("://")
+    return scheme + colon + posixpath.normpath(posixpath.join(posixpath.dirname(path), other))
+
+
+def _read_named(name: str, folder: str) -> tuple[str, str]:
+    if "://" in name:
+        import fsspec
+
+        try:
+            with fsspec.open(name, "rt") as file:
+                return file.read(), name
+        except (OSError, ValueError, ImportError) as error:  # ValueError: a protocol nobody knows, or no text
+            raise InputError(f"{name}: cannot be read: {error}") from None
+    path = Path(name)
+    try:
+        if path.is_file():
+            return path.read_text(), name
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: cannot be read: {error}") from None
+    resource = files("ticlm").joinpath(folder, f"{name}.yaml")
+    if "/" not in name and resource.is_file():
+        return resource.read_text(), f"{name} (packaged)"
+    raise InputError(
+        f"{name}: no such file, and no packaged name; packaged are: {', '.join(packaged(folder)) or 'none'}"
+    )
+
+
+def _assign(kind: type[S], data: dict[str, Any], assignment: str) -> None:
+    path, equals, text = assignment.partition("=")
+    if not equals or not all(path.split(".")):
+        raise InputError(f"--set {assignment}: expected KEY.KEY=VALUE")
+    try:
+        value = mappings.read(text)
+    except mappings.RepeatedKey as error:
+        raise InputError(f"--set {assignment[:200]}: {error}") from None
+    except yaml.YAMLError:
+        raise InputError(f"--set {assignment[:200]}: {text[:200]!r} is not a YAML value") from None
+    *parents, last = path.split(".")
+    node: Any = data
+    for depth in range(1, len(parents) + 1):
+        node = _child(kind, node, parents[:depth], assignment)
+    if isinstance(node, list):
+        node[_position(node, last, assignment)] = value
+    else:
+        node[last] = value
+
+
+def _child(kind: type[S], node: Any, path: Sequence[str], assignment: str) -> Any:
+    """Return the mapping or list at the end of a path, which `node` holds. A plain text there becomes the mapping that
+    it stands for."""
+    key: Any = _position(node, path[-1], assignment) if isinstance(node, list) else path[-1]
+    child = node[key] if isinstance(node, list) else node.setdefault(key, {})
+    if isinstance(child, str) and (plain := plain_at(kind, path)) is not None:
+        child = node[key] = plain.mapping(child)
+    if not isinstance(child, dict | list):
+        raise InputError(f"--set {assignment}: {'.'.join(path)} is {child!r}, it has no keys to set")
+    return child
+
+
+def _position(node: list[Any], key: str, assignment: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", key) or int(key) >= len(node):
+        raise InputError(f"--set {assignment}: {key} is not a position in a list of {len(node)} (0 to {len(node) - 1})")
+    return int(key)

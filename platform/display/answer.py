@@ -1,0 +1,219 @@
+"""The answer of a report in a few sentences: which method does best, by how much, and at what cost.
+
+Differences and their intervals are those of analysis/paired_bootstrap.py. A method wins only if the interval leaves out
+zero; the others are said not to be told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.numbers import HEADINGS, count, signed
+from ticlm.platform.display.gaps import Numbers
+from ticlm.platform.display.words import PLACES, reference_name, tasks_of, title, unit
+from ticlm.platform.results.study_result import StudyResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMED = 3
+"""Most methods that a sentence lists by name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer about one study: one sentence, and what qualifies it."""
+
+    sentence: str
+    more: str
+    study: str = ""
+
+
+def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.DataFrame) -> list[Answer]:
+    """Return an answer for each study of a report that has an evaluation with periods."""
+    tasks = tasks_of(results)
+    found = []
+    for study in results:
+        own = summary[(summary["study"] == study.name) & (summary["task"] != "") & (summary["source"] == "")]
+        if not len(own):
+            continue
+        task = own["task"].iloc[0]
+        rows = own[own["task"] == task].set_index("method")
+        mine = apart[(apart["study"] == study.name) & (apart["task"] == task) & (apart["source"] == "")]
+        numbers = Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
+        where = [study.name] if len(results) > 1 else []
+        where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
+        sentence, more = _of(numbers)
+        head = ", ".join(where)
+        if len(results) == 1:
+            head = f"{head[:1].upper()}{head[1:]}"
+        alone = f"A{sentence[1:]}" if sentence.startswith("an ") else sentence
+        found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name))
+    return found
+
+
+def _of(numbers: Numbers) -> tuple[str, str]:
+    mean = next((mean for mean in HEADINGS if len(numbers.ranked(mean)) > 1), None)
+    if mean is not None:
+        return _compared(numbers, mean)
+    alone = numbers.rows[~numbers.rows["is_oracle"]]
+    if len(alone) == 1:
+        return _alone(numbers), _oracle(numbers, str(alone.index[0]), "backward")
+    if len(alone):
+        return "No two methods can be compared yet, because cells are missing (see Notes).", ""
+    return _only_oracles(numbers), ""
+
+
+def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
+    """Compare the methods on the mean over past periods, or on the first mean that two of them have."""
+    best, *others = numbers.ranked(mean)
+    gaps = {other: numbers.gap(best, other, mean) for other in others}
+    tied = [other for other in others if gaps[other].is_known and not gaps[other].is_certain]
+    behind = [other for other in others if gaps[other].is_certain]
+    where = f"{PLACES[mean]} ({HEADINGS[mean]})"
+    if numbers.relative:
+        where += f", relative to {reference_name(numbers.study)}"
+    if not tied:
+        second = others[0]
+        gap, does = gaps[second], _superlative(numbers)
+        measure = f"{numbers.text(gap.size)} {numbers.whole_unit}".rstrip()
+        side = "better than" if numbers.relative else "above" if numbers.sign < 0 else "below"
+        sentence = f"{best} {does} on {where}: {measure} {side} {second} {numbers.interval(gap)}"
+        sentence += f"{_price(numbers, best, second)}."
+    else:
+        second = tied[0]
+        gap = gaps[second]
+        sentence = f"{best} cannot be told apart from {_listed(tied)} on {where}: it is {numbers.text(gap.size)} "
+        sentence += f"{numbers.whole_unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
+        sentence += _price(numbers, best, second)
+        if behind:
+            gap = gaps[behind[0]]
+            sentence += f"; {behind[0]} is {numbers.text(gap.size)} worse {numbers.interval(gap)}"
+            if len(behind) > 1:
+                sentence += f", and {_listed(behind[1:])} {'are' if len(behind) > 2 else 'is'} worse, too"
+        sentence += "."
+    return sentence, " ".join(
+        filter(
+            None,
+            (
+                _new_text(numbers, best, second, mean),
+                _forgotten(numbers, best, second),
+                _oracle(numbers, best, mean),
+                _left_out(numbers, mean),
+                _caveat(numbers) if gaps[second].is_known else "",
+            ),
+        )
+    )
+
+
+def _superlative(numbers: Numbers) -> str:
+    if numbers.relative:
+        return "is best"
+    return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {quantity(numbers.study.metric(numbers.task)).name}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    if len(names) > NAMED:
+        return f"{', '.join(names[: NAMED - 1])} and {len(names) - NAMED + 1} others"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _price(numbers: Numbers, best: str, second: str) -> str:
+    own, theirs = (numbers.number(name, "tokens") for name in (best, second))
+    if not math.isfinite(own) or not math.isfinite(theirs):
+        return ""
+    if abs(own - theirs) <= 0.005 * max(own, theirs):
+        return f", for the same {count(own)} tokens of training"
+    return f", for {count(own)} tokens of training against {count(theirs)}"
+
+
+def _new_text(numbers: Numbers, best: str, second: str, mean: str) -> str:
+    """Say how the first two compare on the newest text, which is what not forgetting may cost."""
+    gap = numbers.gap(best, second, "in_distribution")
+    if mean == "in_distribution" or math.isnan(gap.size):
+        return ""
+    if gap.is_known and not gap.is_certain:
+        return f"On new text (ID) {best} and {second} cannot be told apart {numbers.interval(gap)}."
+    side = "better" if gap.size > 0 else "worse"
+    measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
+    return f"On new text (ID) {best} is {measure} {side} than {second} {numbers.interval(gap)}."
+
+
+def _forgotten(numbers: Numbers, best: str, second: str) -> str:
+    """Say what the first two forgot against their own best; regret also counts what was never learned."""
+    lost = [numbers.number(name, "forgetting") for name in (best, second)]
+    if any(math.isnan(value) for value in lost):
+        return ""
+    scale = quantity(numbers.study.metric(numbers.task)).scale
+    own, theirs = (numbers.text(scale * value) for value in lost)
+    return f"Against its own best on each past period, {best} has lost {own} {numbers.unit}, {second} {theirs}."
+
+
+def _oracle(numbers: Numbers, best: str, mean: str) -> str:
+    """Say what the Oracle series of the study cost beside one run, and how it compares on the same mean."""
+    series = numbers.rows[numbers.rows["is_oracle"]]
+    times = numbers.number(best, "oracle_ratio")
+    if not len(series) or not math.isfinite(times):
+        return ""
+    name = str(series.index[0])
+    gap = numbers.gap(name, best, mean)
+    cost = f"The Oracle series cost {signed(times, 1)} times as much"
+    if math.isnan(gap.size):
+        return f"{cost}."
+    if gap.is_certain or not gap.is_known:
+        side = "better" if gap.size > 0 else "worse"
+        measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
+        told = f"and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
+    else:
+        told = f"and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
+    whole, own = int(series["checkpoints"].iloc[0]), int(series["own_checkpoints"].iloc[0])
+    older = f"; {own} of {whole} checkpoints have an Oracle of their own, the others are compared with an older one"
+    return f"{cost} {told}{older if own < whole else ''}."
+
+
+def _left_out(numbers: Numbers, mean: str) -> str:
+    """Name the methods that were not compared, because a cell of theirs is missing."""
+    ranked = numbers.ranked(mean)
+    lost = [str(name) for name in numbers.rows.index[~numbers.rows["is_oracle"]] if name not in ranked]
+    return f"Not compared, because cells are missing: {_listed(lost)} (see Notes)." if lost else ""
+
+
+def _caveat(numbers: Numbers) -> str:
+    seeds = sorted({int(n) for n in numbers.rows.loc[~numbers.rows["is_oracle"], "seeds"]})
+    if seeds == [1]:
+        return "Intervals are over the evaluated periods, not over seeds: each method was trained once."
+    return f"Intervals are over the evaluated periods, for means over {' or '.join(map(str, seeds))} seeds."
+
+
+def _alone(numbers: Numbers) -> str:
+    rows = numbers.rows[~numbers.rows["is_oracle"]]
+    what, row = quantity(numbers.study.metric(numbers.task)), rows.iloc[0]
+    shown = [
+        f"{what.text(row[mean])} on {PLACES[mean]} ({short})"
+        for mean, short in HEADINGS.items()
+        if row[mean] == row[mean]
+    ]
+    of = f" against {reference_name(numbers.study)}" if numbers.relative else ""
+    name = "regret" if numbers.relative else what.name
+    held = unit(numbers.study.metric(numbers.task), numbers.relative)
+    if not shown:
+        return "There is nothing to compare yet, because cells are missing (see Notes)."
+    told = f"{rows.index[0]}, {name}{of}: {', '.join(shown)}, in {held}"
+    if any(row[f"{mean}_missing"] for mean in HEADINGS if row[mean] == row[mean]):
+        told += ", as far as it has cells (see Notes)"
+    return f"{told}; there is no other method to compare it with."
+
+
+def _only_oracles(numbers: Numbers) -> str:
+    """Speak of a study that has no continual method."""
+    models = len(str(numbers.rows["cutoffs"].iloc[0]).split())
+    tokens = float(numbers.rows["tokens"].iloc[0])
+    cost = f" for {count(tokens)} tokens in all" if math.isfinite(tokens) else ""
+    made = f"{models} models from scratch{cost}" if models else "models from scratch"
+    return f"an Oracle series alone, {made}; there is no continual method to compare it with."

@@ -1,0 +1,98 @@
+"""By how much the methods of one study differ on one task, and how that is written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.display.words import unit
+from ticlm.platform.results.study_result import StudyResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Gap:
+    """By how much one method is better than another on one mean, in shown units; the ends are NaN if unknown."""
+
+    size: float
+    low: float
+    high: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an interval: over one period there is none."""
+        return not math.isnan(self.low)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the interval is known and leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The rows of one study and one task, and how their values are shown."""
+
+    study: StudyResult
+    task: str
+    rows: pd.DataFrame
+    """Rows of the summary, by method."""
+    apart: pd.DataFrame
+    relative: bool
+
+    @property
+    def sign(self) -> float:
+        """−1 if higher values are better."""
+        return -1.0 if self.study.metric(self.task).higher_is_better and not self.relative else 1.0
+
+    @property
+    def unit(self) -> str:
+        what = quantity(self.study.metric(self.task))
+        return what.difference if what.difference else what.unit
+
+    @property
+    def whole_unit(self) -> str:
+        """The unit in full, for where it first stands: `nats per token`."""
+        return unit(self.study.metric(self.task), True)
+
+    def number(self, method: str, column: str) -> float:
+        """Return a number of the summary."""
+        return float(self.rows[column].to_dict()[method])
+
+    def ranked(self, mean: str) -> list[str]:
+        """Return the continual methods whose mean has no missing cell, best first."""
+        known = self.rows[~self.rows["is_oracle"] & self.rows[mean].notna() & (self.rows[f"{mean}_missing"] == 0)]
+        return list((self.sign * known[mean]).sort_values(kind="stable").index)
+
+    def gap(self, a: str, b: str, mean: str) -> Gap:
+        """Return by how much A is better than B."""
+        rows = self.apart[self.apart["mean"] == mean]
+        scale = self.sign * quantity(self.study.metric(self.task)).scale
+        for one, other, turned in ((a, b, -1.0), (b, a, 1.0)):
+            found = rows[(rows["method_a"] == one) & (rows["method_b"] == other)]
+            if len(found) and not found["missing"].iloc[0]:
+                values = turned * scale * found[["difference", "low", "high"]].to_numpy(float)[0]
+                return Gap(float(values[0]), *sorted(map(float, values[1:])))
+        return Gap(math.nan, math.nan, math.nan)
+
+    def text(self, value: float) -> str:
+        return signed(abs(value), self._digits(value))
+
+    def _digits(self, value: float) -> int:
+        """Return the digits to show of a difference: one more than values have if it is small, and may yet be
+        certain."""
+        digits = quantity(self.study.metric(self.task)).digits
+        return digits + (0 < abs(value) < 10.0 ** (1 - digits))
+
+    def interval(self, gap: Gap) -> str:
+        """Return the interval of a gap in brackets, turned so that the gap is positive."""
+        if not gap.is_known:
+            return "(one period is too few for an interval)"
+        low, high = sorted(math.copysign(1.0, gap.size) * end for end in (gap.low, gap.high))
+        digits = self._digits(gap.size)
+        return f"(95\u00a0% interval {signed(low, digits)} to {signed(high, digits)})"

@@ -1,0 +1,151 @@
+"""The tables of the page: a few evaluations in each, so that a table fits a screen (as Tables 2 and 3 of TiC-LM do),
+and the tasks without periods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ticlm.platform.analysis.metrics import is_loss, quantity
+from ticlm.platform.analysis.numbers import TableColumn, count, percent
+from ticlm.platform.display.table_rows import Line, lines, under
+from ticlm.platform.results.study_result import StudyResult, TaskMetric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDE = 3
+"""Most evaluations in one table; each has three columns."""
+OWN, OTHERS = "On the periods of the study", "On periods of their own"
+CORE = {"core": "CORE", "core-centered": "CORE, centred"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that compete with one another."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """One table. `costs`: whether it shows what the runs cost; `static`: its columns of tasks without periods."""
+
+    name: str
+    scores: tuple[TableColumn, ...]
+    blocks: tuple[Block, ...]
+    costs: bool = False
+    static: tuple[StaticColumn, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        return 1 + 3 * len(self.scores) + (4 + self.ratios) * self.costs + len(self.static)
+
+    @property
+    def ratios(self) -> bool:
+        """Whether any run has an Oracle series to compare its cost with."""
+        return any(math.isfinite(line.oracle_ratio) for block in self.blocks for line in block.lines)
+
+
+@dataclass(frozen=True)
+class StaticColumn:
+    """The values of a task without periods, or of a part of it, at the last checkpoint that was scored on it."""
+
+    task: str
+    name: str
+    values: Mapping[tuple[str, str], tuple[str, str]]
+    """(study, method) -> the mean over seeds in `unit`, and what stands in brackets below it (`under`)."""
+    unit: str = "percent"
+
+    def of(self, line: Line) -> tuple[str, str]:
+        """Return the mean and the deviation of a line, as they are shown."""
+        return self.values.get((line.study, line.method), ("–", ""))
+
+
+def tables(
+    results: Sequence[StudyResult], summary: pd.DataFrame, columns: Sequence[TableColumn], only_scores: bool = False
+) -> list[PageTable]:
+    """Split `columns` into tables: first evaluations on (most of) the studies' periods, then those with other periods.
+
+    The first table shows costs. Unless `only_scores`, the last one shows the tasks without periods, or a table of their
+    own does if the last one lacks a study that has such tasks.
+    """
+    apart = {task for study in results for task in study.evaluated_by_task if _is_apart(study, task)}
+    own = [score for score in columns if score.task not in apart]
+    groups = [*_parts(OWN, own), *_parts(OTHERS, [s for s in columns if s.task in apart])]
+    scored = [
+        PageTable(name, chosen, blocks(lines(summary, chosen)), costs=place == 0 and not only_scores)
+        for place, (name, chosen) in enumerate(groups)
+    ]
+    static = () if only_scores else static_columns(results)
+    if not static:
+        return scored
+    wanted = {study for column in static for study, _ in column.values}
+    if scored and wanted <= {line.study for block in scored[-1].blocks for line in block.lines}:
+        return [*scored[:-1], replace(scored[-1], static=static)]
+    return [*scored, _static(summary, static)]
+
+
+def parts_table(results: Sequence[StudyResult], summary: pd.DataFrame) -> PageTable | None:
+    """Return a table of the parts of tasks without periods; None if no study has such tasks."""
+    columns = static_columns(results, parts=True)
+    return _static(summary, columns) if columns else None
+
+
+def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:
+    """Group lines by the block in which they compete; a block is named by model size and budget."""
+    found: dict[int, list[Line]] = {}
+    for line in rows:
+        found.setdefault(line.block, []).append(line)
+    return tuple(Block(_named(block[0]), tuple(block)) for block in found.values())
+
+
+def static_columns(results: Sequence[StudyResult], parts: bool = False) -> tuple[StaticColumn, ...]:
+    """Return a column for each task without periods: its mean over its parts, or with `parts` its metric in each."""
+    values: dict[tuple[str, str, str], dict[tuple[str, str], tuple[str, str]]] = {}
+    for study in results:
+        rows = study.static
+        compared = rows["task"].map(lambda task, of=study.metrics: of[task].name if task in of else "accuracy")
+        rows = rows[(rows["source"] != "") & (rows["metric"] == compared) if parts else rows["source"] == ""]
+        order = {label: place for place, label in enumerate(study.timeline.labels)}
+        for (task, source, metric, method), mine in rows.groupby(["task", "source", "metric", "method"], sort=False):
+            last = max(mine["trained"], key=lambda label: order.get(label, -1))
+            found = mine.loc[mine["trained"] == last, "value"].astype(float)
+            shown = quantity(TaskMetric(str(metric))).text if is_loss(str(metric)) else percent
+            deviation = shown(float(found.std(ddof=1))) if len(found) > 1 else ""
+            place = (str(task), str(source), str(metric))
+            beside = under(deviation, "" if last == study.checkpoints[-1] else str(last))
+            values.setdefault(place, {})[study.name, str(method)] = (shown(float(found.mean())), beside)
+    return tuple(
+        StaticColumn(task, source or CORE.get(metric, metric), found, "nats" if is_loss(metric) else "percent")
+        for (task, source, metric), found in values.items()
+    )
+
+
+def _static(summary: pd.DataFrame, columns: tuple[StaticColumn, ...]) -> PageTable:
+    wanted = {study for column in columns for study, _ in column.values}
+    having = [line for line in lines(summary) if line.study in wanted]
+    return PageTable("Tasks without periods", (), blocks(having), static=columns)
+
+
+def _is_apart(study: StudyResult, task: str) -> bool:
+    """Return whether a task has another calendar than its study, not just a few periods more or less."""
+    own, whole = set(study.evaluated_by_task[task]), set(study.evaluated)
+    return 2 * len(own & whole) <= len(own | whole)
+
+
+def _parts(name: str, columns: Sequence[TableColumn]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
+    """Split columns into parts of at most WIDE, of about the same size; only the first part has the name."""
+    if columns:
+        number = math.ceil(len(columns) / WIDE)
+        size = math.ceil(len(columns) / number)
+        for at in range(0, len(columns), size):
+            yield name if at == 0 else "", tuple(columns[at : at + size])
+
+
+def _named(line: Line) -> str:
+    what = "Oracles, each from scratch" if line.is_oracle else f"{count(line.nominal)} tokens a run"
+    return f"{count(line.parameters)} parameters · {what}"

@@ -1,0 +1,23 @@
+"""Files of web/, and the templates among them as HTML."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+def asset(name: str) -> Traversable:
+    """Return a file of web/."""
+    return files("ticlm").joinpath("platform", "display", "web", name)
+
+
+def html(template: str, **shown: object) -> str:
+    """Return a template of `web/` as HTML; it can call the macro `table` for tables of text."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = "".join(asset(name).read_text(encoding="utf-8") for name in ("text_table.html", template))
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    return environment.from_string(source).render(**shown)

@@ -1,0 +1,255 @@
+"""The results of a study: its plan's records and cells as a StudyResult, which the report reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from ticlm.core.errors import InputError
+from ticlm.methods.method import Continual
+from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.results.built_sets import built_sets
+from ticlm.platform.results.facts import fact_frame
+from ticlm.platform.results.inside import inside_cells
+from ticlm.platform.results.kept_answers import kept_predictions
+from ticlm.platform.results.questions import question_frame
+from ticlm.platform.results.setup import StudyRequest, setup
+from ticlm.platform.results.study_result import (
+    COLUMNS,
+    RATE_COLUMNS,
+    STATIC_COLUMNS,
+    MethodResult,
+    PeriodText,
+    StudyResult,
+    TaskMetric,
+)
+from ticlm.platform.results.tallies import CountedExamples, counted
+from ticlm.platform.study.costs import sampling_flops
+from ticlm.platform.study.external_inputs import external_inputs
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.tree import Run
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
+from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell_store import labelled, read_by_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PER = {"rows": "token", "texts": "token", "questions": "answer"}
+"""What a log-loss is counted per, by what a task scores one by one."""
+POINTS = 40
+"""Number of points of a round's learning-rate curve in a report."""
+
+
+def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult:
+    """Return all that a report needs; missing cells are named, never filled. Raises InputError if nothing is done.
+
+    With the `request` by which the study was asked for, the result also says what was run.
+    """
+    import pandas as pd
+
+    if plan.corpus is None or not plan.records:
+        raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
+    inside, not_published = inside_cells(plan)
+    parameters = plan.parameters
+    assert parameters is not None
+    cells, static, missing = _cells(plan)
+    sets, no_sets = built_sets(plan)
+    study = plan.study
+    tasks = [task for task in study.evaluations if task.axis == "period"]
+    first = next(iter(plan.tree.runs))
+    return StudyResult(
+        name=study.name,
+        parameters=parameters,
+        timeline=study.timeline,
+        methods=tuple(MethodResult(m.name, m.group, m.seeds, is_oracle=m.is_series) for m in study.methods),
+        checkpoints=plan.checkpoints(),
+        evaluated=plan.evaluated(),
+        cells=cells,
+        costs=pd.DataFrame(_costs(plan, parameters)),
+        rates=pd.DataFrame(_rates(plan), columns=list(RATE_COLUMNS)),
+        reference=_reference(plan),
+        target_tokens=_target(plan, first),
+        external_inputs=tuple(external_inputs(plan)),
+        missing=(*missing, *not_published, *no_sets),
+        inside=inside,
+        is_raw=study.reference == "raw",
+        evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
+        own_period=frozenset(t.id for t in tasks if t.is_own_period_only),
+        splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
+        metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},
+        text=tuple(_text(plan)),
+        examples=tuple(_examples(plan)),
+        static=static,
+        fuar=study.fuar,
+        evolving=study.evolving,
+        temporalwiki=study.temporalwiki,
+        questions=question_frame(plan),
+        facts=fact_frame(plan),
+        built_sets=sets,
+        predictions=kept_predictions(plan),
+        setup=None if request is None else setup(plan, request),
+    )
+
+
+def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Return the cells of tasks with periods, those of tasks on other axes, and a line for each reason why cells are
+    missing."""
+    import pandas as pd
+
+    assert plan.store is not None
+    keys = evaluation.keys(plan)
+    kept = cache(partial(read_by_key, plan.store))
+    rows: list[dict[str, Any]] = []
+    static: list[dict[str, Any]] = []
+    gaps: Counter[str] = Counter()
+    lost = LeftOut()
+    for run, trained, task in evaluation.scored(plan):
+        mine: list[Cell] = []
+        for label in plan.asked(task, run, trained):
+            found = keys.get((run.rounds[trained], task.id, label))
+            if found is None:
+                gaps[_gap(plan, run, trained, task, label)] += 1
+                continue
+            weights, key = found
+            cells = labelled(label, kept(weights).get(key, []))
+            gaps["not evaluated yet: ticlm eval"] += not cells
+            values = [cell for cell in cells if cell.kind == "value"]
+            if cells and not any(cell.metric == task.metric for cell in values):
+                gaps[f"{task.id} has nothing to average: {_reasons(cells)}"] += 1
+            lost.note(task, cells)
+            mine += values
+        if task.axis == "period":
+            rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
+        else:
+            static += [_static_row(run, trained, task, row) for row in task.table(mine)]
+    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.describe()]
+    return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
+
+
+class LeftOut:
+    """How many examples tasks left out or cut, by reason. All checkpoints get the same examples, so the largest count
+    over the checkpoints stands for each label."""
+
+    def __init__(self) -> None:
+        self._most: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
+
+    def note(self, task: Task, cells: Sequence[Cell]) -> None:
+        """Add the counts among the cells of one checkpoint at one label."""
+        for cell in cells:
+            if cell.kind != "value" and cell.metric != NOT_A_NUMBER:
+                what = f"{task.unit} {cell.title}"
+                counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
+                counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
+
+    def describe(self) -> list[str]:
+        """Return a line for each task and reason."""
+        return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
+
+
+def _reasons(cells: Sequence[Cell]) -> str:
+    """Return why these cells of one label hold no value of the task's metric."""
+    reasons = dict.fromkeys(cell.metric for cell in cells if cell.kind != "value")
+    return "; ".join(reasons) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
+
+
+def _static_row(run: Run, trained: str, task: Task, row: Measurement) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in STATIC_COLUMNS[4:]}
+    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **values}
+
+
+def _gap(plan: Plan, run: Run, trained: str, task: Task, label: str) -> str:
+    """Return why a cell cannot be scored."""
+    if plan.tree.scored(run.rounds[trained], task.id) not in plan.records:
+        return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
+    empty = "no held-out row" if task.axis == "period" else "nothing to score"
+    return f"{task.axis} {label} has {empty}"
+
+
+def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
+    return {
+        "study": study,
+        "method": run.method.name,
+        "seed": run.seed,
+        "trained": trained,
+        **{name: getattr(cell, name) for name in COLUMNS[4:]},
+    }
+
+
+def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
+    """Yield the cumulative tokens and FLOPs of each run: of the run alone, and without the rounds that it shares with
+    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled, too."""
+    paid: set[str] = set()
+    for run in plan.tree.runs:
+        tokens = executed = sampled = executed_sampled = 0
+        for label, keys in run.work.items():
+            specs = [plan.tree.rounds[key] for key in keys]
+            new = [plan.tree.rounds[key] for key in keys if key not in paid]
+            tokens += sum(spec.tokens for spec in specs)
+            sampled += sum(spec.sampled_tokens for spec in specs)
+            executed += sum(spec.tokens for spec in new)
+            executed_sampled += sum(spec.sampled_tokens for spec in new)
+            paid.update(keys)
+            yield {
+                "method": run.method.name,
+                "seed": run.seed,
+                "trained": label,
+                "tokens": tokens,
+                "flops": 6.0 * parameters * tokens + sampling_flops(parameters, sampled),
+                "executed_tokens": executed,
+                "executed_flops": 6.0 * parameters * executed + sampling_flops(parameters, executed_sampled),
+            }
+
+
+def _rates(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield points of the learning-rate curve of each run."""
+    for run in plan.tree.runs:
+        before = 0
+        for label, key in ((label, key) for label, keys in run.work.items() for key in keys):
+            spec = plan.tree.rounds[key]
+            shown = {round(i * (spec.steps - 1) / (POINTS - 1)) for i in range(POINTS)} if spec.steps else set()
+            for step in sorted(shown):
+                yield {
+                    "method": run.method.name,
+                    "seed": run.seed,
+                    "period": label,
+                    "step": before + step,
+                    "rate": spec.recipe.schedule.rate(step, spec.position),
+                }
+            before += spec.steps
+
+
+def _text(plan: Plan) -> Iterator[PeriodText]:
+    """Yield what the corpus counted about each period of the study. Shares are fractions of the tokens it counted."""
+    assert plan.corpus is not None
+    for label in plan.study.timeline.labels:
+        manifest = plan.corpus.periods.get(label)
+        if manifest is not None:
+            tokens, accounting = manifest.splits["train"].tokens, manifest.accounting
+            whole = accounting.tokens or tokens
+            shares = {name: count / whole for name, count in accounting.subsets.items() if name} if whole else {}
+            yield PeriodText(label, tokens, shares, accounting.overlap)
+
+
+def _examples(plan: Plan) -> Iterator[CountedExamples]:
+    """Yield the counts of each set of examples that a task reads, once per set."""
+    from ticlm.core.examples import Examples
+
+    sets = [plan.data_of(task) for task in plan.study.evaluations if task.reads == "examples"]
+    for found in {data.info.id: data for data in sets if isinstance(data, Examples)}.values():
+        yield counted(found)
+
+
+def _reference(plan: Plan) -> tuple[str, int, str] | None:
+    """Return (method, seed, trained) of the model that regret is relative to; None if there is none."""
+    name = plan.study.reference_method
+    run = next((run for run in plan.tree.runs if run.method.name == name), None)
+    return None if run is None else (run.method.name, run.seed, list(run.rounds)[-1])
+
+
+def _target(plan: Plan, run: Run) -> int:
+    """Return the nominal tokens of a continual run of this study; of `run` if it has none."""
+    continual = next((r for r in plan.tree.runs if isinstance(r.method, Continual)), run)
+    return sum(plan.tree.rounds[key].budget for key in continual.keys)

@@ -1,0 +1,213 @@
+"""The results of a study as a report reads them: frames of cells, costs and rates, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ticlm.core.accounting import Overlap
+from ticlm.core.periods import Timeline
+from ticlm.platform.results.setup import Setup
+from ticlm.platform.results.tallies import CountedExamples
+from ticlm.platform.study.tables.evolving import Evolving
+from ticlm.platform.study.tables.fuar import Fuar
+from ticlm.platform.study.tables.temporalwiki import FactPairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ticlm.platform.results.built_sets import BuiltSet
+
+STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
+"""Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
+PREDICTION_COLUMNS = (
+    "method",
+    "seed",
+    "trained",
+    "step",
+    "task",
+    "label",
+    "id",
+    "text",
+    "exact",
+    "f1",
+    "rank",
+    "numbers",
+)
+"""Columns of the frame of predictions. `step` is empty at the end of a round; `label` is that of the task's cells: a
+set of probes, or an evaluated period. `text` is what was answered; `exact` and `f1` are between 0 and 1; `rank` is that
+of the right answer, where a task asks for it; `numbers` is a mapping of all others that it keeps."""
+RATE_COLUMNS = ("method", "seed", "period", "step", "rate")
+"""Columns of the frame of learning rates. It is empty if nothing was trained."""
+COLUMNS = (
+    "study",
+    "method",
+    "seed",
+    "trained",
+    "evaluated",
+    "task",
+    "source",
+    "metric",
+    "value",
+    "n",
+    "stderr",
+    "key",
+)
+"""Columns of the frame of tasks with periods: a cell, and the study, method, seed and trained period of its
+checkpoint."""
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """A method of a study as the report shows it."""
+
+    name: str
+    group: str
+    """Group for the rows of a table and the colours of lines: optimizer, replay, regularization, reference …"""
+    seeds: tuple[int, ...]
+    is_oracle: bool = False
+    """Whether its models are trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
+
+
+@dataclass(frozen=True)
+class TaskMetric:
+    """The metric by which a task's cells are compared."""
+
+    name: str = "nll"
+    """`nll`: a natural-log loss or perplexity."""
+    higher_is_better: bool = False
+    per: str = field(default="", compare=False)
+    """What a log-loss is counted per, if that is known: `token`, `answer`."""
+
+
+@dataclass(frozen=True)
+class PeriodText:
+    """Counts of the text of one period, made when the corpus was built."""
+
+    label: str
+    tokens: int
+    """Tokens of the train split."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the train tokens, by subset of the text. Subsets may overlap, and need not cover all text."""
+    overlap: tuple[Overlap, ...] = ()
+
+
+def no_static() -> pd.DataFrame:
+    """Return a frame of STATIC_COLUMNS without rows."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(STATIC_COLUMNS))
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """All that a report says about a study."""
+
+    name: str
+    parameters: int
+    timeline: Timeline
+    methods: tuple[MethodResult, ...]
+    checkpoints: tuple[str, ...]
+    """Trained periods that are evaluated, in order."""
+    evaluated: tuple[str, ...]
+    """Evaluated periods, in order."""
+    cells: pd.DataFrame
+    """Columns COLUMNS; for an Oracle series, `trained` is the cutoff."""
+    costs: pd.DataFrame
+    """Columns method, seed, trained; tokens, flops: the cumulative cost up to that checkpoint of the run alone (of an
+    Oracle series: of all cutoffs up to it); executed_tokens, executed_flops: without the rounds that it shares with
+    earlier methods."""
+    rates: pd.DataFrame
+    """Columns method, seed, period, step (cumulative over the run), rate."""
+    reference: tuple[str, int, str] | None
+    """(method, seed, trained) of the model that regret is relative to; None for raw values."""
+    target_tokens: int
+    """Nominal tokens of a continual run, initial round included."""
+    is_raw: bool = False
+    """Whether the study's settings ask for raw values; then no model of another study becomes its reference either."""
+    metrics: Mapping[str, TaskMetric] = field(default_factory=dict)
+    """Metric by task (`name@version`); a task that is not named has a log-loss, of which less is better."""
+    external_inputs: tuple[str, ...] = ()
+    """One line for each thing from outside the timeline, with its as_of."""
+    missing: tuple[str, ...] = ()
+    """Lines about missing cells, by reason, and about examples that tasks left out."""
+    evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
+    own_period: frozenset[str] = frozenset()
+    """Tasks (`name@version`) that ask a checkpoint about its own period alone, and the first one about all periods."""
+    splits: Mapping[str, str] = field(default_factory=dict)
+    """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
+    text: tuple[PeriodText, ...] = ()
+    """Counts of the study's periods that the corpus has, in order."""
+    inside: pd.DataFrame | None = None
+    """COLUMNS and `step`: cells of models that were published inside a round, after so many of its steps. Matrices and
+    all that follows from them know the ends of rounds alone. None where the study publishes none."""
+    examples: tuple[CountedExamples, ...] = ()
+    """Counts of the sets of examples that tasks read, for the periods that are evaluated."""
+    static: pd.DataFrame = field(default_factory=no_static)
+    """Columns STATIC_COLUMNS: tasks without periods, on the checkpoints that they score (by default each run's last).
+
+    A source is a part of the task, with metrics `accuracy` and `centered`. Source "" is the mean over the parts, with
+    metrics `core` and `core-centered` for the task `core@1`; it is there only once all parts are. Values are shares, of
+    which more is better.
+    """
+
+    fuar: tuple[Fuar, ...] = ()
+    """The FUARs that the study asks for."""
+    evolving: tuple[Evolving, ...] = ()
+    """The tables of EvolvingQA that the study asks for."""
+    temporalwiki: tuple[FactPairs, ...] = ()
+    """The tables of TemporalWiki that the study asks for."""
+    questions: pd.DataFrame | None = None
+    """What the sets know of the questions that these tables are about (analysis/evolving/questions.py)."""
+    facts: pd.DataFrame | None = None
+    """Which facts the examples of tasks ask for (analysis/benchmarks/facts.py). None if no two sets can be matched."""
+    built_sets: tuple[BuiltSet, ...] = ()
+    """How the sets that these tables are about were built."""
+    predictions: pd.DataFrame | None = None
+    """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
+    setup: Setup | None = None
+    """What was run; None for published results."""
+
+    def metric(self, task: str) -> TaskMetric:
+        """Return the metric by which a task's cells are compared."""
+        return self.metrics.get(task, TaskMetric())
+
+    def trained(self, method: str, seed: int) -> list[str]:
+        """Return the trained periods of a run, oldest first, by its costs; empty if these are not known.
+
+        The first may lie before the timeline: that of an imported start.
+        """
+        if not len(self.costs):
+            return []
+        mine = self.costs[(self.costs["method"] == method) & (self.costs["seed"] == seed)]
+        return list(dict.fromkeys(map(str, mine["trained"])))
+
+
+def as_frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Return rows as a frame of these columns."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
+    """Return every number about the checkpoints of studies, one per row: COLUMNS, `step` after `trained`, and `round`.
+
+    `step` is the step of the round after which the model was published, and empty for the end of the round. `round` is
+    the id of the round whose weights were scored, and empty for published results. Tasks without periods have an empty
+    `evaluated` and `key`.
+    """
+    import pandas as pd
+
+    frames: list[pd.DataFrame] = []
+    for study in results:
+        static = study.static.assign(study=study.name, evaluated="", key="")
+        frames += [study.cells.assign(step=None), static.assign(step=None)]
+        frames += [] if study.inside is None else [study.inside]
+    rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    setups = {study.name: study.setup for study in results}
+    who = zip(*(rows[name] for name in ("study", "method", "seed", "trained", "task")))
+    rows["round"] = [made.round_of(*one) if (made := setups.get(study)) else "" for study, *one in who]
+    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:], "round"]]

@@ -1,0 +1,153 @@
+"""The sentence on top of a report: who wins, by how much, at what cost, and when nobody does."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from calendars import CHECKPOINTS, CUTOFFS
+from reports import PRESET, page, tic_lm
+
+from ticlm.platform.analysis.conventions import Convention, Preset
+from ticlm.platform.analysis.paired_bootstrap import differences
+from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.display.answer import Answer, answers
+from ticlm.platform.results.study_result import MethodResult, StudyResult
+
+
+def answered(*results: StudyResult) -> list[Answer]:
+    return answers(results, summarize(results, PRESET), differences(results, PRESET))
+
+
+def chosen(result: StudyResult, methods: Sequence[str]) -> StudyResult:
+    """The study with these methods alone."""
+    kept = tuple(method for method in result.methods if method.name in methods)
+    cells, costs = (frame[frame["method"].isin(methods)] for frame in (result.cells, result.costs))
+    reference = result.reference if result.reference and result.reference[0] in methods else None
+    return dataclasses.replace(result, methods=kept, cells=cells, costs=costs, reference=reference)
+
+
+def plain(task: str = "tic-cc@1") -> StudyResult:
+    result = tic_lm(11, [task])
+    return dataclasses.replace(result, cells=result.cells[result.cells["source"] == ""])
+
+
+def test_the_winner_is_named_with_its_lead_its_interval_and_its_cost() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    (answer,) = answered(two)
+    means = summarize([two], PRESET).set_index("method")["backward"].to_dict()
+    lead = means["cyclic-cosine+ar"] - means["replay-half"]
+    frame = differences([two], PRESET)
+    row = frame[(frame["mean"] == "backward") & (frame["method_b"] == "replay-half")].iloc[0]
+    assert row["method_a"] == "cyclic-cosine+ar" and row["low"] > 0
+    told = "replay-half is best on past periods (Bwd.), relative to oracle trained to 2024-07: "
+    told += f"{lead:.3f} nats better than cyclic-cosine+ar"
+    assert answer.sentence.startswith(told)
+    assert f"(95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})" in answer.sentence
+    assert answer.sentence.endswith("for the same 336B tokens of training.")
+    assert "not over seeds: each method was trained once" in answer.more
+    assert "The Oracle series cost" in answer.more and "6 of 12 checkpoints have an Oracle of their own" in answer.more
+
+
+def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
+    two = chosen(plain(), ("replay-half", "oracle"))
+    twin = two.cells[two.cells["method"] == "replay-half"].assign(method="twin")
+    rng = np.random.default_rng(0)
+    by_period = dict(zip(CHECKPOINTS, rng.normal(0, 1e-3, len(CHECKPOINTS))))
+    twin = twin.assign(value=twin["value"] + twin["evaluated"].map(by_period).to_numpy(float))
+    cells = pd.concat([two.cells, twin], ignore_index=True)
+    costs = pd.concat([two.costs, two.costs.assign(method="twin")[two.costs["method"] == "replay-half"]])
+    both = dataclasses.replace(
+        two, cells=cells, costs=costs, methods=(two.methods[0], MethodResult("twin", "replay", (1,)), two.methods[1])
+    )
+    (answer,) = answered(both)
+    assert "replay-half" in answer.sentence and "twin" in answer.sentence
+    assert "cannot be told apart from" in answer.sentence and "on past periods (Bwd.)" in answer.sentence
+    assert "is best" not in answer.sentence
+
+
+def test_without_a_reference_it_speaks_of_the_raw_loss_and_of_forgetting_against_ones_own_best() -> None:
+    raw = dataclasses.replace(chosen(plain(), ("cyclic-cosine+ar", "replay-half")), reference=None)
+    (answer,) = answered(raw)
+    assert "has the lowest log-perplexity on past periods (Bwd.): " in answer.sentence
+    assert "regret" not in answer.sentence + answer.more and "Oracle" not in answer.more
+    lost = summarize([raw], PRESET).set_index("method")["forgetting"]
+    assert f"has lost {lost['replay-half']:.3f} nats, cyclic-cosine+ar {lost['cyclic-cosine+ar']:.3f}." in answer.more
+
+
+def test_of_accuracy_the_lead_is_in_points_and_upwards() -> None:
+    (answer,) = answered(
+        dataclasses.replace(chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half")), reference=None)
+    )
+    means = summarize([chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half"))], PRESET).set_index("method")[
+        "backward"
+    ]
+    assert answer.sentence.startswith(f"{means.idxmax()} has the highest accuracy")
+    lead = 100 * (means.max() - means.min())
+    assert lead < 1 and f"{lead:.2f} points above {means.idxmin()}" in answer.sentence  # small, so with a digit more
+    (answer,) = answered(chosen(plain("wiki-qa@1"), ("cyclic-cosine+ar", "replay-half", "oracle")))
+    assert "points better than" in answer.sentence, "a lower regret is a higher accuracy"
+
+
+def test_several_evaluations_and_studies_are_named() -> None:
+    result = chosen(tic_lm(11, ["wiki-diff@1", "tic-cc@1"]), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    (answer,) = answered(result)
+    assert answer.sentence.startswith("On wiki-diff: replay-half ")
+    first, second = answered(result, dataclasses.replace(plain(), name="other"))
+    assert first.sentence.startswith("tic-lm-3b, on wiki-diff: ") and second.sentence.startswith("other: ")
+
+
+def test_a_single_method_and_a_series_of_oracles_alone_have_no_winner() -> None:
+    (alone,) = answered(chosen(plain(), ("ewc", "oracle")))
+    assert alone.sentence.startswith("ewc, regret against oracle trained to 2024-07: ")
+    assert "no other method" in alone.sentence
+    (series,) = answered(chosen(plain(), ("oracle",)))
+    assert series.sentence.startswith("An Oracle series alone, 7 models from scratch for ")
+
+
+def test_a_method_with_missing_cells_does_not_win() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    gone = (two.cells["method"] == "replay-half") & (two.cells["trained"] == "201901")
+    (answer,) = answered(dataclasses.replace(two, cells=two.cells[~gone]))
+    assert answer.sentence.startswith("No two methods can be compared yet, because cells are missing")
+
+
+def test_only_methods_that_can_be_compared_are_and_one_that_lacks_cells_is_named() -> None:
+    four = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "ewc", "oracle"))
+    gone = (four.cells["method"] == "ewc") & (four.cells["trained"] == "201901")
+    (answer,) = answered(dataclasses.replace(four, cells=four.cells[~gone]))
+    assert "Not compared, because cells are missing: ewc (see Notes)." in answer.more
+    assert "better than replay-half on past periods" in answer.more
+
+
+def test_over_one_period_there_is_no_interval_and_no_tie_is_claimed() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    summary, apart = summarize([two], PRESET), differences([two], PRESET)
+    apart[["low", "high"]] = np.nan
+    (answer,) = answers([two], summary, apart)
+    assert "(one period is too few for an interval)" in answer.sentence
+    assert "told apart" not in answer.sentence + answer.more and "Intervals" not in answer.more
+
+
+def test_oracles_of_their_own_are_counted_among_the_checkpoints_that_count() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    preset = Preset(default=Convention(first_checkpoint="201901"))
+    (answer,) = answers([two], summarize([two], preset), differences([two], preset))
+    later = [label for label in CHECKPOINTS if label >= "201901"]
+    own = sum(label in CUTOFFS for label in later)
+    assert 0 < own < len(later) and f"; {own} of {len(later)} checkpoints have an Oracle of their own" in answer.more
+
+
+def test_what_was_forgotten_is_said_whoever_is_best() -> None:
+    two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
+    summary, apart = summarize([two], PRESET), differences([two], PRESET)
+    summary.loc[summary["method"] == "replay-half", "forgetting"] = 9.0
+    (answer,) = answers([two], summary, apart)
+    assert answer.sentence.startswith("replay-half is best on past periods (Bwd.)")
+    assert "replay-half has lost 9.000 nats" in answer.more
+
+
+def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
+    html = page(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")))
+    places = [html.index(part) for part in ('class="answer"', 'id="cost"', 'id="matrices"', 'id="summary"', 'id="run"')]
+    assert places == sorted(places)
