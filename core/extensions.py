@@ -23,13 +23,13 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import PydanticCustomError, PydanticOmit, core_schema
 
 from ticlm.core.errors import InputError
+from ticlm.core.reading.settings_errors import first_error
 from ticlm.core.settings import Settings
-from ticlm.core.settings_errors import first_error
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
-METHODS, TASKS, SOURCES = "ticlm.methods", "ticlm.tasks", "ticlm.sources"
+METHODS, TASKS, SOURCES, TABLES = "ticlm.methods", "ticlm.tasks", "ticlm.sources", "ticlm.tables"
 """Groups of entry points; an entry point's name is a `kind` that settings may give."""
 
 IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
@@ -59,7 +59,7 @@ class Own:
 
     def __get_pydantic_json_schema__(self, source: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the JSON schema of what is built in, or of an object of any class of the user's own."""
-        kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in _entry_points(self.group))]
+        kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in entry_points(self.group))]
         own = {"type": "object", "properties": {"kind": {"type": "string", "anyOf": kinds}}, "required": ["kind"]}
         own["description"] = f"A class of your own that derives from {self.base.__name__}, with its settings."
         try:
@@ -68,31 +68,37 @@ class Own:
             return own
 
     def _validate(self, value: Any, built_in: core_schema.ValidatorFunctionWrapHandler) -> Any:
-        if isinstance(value, self.base) and not _is_built_in(type(value)):
+        if isinstance(value, self.base) and not is_built_in(type(value)):
             return value
         kind = value.get("kind") if isinstance(value, Mapping) else None
         if not isinstance(kind, str):
             return built_in(value)
         if ":" in kind:
-            return self._made(kind, value)
+            return made(kind, self.base, without_kind(value))
         try:
             return built_in(value)
         except ValidationError:  # only now, as looking through what is installed takes a while
-            path = _entry_point(self.group, kind)
+            path = entry_point(self.group, kind)
             if path is None:
                 raise
-            return self._made(path, value)
+            return made(path, self.base, without_kind(value))
 
-    def _made(self, path: str, data: Mapping[str, Any]) -> Settings:
-        try:
-            found = class_at(path, self.base)
-        except InputError as error:
-            raise PydanticCustomError("own_class", "{line}", {"line": str(error), "field": "kind"}) from None
-        try:
-            return found.model_validate({key: item for key, item in data.items() if key != "kind"})
-        except ValidationError as error:
-            field, line = first_error(error, found)
-            raise PydanticCustomError("own_class", "{line}", {"line": line, "field": field}) from None
+
+def made(path: str, base: type[Settings], data: Mapping[str, Any]) -> Settings:
+    """Return settings of the class at an import path. Raises PydanticCustomError in one line."""
+    try:
+        found = class_at(path, base)
+    except InputError as error:
+        raise PydanticCustomError("own_class", "{line}", {"line": str(error), "field": "kind"}) from None
+    try:
+        return found.model_validate(dict(data))
+    except ValidationError as error:
+        field, line = first_error(error, found)
+        raise PydanticCustomError("own_class", "{line}", {"line": line, "field": field}) from None
+
+
+def without_kind(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in data.items() if key != "kind"}
 
 
 def class_at(path: str, base: type[Settings]) -> type[Settings]:
@@ -111,7 +117,7 @@ def class_at(path: str, base: type[Settings]) -> type[Settings]:
             f"{base.__module__}.{base.__name__} says what it does"
         )
     for other in subclasses(Settings):
-        if other.identity_name == found.identity_name and other is not found and _is_built_in(other):
+        if other.identity_name == found.identity_name and other is not found and is_built_in(other):
             raise InputError(
                 f"{path} has no name of its own: ids know {found.identity_name} as {import_path(other)}; "
                 f"rename it, or say class {found.__name__}(…, identity=…)"
@@ -171,7 +177,7 @@ def own_modules(value: Settings) -> dict[str, Path]:
 
 def own_classes(value: Settings) -> tuple[type[Settings], ...]:
     """Return the classes of the user's own among some settings' values, in the order of their import paths."""
-    return tuple(sorted({type(one) for one in _values(value) if not _is_built_in(type(one))}, key=import_path))
+    return tuple(sorted({type(one) for one in _values(value) if not is_built_in(type(one))}, key=import_path))
 
 
 def load_entry_points(group: str) -> None:
@@ -184,7 +190,7 @@ def load_entry_points(group: str) -> None:
 
 
 def is_own(value: Any) -> bool:
-    return isinstance(value, Settings) and not _is_built_in(type(value))
+    return isinstance(value, Settings) and not is_built_in(type(value))
 
 
 def top_level(module: str) -> str:
@@ -197,7 +203,7 @@ def own_folders() -> tuple[str, ...]:
 
 
 def _dump(value: Any, built_in: core_schema.SerializerFunctionWrapHandler, info: core_schema.SerializationInfo) -> Any:
-    if not isinstance(value, Settings) or _is_built_in(type(value)):
+    if not isinstance(value, Settings) or is_built_in(type(value)):
         return built_in(value)
     return {**value.model_dump(mode=info.mode), "kind": import_path(type(value))}
 
@@ -206,19 +212,19 @@ def import_path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _is_built_in(kind: type) -> bool:
+def is_built_in(kind: type) -> bool:
     return top_level(kind.__module__) == PACKAGE
 
 
 @cache
-def _entry_point(group: str, name: str) -> str | None:
+def entry_point(group: str, name: str) -> str | None:
     """Return the import path of the entry point of this name, if there is one."""
     from importlib import metadata
 
     return next((entry.value for entry in metadata.entry_points(group=group, name=name)), None)
 
 
-def _entry_points(group: str) -> list[str]:
+def entry_points(group: str) -> list[str]:
     from importlib import metadata
 
     return sorted({entry.name for entry in metadata.entry_points(group=group)})

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ticlm.core.errors import InputError
 from ticlm.core.reading import mappings
 from ticlm.core.reading.plain import plain_at
-from ticlm.core.settings_errors import one_line
+from ticlm.core.reading.settings_errors import one_line
 
 
 class Settings(BaseModel):

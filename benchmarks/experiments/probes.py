@@ -24,6 +24,7 @@ from ticlm.platform.cli.options import plan_of
 from ticlm.platform.papers.ckl.fuar import text
 from ticlm.platform.papers.ckl.learning_rates import trade_off
 from ticlm.platform.papers.ckl.printed import ckl_tables
+from ticlm.platform.papers.ckl.settings import FuarRequest
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 from ticlm.platform.results.answer_types import answer_type, composition, statistics
 from ticlm.platform.results.of_plan import study_result
@@ -113,7 +114,9 @@ def subsets(uri: str) -> dict[str, list[Example]]:
 
 def rates(studies: Sequence[str], root: str) -> None:
     """Print the scores and the FUAR of each method at its last checkpoint, by its peak learning rate."""
-    found = fuar_tables([study_result(plan_of(name, root, None)) for name in studies])
+    results = [study_result(plan_of(name, root, None)) for name in studies]
+    asked = [(study, one) for study in results for one in study.tables if isinstance(one, FuarRequest)]
+    found = fuar_tables(asked)
     print(trade_off(found).to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
 
 

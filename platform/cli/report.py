@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +41,7 @@ def report(
         typer.Option(metavar="CUTOFF", help="Take the Oracle of this cutoff as the reference of regret; raw: none."),
     ] = None,
     paper: Annotated[
-        bool, typer.Option("--paper", help="Also show the numbers that TiC-LM prints, beside ours.")
+        bool, typer.Option("--paper", help="Also show the numbers that TiC-LM, CKL and EvolvingQA print, beside ours.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -91,12 +90,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     from ticlm.platform.analysis import paired_bootstrap
     from ticlm.platform.cli.console import console
     from ticlm.platform.display.text_tables import terminal
-    from ticlm.platform.papers.ckl.page import fuar_page_tables
-    from ticlm.platform.papers.tic_lm import printed
-    from ticlm.platform.papers.tic_lm.printed_table import table
     from ticlm.platform.report import write
-    from ticlm.platform.report.benchmarks import page as benchmarks
-    from ticlm.platform.report.evolving.page import terminal_tables
     from ticlm.platform.report.request import set_lines
 
     if as_json:
@@ -112,14 +106,11 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
     for answer in report.answers:
         console().print(f"{answer.sentence} {answer.more}".strip())
     console().print(write.table(report.summary, results=report.results))
-    for found in fuar_page_tables(report.fuar):
-        console().print(terminal(replace(found, title=f"FUAR {found.title}")))
-    for own in (*terminal_tables(report.evolving), *benchmarks.terminal_tables(report.benchmarks)):
-        console().print(terminal(own))
-    if report.paper is not None and len(report.paper):
-        console().print(table(report.paper))
+    for section in report.sections:
+        for found in section.for_terminal():
+            console().print(terminal(found))
     notes = {
-        "paper": [] if report.paper is None else printed.describe(report.paper),
+        "paper": report.printed[1] if report.printed else [],
         "means": report.preset.describe(report.summary["task"]),
         "difference": paired_bootstrap.describe(report.differences),
         "contamination": write.contamination_lines(report),

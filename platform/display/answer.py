@@ -7,8 +7,8 @@ zero; the others are said not to be told apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.metrics import quantity
@@ -54,6 +54,16 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         alone = f"A{sentence[1:]}" if sentence.startswith("an ") else sentence
         found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name))
     return found
+
+
+def with_sentences(answers: Sequence[Answer], further: Iterable[tuple[str, str]]) -> list[Answer]:
+    """Return the answers with further sentences, (study, sentence), each after the answer about its study."""
+    made = {answer.study: answer for answer in answers}
+    for study, sentence in further:
+        old = made.get(study, Answer("", "", study))
+        more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
+        made[study] = replace(old, **more)
+    return list(made.values())
 
 
 def _of(numbers: Numbers) -> tuple[str, str]:

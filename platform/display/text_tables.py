@@ -43,10 +43,20 @@ class TextTable:
     main: bool = False
     prose: bool = False
     """Whether its cells are texts, not numbers."""
-    study: str = ""
-    """The study that it is about, where colours need it."""
+    heading: str = ""
+    """What stands above this table and those after it with the same heading."""
     groups: tuple[tuple[str, int], ...] = ()
     """Headings above the columns, each with the number of columns below it; none, or one for all columns."""
+
+
+def parts(table: TextTable, most: int) -> list[TextTable]:
+    """Return a table with groups of columns in parts of about `most` columns each, and any other table as it is. The
+    first part has the title, the last one the notes."""
+    if not table.groups:
+        return [table]
+    *others, last = split(table, most)
+    found = [*(replace(one, notes=()) for one in others), last]
+    return [replace(one, title="" if k else one.title) for k, one in enumerate(found)]
 
 
 def terminal(table: TextTable) -> Table:

@@ -21,7 +21,10 @@ from ticlm.platform.display.templates import asset
 if TYPE_CHECKING:
     from ticlm.core.examples import Examples
 
-CHARTS = ("numbers.js", "labels.js", "svg.js", "marks.js", "png.js", "lines.js", "bars.js", "heatmap.js", "charts.js")
+CHARTS = (
+    *("numbers.js", "labels.js", "svg.js", "marks.js", "png.js", "lines.js", "bars.js"),
+    *("heatmap.js", "heattable.js", "charts.js"),
+)
 """Scripts that need no browser, in their order."""
 UNCOVERED = re.compile(
     r"[^\n\x20-\u017f\u0370-\u0377\u037a-\u037d\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u045f"

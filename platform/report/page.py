@@ -15,12 +15,9 @@ from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
 from ticlm.platform.display import palette, words
 from ticlm.platform.display.page_tables import parts_table, tables
 from ticlm.platform.display.table_rows import dated, legend, lines, scores
-from ticlm.platform.display.templates import asset
-from ticlm.platform.papers.ckl.page import fuar_page_tables
-from ticlm.platform.report.benchmarks import page as benchmarks
+from ticlm.platform.display.templates import asset, html
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
-from ticlm.platform.report.evolving.page import render as evolving_section
 from ticlm.platform.report.figures import CHARTS, pictures
 from ticlm.platform.report.provenance import code_lines, study_runs
 from ticlm.platform.report.report import Report
@@ -29,7 +26,9 @@ from ticlm.platform.results.study_result import StudyResult
 if TYPE_CHECKING:
     import pandas as pd
 
-SCRIPTS = (*CHARTS, "pointer.js", "page.js", "copy.js")
+SCRIPTS = (*CHARTS, "pointer.js", "sections.js")
+"""Scripts of every page with charts; VIEWS are those of a page with matrices."""
+VIEWS = ("page.js", "copy.js")
 
 
 def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -> str:
@@ -49,7 +48,7 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
         lead=_lead(results),
         themes=palette.THEMES,
         style=_read("page.css"),
-        script="\n".join(_read(name) for name in SCRIPTS),
+        script="\n".join(_read(name) for name in (*SCRIPTS, *(VIEWS if shown else ("alone.js",)))),
         data=_json({**data, "studies": shown}),
         commands=_json(cell_commands(results)),
         answers=report.answers,
@@ -83,12 +82,10 @@ def _of_tables(report: Report) -> dict[str, object]:
         "tables": tables(results, summary, main),
         "source_tables": tables(results, summary, by_source, only_scores=True),
         "parts": parts_table(results, summary),
-        "fuar_tables": fuar_page_tables(report.fuar),
-        "evolving": evolving_section(report.evolving, named),
-        "first_sections": (first := benchmarks.first_sections(report.benchmarks)),
-        "later_sections": (later := benchmarks.later_sections(report.benchmarks, any(report.views))),
-        "benchmarks": benchmarks.render(first, named),
-        "temporalwiki": benchmarks.render(later, named),
+        "first_sections": [one for one in report.sections if one.is_first],
+        "later_sections": [one for one in report.sections if not one.is_first],
+        "leading": _sections(report, named, are_first=True),
+        "further": _sections(report, named, are_first=False),
         "standouts": [
             group
             for score in main[:1]
@@ -101,11 +98,18 @@ def _of_tables(report: Report) -> dict[str, object]:
     }
 
 
+def _sections(report: Report, colors: Mapping[str, str], are_first: bool) -> str:
+    """Return the sections of the parts as HTML; `colors` are those of methods by their names."""
+    shown = [one.for_page() for one in report.sections if one.is_first is are_first]
+    return html("sections.html", sections=shown, color=colors, has_matrices=any(report.views)) if shown else ""
+
+
 def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """Return which charts there are."""
     drawn = [study for study, of in zip(report.results, report.views) if of]
     return {
         "has_views": bool(drawn),
+        "has_charts": bool(drawn) or any(one.charts for one in report.sections),
         "has_rates": any(len(study.rates) for study in drawn),
         "has_examples": any(study.examples for study in drawn),
         "has_differences": any(view["differences"] for study in shown for view in study["views"]),

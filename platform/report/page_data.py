@@ -17,7 +17,6 @@ from ticlm.platform.display.scales import thin
 from ticlm.platform.display.table_rows import lines
 from ticlm.platform.display.view_data import KINDS, rounded, view_payload
 from ticlm.platform.display.words import column_title, tasks_of
-from ticlm.platform.papers.evolvingqa.charts import chart_data
 from ticlm.platform.results.study_result import StudyResult
 from ticlm.platform.results.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 
@@ -26,14 +25,12 @@ if TYPE_CHECKING:
 
 POINTS = 3000
 """Most points of one scatter plot; a browser draws each as an element of its own."""
-NO_CHARTS: Mapping[str, object] = {"bars": [], "gradients": []}
 NO_RUNS: Mapping[str, object] = {
     "views": [],
     "rates": [],
     "text": None,
     "contamination": [],
     "examples": [],
-    "evolving": NO_CHARTS,
 }
 CONSTANTS: Mapping[str, object] = {
     "kinds": KINDS,
@@ -49,9 +46,6 @@ def payload(report: Report) -> dict[str, Any]:
     studies = [
         _study(study, contaminations, labels, own_styles)
         | {
-            "evolving": chart_data(
-                report.evolving, study.name, {m.name: style.color for m, style in zip(study.methods, own_styles)}
-            ),
             "views": [
                 view_payload(view, report.summary, report.preset, report.differences)
                 | {"task": view.task, "title": column_title(TableColumn(view.task, view.source), tasks)}
@@ -60,12 +54,22 @@ def payload(report: Report) -> dict[str, Any]:
         }
         for study, views, contaminations, own_styles in zip(report.results, report.views, report.contaminations, styles)
     ]
-    return {**CONSTANTS, "studies": studies}
+    by_method = {
+        (study.name, method.name): style
+        for study, own in zip(report.results, styles)
+        for method, style in zip(study.methods, own)
+    }
+    sections = [
+        {"id": one.id, "charts": [chart.payload(lambda *of: by_method.get(of), one.id) for chart in one.charts]}
+        for one in report.sections
+        if one.charts
+    ]
+    return {**CONSTANTS, "studies": studies, "sections": sections}
 
 
 def examples_payload(counted: CountedExamples) -> dict[str, Any]:
     """Return the numbers of the charts of one set of examples, for figures alone."""
-    return {**CONSTANTS, "studies": [{**NO_RUNS, "name": "", "examples": [_examples(counted)]}]}
+    return {**CONSTANTS, "sections": [], "studies": [{**NO_RUNS, "name": "", "examples": [_examples(counted)]}]}
 
 
 def _study(

@@ -14,12 +14,10 @@ from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
-    from ticlm.platform.papers.together.tables import BenchmarkTables
 
     from ticlm.platform.analysis.contamination import Contamination
     from ticlm.platform.display.answer import Answer
-    from ticlm.platform.papers.ckl.study_fuar import FuarTables
-    from ticlm.platform.papers.evolvingqa.tables import EvolvingTables
+    from ticlm.platform.display.parts import Part, Section
 
 
 @dataclass(frozen=True)
@@ -52,36 +50,40 @@ class Report:
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """A sentence for each study that says who won, by how much, at what cost."""
-        from ticlm.platform.display.answer import answers
-        from ticlm.platform.papers.ckl.page import with_fuar
-        from ticlm.platform.papers.temporalwiki.sentence import with_pairs
-        from ticlm.platform.report.evolving.sentence import with_evolving
+        """A sentence for each study that says who won, by how much, at what cost, and those of the parts."""
+        from ticlm.platform.display.answer import answers, with_sentences
 
-        own = with_fuar(answers(self.results, self.summary, self.differences), self.fuar)
-        return with_pairs(with_evolving(own, self.evolving), self.benchmarks)
+        own = answers(self.results, self.summary, self.differences)
+        return with_sentences(own, [one for part in self.parts for one in part.sentences])
 
     @cached_property
-    def fuar(self) -> FuarTables:
-        """The FUARs that the studies ask for, and the scores that they are made of (analysis/probes)."""
-        from ticlm.platform.papers.ckl.study_fuar import fuar_tables
+    def parts(self) -> list[Part]:
+        """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
+        from ticlm.platform.papers.tic_lm.part import part, without_periods
+        from ticlm.platform.papers.together.parts import parts
 
-        return fuar_tables(self.results)
-
-    @cached_property
-    def evolving(self) -> EvolvingTables:
-        """The tables of EvolvingQA that the studies ask for (analysis/evolving)."""
-        from ticlm.platform.papers.evolvingqa.tables import evolving_tables
-
-        return evolving_tables(self.results)
+        own = self.results, self.summary
+        return parts(self.results, [part(*own)], [without_periods(*own)])
 
     @cached_property
-    def benchmarks(self) -> BenchmarkTables:
-        """The headline numbers of all benchmarks, the tables of TemporalWiki, and facts that several benchmarks ask for
-        (analysis/benchmarks)."""
-        from ticlm.platform.papers.together.tables import benchmark_tables
+    def printed(self) -> tuple[Part, list[str]] | None:
+        """The numbers that papers print beside ours, with lines about them; None if they were not asked for."""
+        from ticlm.platform.papers.together.printed import printed
 
-        return benchmark_tables(self.results, self.summary, self.fuar, self.evolving)
+        return printed(self.parts) if self.request is not None and self.request.paper else None
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of all parts, and of printed numbers, if they were asked for."""
+        further = [self.printed[0]] if self.printed else []
+        return [section for part in (*self.parts, *further) for section in part.sections]
+
+    @property
+    def files(self) -> dict[str, pd.DataFrame]:
+        """The frames of all parts that have rows, by the names of their files without `.csv`; and those of printed
+        numbers, even empty ones, if they were asked for."""
+        paper = self.printed[0].frames if self.printed else {}
+        return {**paper} | {name: frame for part in self.parts for name, frame in part.files().items()}
 
     @cached_property
     def contaminations(self) -> list[tuple[Contamination, ...]]:
@@ -94,14 +96,7 @@ class Report:
     def missing(self) -> list[str]:
         """Lines about what is missing."""
         from ticlm.platform.analysis.missing import missing
-        from ticlm.platform.papers.ckl.page import missing_lines
 
-        lines = [*missing(self.results, self.preset, self.views), *missing_lines(self.fuar)]
-        return [*lines, *self.evolving.missing, *self.benchmarks.missing]
-
-    @cached_property
-    def paper(self) -> pd.DataFrame | None:
-        """The numbers that TiC-LM prints beside those of the report, if they were asked for."""
-        from ticlm.platform.papers.tic_lm.printed import compared
-
-        return compared(self.summary, self.results) if self.request is not None and self.request.paper else None
+        faults = (line for one in self.sections for chart in one.charts for line in chart.faults())
+        of_parts = (line for part in self.parts for line in part.missing)
+        return [*missing(self.results, self.preset, self.views), *of_parts, *faults]

@@ -24,7 +24,7 @@ class ReportRequest:
     reference: str = ""
     """The cutoff of the Oracle that regret is relative to, if it was chosen."""
     paper: bool = False
-    """Whether the numbers that TiC-LM prints stand beside ours."""
+    """Whether the numbers that papers print stand beside ours."""
 
     def command(self, results: Sequence[StudyResult]) -> str:
         """Return the command that makes this report again from the same root."""

@@ -98,46 +98,29 @@ def contamination_lines(report: Report) -> list[str]:
 def write(report: Report, folder: Path) -> list[Path]:
     """Write the report to `folder`; return the files written, sorted. The same results give the same bytes.
 
-    The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), and
-    figures/*.png and *.svg; with a comparison with the paper's numbers (analysis/published/printed.py), also paper.csv;
-    if a study asks for a FUAR, also fuar.csv and fuar_scores.csv (analysis/probes/study_fuar.py); if one asks for the
-    tables of EvolvingQA, also evolving_*.csv (analysis/evolving/tables.py); with several benchmarks or tables of
-    TemporalWiki, also benchmarks_*.csv (analysis/benchmarks/tables.py).
+    The files are index.html, summary.csv, results.csv (every cell), differences.csv (if there are any), those of the
+    report's parts (display/parts.py), and figures/*.png and *.svg; with a comparison with printed numbers, also
+    paper.csv. The folder holds one report: other CSV files in it are removed.
     """
-    from ticlm.platform.report.benchmarks import page as benchmarks
-    from ticlm.platform.report.evolving.page import FILES, files
     from ticlm.platform.report.figures import draw
     from ticlm.platform.report.page import render
     from ticlm.platform.report.page_data import payload
 
     folder.mkdir(parents=True, exist_ok=True)
-    frames = {"summary.csv": report.summary, "results.csv": tidy(report.results)}
-    frames |= {"differences.csv": report.differences} if len(report.differences) else {}
-    frames |= {} if report.paper is None else {"paper.csv": report.paper}
-    frames |= _fuar(report, ".csv") | files(report.evolving, ".csv") | benchmarks.files(report.benchmarks, ".csv")
+    frames = {"summary": report.summary, "results": tidy(report.results)}
+    frames |= {"differences": report.differences} if len(report.differences) else {}
+    frames |= report.files
     for name, frame in frames.items():
-        _to_csv(frame, folder / name)
-    for name in {
-        "differences.csv",
-        "paper.csv",
-        "fuar.csv",
-        "fuar_scores.csv",
-        *FILES,
-        *benchmarks.FILES,
-    } - frames.keys():  # an older report may have left one
-        (folder / name).unlink(missing_ok=True)
+        _to_csv(frame, folder / f"{name}.csv")
+    for path in folder.glob("*.csv"):
+        if path.stem not in frames:
+            path.unlink()
     data = payload(report)
     figures = draw(data, folder / "figures")
-    beside = [*frames, *(str(path.relative_to(folder)) for path in figures)]
+    beside = [*(f"{name}.csv" for name in frames), *(str(path.relative_to(folder)) for path in figures)]
     page = folder / "index.html"
     page.write_text(render(report, data, beside), encoding="utf-8")
-    return sorted([page, *(folder / name for name in frames), *figures])
-
-
-def _fuar(report: Report, ending: str = "") -> dict[str, pd.DataFrame]:
-    """Return the frames of FUAR by their names, if any study asks for one."""
-    found = report.fuar
-    return {f"fuar{ending}": found.rows, f"fuar_scores{ending}": found.scores} if len(found.rows) else {}
+    return sorted([page, *(folder / f"{name}.csv" for name in frames), *figures])
 
 
 def _to_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -155,21 +138,12 @@ def _to_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def as_json(report: Report) -> str:
-    """Return the answers, the summary, the differences between methods, the tasks without periods and what is missing,
-    as JSON; with a comparison with the paper's numbers, a FUAR, tables of EvolvingQA or of TemporalWiki, or several
-    benchmarks, also those.
-
-    A value that is no number is null.
-    """
+    """Return the answers, the summary, the differences between methods, the frames of the report's parts, the tasks
+    without periods and what is missing, as JSON. A value that is no number is null."""
     import json
 
-    from ticlm.platform.report.benchmarks import page as benchmarks
-    from ticlm.platform.report.evolving.page import files
-
     told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
-    frames = {"summary": report.summary, "differences": report.differences}
-    frames |= {} if report.paper is None else {"paper": report.paper}
-    frames |= _fuar(report) | files(report.evolving) | benchmarks.files(report.benchmarks)
+    frames = {"summary": report.summary, "differences": report.differences, **report.files}
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,

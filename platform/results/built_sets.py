@@ -42,18 +42,18 @@ def built(examples: Examples) -> BuiltSet:
 
 
 def built_sets(plan: Plan) -> tuple[tuple[BuiltSet, ...], list[str]]:
-    """Return the sets that blocks `evolving` name and those that their tasks ask, each once, and a line for each named
-    set that is not there."""
+    """Return the sets whose construction the study's tables show, each once, and a line for each that is not there."""
     from ticlm.core.examples import Examples
 
     found: list[Examples] = []
     missing: list[str] = []
-    for name in dict.fromkeys(name for one in plan.study.evolving for name in one.sets):
+    for name in dict.fromkeys(name for one in plan.study.tables for name in one.further_sets()):
         try:
             found.append(inputs.examples(name, plan.store, plan.study.last_visible_period))
         except InputError as error:
             missing.append(f"how a set was built: {error}")
-    names = {task.partition("/")[0] for one in plan.study.evolving for _, task, _ in one.named()}
+    showing = [one for one in plan.study.tables if one.shows_construction]
+    names = {task.partition("/")[0] for one in showing for _, task in one.named()}
     for task in plan.study.evaluations:
         if names & {task.id, task.name, whole_task(task.id), whole_task(task.name)}:
             data = plan.data_of(task)

@@ -10,7 +10,6 @@ from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.platform.results.answer_categories import category
 from ticlm.platform.results.answer_types import TYPE
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.study.tables.evolving import EXACT
 from ticlm.platform.tasks.base import Task, whole_task
 
 if TYPE_CHECKING:
@@ -27,15 +26,13 @@ CONTEXT, HIT = "context", "hit"
 
 
 def question_frame(plan: Plan) -> pd.DataFrame | None:
-    """Return a row of COLUMNS for each question of the tasks that answer and are named in a block `evolving`, once for
-    each label at which a task asks it; None if there is no such block."""
+    """Return a row of COLUMNS for each question of the tasks of whose questions the study's tables need more than
+    answers, once for each label at which a task asks it; None if there is no such task."""
     import pandas as pd
 
-    if not plan.study.evolving:
+    named = {task.partition("/")[0] for one in plan.study.tables for task in one.asked_questions()}
+    if not named:
         return None
-    named = {
-        task.partition("/")[0] for one in plan.study.evolving for _, task, metric in one.named() if metric == EXACT
-    }
     tasks: dict[str, Task] = {}
     for task in plan.study.evaluations:
         if named & {task.id, task.name, whole_task(task.id), whole_task(task.name)} and task.reads == "examples":

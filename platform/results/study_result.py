@@ -10,9 +10,7 @@ from ticlm.core.accounting import Overlap
 from ticlm.core.periods import Timeline
 from ticlm.platform.results.setup import Setup
 from ticlm.platform.results.tallies import CountedExamples
-from ticlm.platform.study.tables.evolving import Evolving
-from ticlm.platform.study.tables.fuar import Fuar
-from ticlm.platform.study.tables.temporalwiki import FactPairs
+from ticlm.platform.study.tables import TableRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,16 +151,12 @@ class StudyResult:
     which more is better.
     """
 
-    fuar: tuple[Fuar, ...] = ()
-    """The FUARs that the study asks for."""
-    evolving: tuple[Evolving, ...] = ()
-    """The tables of EvolvingQA that the study asks for."""
-    temporalwiki: tuple[FactPairs, ...] = ()
-    """The tables of TemporalWiki that the study asks for."""
+    tables: tuple[TableRequest, ...] = ()
+    """The further tables that the study asks for."""
     questions: pd.DataFrame | None = None
-    """What the sets know of the questions that these tables are about (analysis/evolving/questions.py)."""
+    """What the sets know of the questions that these tables are about (results/questions.py)."""
     facts: pd.DataFrame | None = None
-    """Which facts the examples of tasks ask for (analysis/benchmarks/facts.py). None if no two sets can be matched."""
+    """Which facts the examples of tasks ask for (results/facts.py). None if no two sets can be matched."""
     built_sets: tuple[BuiltSet, ...] = ()
     """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None

@@ -24,9 +24,7 @@ from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
-from ticlm.platform.study.tables.evolving import Evolving, check_evolving
-from ticlm.platform.study.tables.fuar import Fuar, check_fuar
-from ticlm.platform.study.tables.temporalwiki import FactPairs, check_pairs
+from ticlm.platform.study.tables import AnyTables, check_tables, refuse_keys_of_before
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.packed_rows import Perplexity
 from ticlm.platform.tasks.union import AnyTask
@@ -147,17 +145,19 @@ class Study(Settings):
     """Which checkpoints are scored on which periods."""
     reference: str | None = None
     """The method whose last model regret is measured against, or `raw`; by default the first Oracle series."""
-    fuar: tuple[Fuar, ...] = ()
-    """Trade-offs of what is forgotten against what is gained, over scores of `evaluations` (CKL, equation 1)."""
-    evolving: tuple[Evolving, ...] = ()
-    """Tables of what was kept, learned and updated, over tasks of `evaluations` (EvolvingQA)."""
-    temporalwiki: tuple[FactPairs, ...] = ()
-    """Tables of facts that changed and that did not, over tasks of `evaluations` (TemporalWiki)."""
+    tables: tuple[AnyTables, ...] = ()
+    """Further tables and charts of the report, over tasks of `evaluations`: those of CKL, EvolvingQA and TemporalWiki,
+    or a class of your own."""
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(name for name in ("fuar", "evolving", "temporalwiki") if not getattr(self, name))
+        return frozenset() if self.tables else frozenset({"tables"})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys(cls, data: Any) -> Any:
+        return refuse_keys_of_before(data)
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -186,9 +186,7 @@ class Study(Settings):
             )
         labels = self.timeline.labels
         start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
-        check_fuar(self.fuar, self.evaluations, [*labels, *start])
-        check_evolving(self.evolving, self.evaluations)
-        check_pairs(self.temporalwiki, self.evaluations)
+        check_tables(self.tables, self.evaluations, [*labels, *start])
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

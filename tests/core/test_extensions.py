@@ -89,9 +89,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / name / "needy.py").write_text("import no_such_package\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    extensions._entry_point.cache_clear()
+    extensions.entry_point.cache_clear()
     yield f"{name}.parts"
-    extensions._entry_point.cache_clear()
+    extensions.entry_point.cache_clear()
 
 
 def method(**parts: Any) -> Continual:
@@ -153,7 +153,7 @@ def test_ids_know_a_class_by_its_name_and_its_version(mine: str) -> None:
     assert fingerprint(one) == before
 
 
-def test_an_entry_point_gives_a_class_a_kind_of_its_own(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anentry_point_gives_a_class_a_kind_of_its_own(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recent = EntryPoint("recent", f"{mine}:RecentReplay", "ticlm.methods")
     monkeypatch.setattr(
         metadata, "entry_points", lambda group, name: [recent] if (group, name) == (recent.group, recent.name) else []

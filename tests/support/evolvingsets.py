@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from parts import wanted
 from probesets import result
 
 from ticlm.core.accounting import Step
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
+from ticlm.platform.papers.evolvingqa.settings import GradientTasks, QuestionTasks, Reader
 from ticlm.platform.results.built_sets import BuiltSet
 from ticlm.platform.results.kept_answers import prediction_frame
 from ticlm.platform.results.questions import COLUMNS as QUESTION_COLUMNS
 from ticlm.platform.results.study_result import COLUMNS, StudyResult, TaskMetric
-from ticlm.platform.study.tables.evolving import Evolving, GradientTasks, QuestionTasks, Reader
 from ticlm.platform.tasks.base import Prediction
 
 INITIAL, MONTHS = "202302", ("202303", "202304")
@@ -60,7 +62,7 @@ def study(
     answers += more.pop("answers", [])
     labels = (INITIAL, *MONTHS)
     fields: dict[str, Any] = {"name": "wiki", "cells": pd.DataFrame([*cells, *extra], columns=list(COLUMNS))}
-    fields |= {"predictions": prediction_frame(answers), "evolving": tuple(asked)}
+    fields |= {"predictions": prediction_frame(answers), "tables": tuple(asked)}
     return dataclasses.replace(result(["full"], (1,), labels, **fields), **more)
 
 
@@ -114,7 +116,8 @@ def questions(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def reader(of: StudyResult) -> BlockReader:
-    return BlockReader(of, of.evolving[0])
+    ((_, asked),) = wanted(Evolving, of)
+    return BlockReader(of, asked)
 
 
 def _outdated(gone: Sequence[int]) -> dict[str, Sequence[int]]:

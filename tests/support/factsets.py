@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from probesets import CKL, SIZES, frame, result, static_row
 
+from ticlm.platform.papers.evolvingqa.part import Evolving
+from ticlm.platform.papers.temporalwiki.part import FactPairs
 from ticlm.platform.results.facts import COLUMNS as FACT_COLUMNS
 from ticlm.platform.results.kept_answers import prediction_frame
 from ticlm.platform.results.study_result import COLUMNS, StudyResult, TaskMetric
-from ticlm.platform.study.tables.evolving import Evolving
-from ticlm.platform.study.tables.temporalwiki import FactPairs
 from ticlm.platform.tasks.base import Prediction
 
 INITIAL, MONTHS = "202302", ("202303", "202304")
@@ -50,7 +50,7 @@ def study(losses: Losses = LOSSES, seeds: Sequence[int] = (1,), **more: Any) -> 
             at = {"method": who, "seed": seed, "trained": trained, "task": f"{task}@1", "label": month}
             answers.append((at, [scored(f"f{k}", one, TOKENS[k]) for k, one in enumerate(mine)]))
     fields: dict[str, Any] = {"name": "wiki", "cells": pd.DataFrame(cells, columns=list(COLUMNS))}
-    fields |= {"predictions": prediction_frame(answers), "temporalwiki": (PAIRS,)}
+    fields |= {"predictions": prediction_frame(answers), "tables": (PAIRS,)}
     methods = list(dict.fromkeys(who for who, *_ in losses))
     return dataclasses.replace(result(methods, tuple(seeds), (INITIAL, *MONTHS), **fields), **more)
 
@@ -118,9 +118,7 @@ def every_benchmark(name: str = "all", seed: int = 0) -> StudyResult:
         cells=pd.DataFrame(cells, columns=list(COLUMNS)).assign(study=name),
         static=frame(static),
         predictions=prediction_frame(answers),
-        fuar=(CKL,),
-        evolving=(Evolving(unchanged="unchanged", new="new", edited="edited"),),
-        temporalwiki=(PAIRS,),
+        tables=(CKL, Evolving(unchanged="unchanged", new="new", edited="edited"), PAIRS),
         facts=facts([(task, m, one, at) for task, m, one, at in known]),
         metrics=metrics | {f"{task}@1": TaskMetric() for task in ("perplexity", "kept", "moved")},
     )

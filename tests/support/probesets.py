@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ticlm.core.periods import Calendar
+from ticlm.platform.papers.ckl.part import Fuar
 from ticlm.platform.results.study_result import COLUMNS, RATE_COLUMNS, STATIC_COLUMNS, MethodResult, StudyResult
-from ticlm.platform.study.tables.fuar import Fuar
 
 TASK = "lama@1"
 CKL = Fuar(name="ckl", invariant=("lama/invariant",), updated=("lama/updated",), new=("lama/new",))
@@ -41,7 +41,8 @@ def one_phase(
                 for label, n in SIZES.items():
                     more = (seed - 1) * (label == "invariant" and trained != "outside")
                     rows.append(static_row(method, seed, trained, label, counts[label] + more, n))
-    return result(list(right), seeds, ("outside", "202104"), fuar=tuple(fuar), static=frame(rows), rates=_rates(rates))
+    fields = {"tables": tuple(fuar), "static": frame(rows), "rates": _rates(rates)}
+    return result(list(right), seeds, ("outside", "202104"), **fields)
 
 
 def static_row(method: str, seed: int, trained: str, label: str, right: int, n: int) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def months(shares: Mapping[tuple[str, str, str], float], fuar: Sequence[Fuar], n
         for place, ((trained, evaluated, source), value) in enumerate(shares.items())
     ]
     labels = tuple(dict.fromkeys(trained for trained, *_ in shares))
-    return result(["vanilla"], (1,), labels, fuar=tuple(fuar), cells=pd.DataFrame(rows, columns=list(COLUMNS)))
+    return result(["vanilla"], (1,), labels, tables=tuple(fuar), cells=pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
 def result(methods: Sequence[str], seeds: Sequence[int], trained: Sequence[str], **more: Any) -> StudyResult:

@@ -158,22 +158,25 @@ function tallyCharts({ name, periods, log, parts, total }) {
   return [stacked, whole].filter(Boolean);
 }
 
-/** Figure 4 of EvolvingQA: the F1 of each method on one set, by month. */
-const evolvingBars = (study) => study.evolving.bars.map((one) => ({ ...one, beside: true }));
+const FORMATS = { signed, count, share };
 
-/** Where text `k` of set 0 or 1 stands beside its whole number: set 0 to the left of it, spread so that few lie on each other. */
-const sideBySide = (at, set, k) => at + (set ? 1 : -1) * (0.06 + 0.24 * ((0.618 * (k + 1)) % 1));
+/** An axis of a chart that came as a value, with the function that writes its numbers. */
+const axisOf = (axis) => ({ ...axis, format: FORMATS[axis.format] });
 
-/** Figures 5 and 10 of EvolvingQA: the gradient norms of single texts against the entities that are masked in them. */
-function gradientCharts(study) {
-  return study.evolving.gradients.map(({ title, series: both }) => {
-    const series = both.map(({ name, color, whole, x, y }, set) => ({
-      name, color, title: `${name}: ${thousands(x.length)}${x.length < whole ? ` of ${thousands(whole)}` : ""} texts`,
-      points: x.map((at, k) => ({ x: sideBySide(at, set, k), y: y[k] ?? NaN, mark: "point", tip: () => [`${at} masked entities, norm ${signed(y[k] ?? NaN)}`] })),
-    }));
-    return { series, x: { label: "masked entities", format: count, whole: true }, y: { label: `norm of the gradient, ${title}`, format: signed, zero: true }, cloud: true, name: title };
-  });
+/** A chart that came as a value (display/charts.py) as what `drawOf` draws. */
+function specOf(chart) {
+  const { kind, labels, stacked } = chart;
+  if (kind === "bar") return { name: chart.title, labels, beside: !stacked, log: chart.y.log, series: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? (stacked ? 0 : null)) })) };
+  if (kind === "heat") return { name: chart.title, labels, y: axisOf(chart.y), rows: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? NaN) })), series: [] };
+  const [x, y] = [axisOf({ ...chart.x, label: labels.length ? withYear(chart.x.label, labels) : chart.x.label }), axisOf({ ...chart.y, label: chart.y.label || chart.title })];
+  const mark = kind === "points" ? "point" : Math.max(...chart.series.map((one) => one.y.length)) <= MANY ? "full" : null;
+  const say = (one, i) => (one.tips.length ? [one.tips[i]] : [`${chart.x.label || "x"}: ${labels.length ? pretty(labels[i]) : x.whole ? Math.round(one.x[i]) : x.format(one.x[i] ?? NaN)}`, `${y.label}: ${y.format(one.y[i] ?? NaN)}`]);
+  const series = chart.series.map((one) => ({ ...one, points: one.y.map((value, i) => ({ x: labels.length ? i : one.x[i] ?? NaN, y: value ?? NaN, mark, tip: () => say(one, i) })) }));
+  return { name: chart.title, series, x, y, cloud: kind === "points", named: kind === "line", ...(labels.length ? { labels } : {}) };
 }
+
+/** What draws a chart that came as a value. */
+const drawOf = ({ kind }) => ({ bar: barChart, heat: heatTable }[kind] ?? lineChart);
 
 /** [method, difference, low, high] of all methods against one; ends are NaN where too few periods were evaluated. */
 function against(rows, base) {

@@ -4,15 +4,28 @@ const WIDE = 900;
 
 /** Every figure of the report as [parts of its name, SVG text]. */
 function figures() {
-  return report.studies.flatMap((study) => [
+  return [...report.studies.flatMap((study) => [
     ...study.views.flatMap((view) => viewFigures(study, view)),
     ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart([study], true)])]] : []),
     ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
     ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
-    ...(study.evolving.bars.length ? [[["evolving", study.name], sheet(study.name, evolvingBars(study).map((spec) => barPanel(spec)), 2)]] : []),
-    ...gradientCharts(study).map((spec) => [["gradients", study.name, spec.name], lineSheet(study.name, [spec], 560)]),
     ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
-  ]);
+  ]), ...valueFigures()];
+}
+
+/** The figures of charts that came as values: those with the same parts of a name share a file. */
+function valueFigures() {
+  const files = {};
+  for (const { charts } of report.sections) for (const chart of charts) (files[JSON.stringify(chart.figure)] ??= []).push(chart);
+  return Object.entries(files).map(([name, charts]) => [JSON.parse(name), valueSheet(charts)]);
+}
+
+function valueSheet(charts) {
+  const specs = charts.map(specOf);
+  const { kind, heading } = charts[0];
+  if (kind === "bar") return sheet(heading, specs.map((spec) => barPanel(spec)), Math.min(2, specs.length));
+  if (kind === "heat") return sheet(heading, specs.map((spec) => ({ title: spec.name, chart: heatTable(spec, 640) })), 1);
+  return lineSheet(heading, specs, kind === "points" ? 560 : undefined);
 }
 
 /** The pictures of the page of a reader without scripts: of each study's first view, its cost and its matrices. */

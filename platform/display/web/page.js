@@ -1,6 +1,5 @@
 // The page: what is chosen, and what is drawn from it.
 
-const $ = (id) => document.getElementById(id);
 const every = report.studies.length; // the choice of all studies, side by side
 const state = { study: every > 1 ? every : 0, view: 0, limit: undefined };
 const asked = () => (state.study === every ? report.studies : [report.studies[state.study]]);
@@ -18,7 +17,7 @@ function shown() {
 const study = () => shown()[0].study;
 const view = () => shown()[0].view;
 const scales = () => scaleOf(shown().map((one) => one.view), state.limit);
-const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set(), evolving: new Set() };
+const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
 const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: null, lines: "checkpoints", against: null, set: 0 };
 
 let printing = false;
@@ -191,16 +190,6 @@ function drawDifferences() {
   })));
 }
 
-/**
- * Fills `id` with a box for each of `draws`, between what stands around it; a chart asks for the width of its box, so
- * that has to be in the page.
- */
-function showAll(id, draws, around = (box) => box) {
-  const boxes = draws.map(() => element("div", { className: "chart" }));
-  $(id).replaceChildren(...boxes.map(around));
-  draws.forEach((draw, k) => draw(boxes[k]));
-}
-
 function drawCost() {
   const { unit, logCost } = settings;
   switcher("cost-unit", [["tokens", "Tokens"], ["flops", "FLOPs"]], unit, (value) => ((settings.unit = value), drawCost()));
@@ -239,14 +228,15 @@ function drawPairs() {
   showAll("pairs", pairs.map(({ study, pair }) => (box) => showChart(box, lineChart, contaminationChart(study, pair), hidden.pairs)), around);
 }
 
-function drawEvolving() {
-  if (!$("evolving")) return;
-  showAll("evolving-bars", asked().flatMap(evolvingBars).map((spec) => (box) => showChart(box, barChart, spec, hidden.evolving)));
-  if ($("evolving-gradients")) showAll("evolving-gradients", asked().flatMap(gradientCharts).map((spec) => (box) => showChart(box, lineChart, spec, new Set())));
+/** Charts that came as values, of the studies that are chosen and of those that have no views to choose from. */
+function drawValues() {
+  const chosen = new Set(asked().map((one) => one.name));
+  const others = new Set(report.studies.map((one) => one.name));
+  drawSections(({ study }) => chosen.has(study) || !others.has(study));
 }
 
 function drawCharts() {
-  for (const draw of [drawTime, drawLag, drawDifferences, drawCost, drawRates, drawExamples, drawText, drawPairs, drawEvolving]) draw();
+  for (const draw of [drawTime, drawLag, drawDifferences, drawCost, drawRates, drawExamples, drawText, drawPairs, drawValues]) draw();
 }
 
 /** Draws what is chosen anew, where the theme, the width or the paper have changed. */

@@ -1,4 +1,4 @@
-"""The FUARs that studies ask for (`study/tables/fuar.py`), as the frames of a report."""
+"""The FUARs that studies ask for (`settings.py`), as the frames of a report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from ticlm.platform.analysis.probe_scores import ProbeScores, ScoreReader
 from ticlm.platform.papers.ckl.fuar import Phase, Question, Ratio, Task, fuar, sets_of
 from ticlm.platform.papers.ckl.resampling import Interval, interval
+from ticlm.platform.papers.ckl.settings import FuarRequest
 from ticlm.platform.results.study_result import MethodResult, StudyResult
-from ticlm.platform.study.tables.fuar import Fuar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,24 +44,23 @@ class FuarTables:
     the checkpoint `trained`. The role is `forgotten`, `updated` or `new`."""
 
 
-def fuar_tables(results: Sequence[StudyResult]) -> FuarTables:
-    """Return the FUARs that these studies ask for."""
+def fuar_tables(wanted: Sequence[tuple[StudyResult, FuarRequest]]) -> FuarTables:
+    """Return the FUARs that studies ask for, from pairs of a study and a FUAR of it."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
-    for study in results:
-        for asked in study.fuar:
-            reader = ScoreReader(study, asked.metric)
-            for method in study.methods:
-                for question in () if method.is_oracle else questions(reader, asked, method.name, method.seeds):
-                    rows.append(_row(reader, asked, method, question))
-                    scores += _scores(reader, asked, method, question)
+    for study, asked in wanted:
+        reader = ScoreReader(study, asked.metric)
+        for method in study.methods:
+            for question in () if method.is_oracle else questions(reader, asked, method.name, method.seeds):
+                rows.append(_row(reader, asked, method, question))
+                scores += _scores(reader, asked, method, question)
     return FuarTables(pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(scores, columns=list(SCORE_COLUMNS)))
 
 
 def questions(
-    reader: ScoreReader, asked: Fuar, method: str, seeds: Sequence[int], per_probe: bool = True
+    reader: ScoreReader, asked: FuarRequest, method: str, seeds: Sequence[int], per_probe: bool = True
 ) -> list[Question]:
     """Return what equation 1 is taken over, one question for each checkpoint that a FUAR is asked of."""
     labels = reader.labels(method, seeds[0])
@@ -91,7 +90,7 @@ def questions(
     return found
 
 
-def _row(reader: ScoreReader, asked: Fuar, method: MethodResult, question: Question) -> dict[str, Any]:
+def _row(reader: ScoreReader, asked: FuarRequest, method: MethodResult, question: Question) -> dict[str, Any]:
     study, base = reader.study, question.phases[0].checkpoint
     found, around = _ratio(question), Interval()
     if not found.missing:
@@ -137,7 +136,7 @@ def _reason(question: Question, found: Ratio) -> str:
     return NO_GAIN if found.is_no_gain else ""
 
 
-def _deviation(reader: ScoreReader, asked: Fuar, method: MethodResult, last: str) -> float:
+def _deviation(reader: ScoreReader, asked: FuarRequest, method: MethodResult, last: str) -> float:
     """Return the deviation of the FUARs of single seeds; NaN if there is one seed, or if a seed has no value."""
     if len(method.seeds) < 2:
         return math.nan
@@ -148,7 +147,9 @@ def _deviation(reader: ScoreReader, asked: Fuar, method: MethodResult, last: str
     return float(np.std(values, ddof=1)) if len(values) > 1 and np.isfinite(values).all() else math.nan
 
 
-def _scores(reader: ScoreReader, asked: Fuar, method: MethodResult, question: Question) -> Iterator[dict[str, Any]]:
+def _scores(
+    reader: ScoreReader, asked: FuarRequest, method: MethodResult, question: Question
+) -> Iterator[dict[str, Any]]:
     where = {"study": reader.study.name, "fuar": asked.name, "method": method.name, "trained": question.last}
     for phase in question.defined:
         for role, task in (("forgotten", phase.forgotten), ("updated", question.updated), ("new", question.new)):

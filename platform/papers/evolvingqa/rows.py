@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.month_rows import MonthReader
+from ticlm.platform.papers.evolvingqa.settings import EvolvingRequest
 from ticlm.platform.results.questions import COLUMNS
-from ticlm.platform.results.study_result import StudyResult
-from ticlm.platform.study.tables.evolving import Evolving
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockReader(MonthReader):
-    """The rows, months and scores of one block `evolving` of a study."""
+    """The rows, months and scores of one entry `kind: evolving` of a study's tables."""
 
-    asked: Evolving
+    asked: EvolvingRequest
 
     @property
     def dated(self) -> tuple[str, ...]:
@@ -28,7 +27,7 @@ class BlockReader(MonthReader):
 
     @property
     def named(self) -> Iterable[str]:
-        return [task for _, task, _ in self.asked.named()]
+        return [task for _, task in self.asked.named()]
 
     def questions(self, named: str, month: str) -> pd.DataFrame:
         """Return what is known of the questions that a task is asked at a month (questions.COLUMNS), by their ids."""
@@ -47,9 +46,3 @@ class BlockReader(MonthReader):
             return {}
         groups = frame.groupby(["task", "label"], sort=False)
         return {(str(task), str(label)): held.set_index("id") for (task, label), held in groups}
-
-
-def rows_of(study: StudyResult) -> Iterator[BlockReader]:
-    """Yield the rows of each block `evolving` of a study."""
-    for asked in study.evolving:
-        yield BlockReader(study, asked)

@@ -9,7 +9,7 @@ from ticlm.platform.analysis.answers import numbers
 from ticlm.platform.analysis.month_rows import TableRow
 from ticlm.platform.analysis.paired_bootstrap import mean_interval
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
-from ticlm.platform.study.tables.evolving import QuestionTasks
+from ticlm.platform.papers.evolvingqa.settings import QuestionTasks
 
 if TYPE_CHECKING:
     pass

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.papers.evolvingqa import categories, construction, gradients, leakage, preferred, scores
 from ticlm.platform.papers.evolvingqa import time_prompt as dated
-from ticlm.platform.papers.evolvingqa.rows import rows_of
+from ticlm.platform.papers.evolvingqa.rows import BlockReader
+from ticlm.platform.papers.evolvingqa.settings import EvolvingRequest
 from ticlm.platform.results.study_result import StudyResult, as_frame
 
 if TYPE_CHECKING:
@@ -42,15 +43,18 @@ class EvolvingTables:
         return {name: frame for name, frame in frames.items() if len(frame)}
 
 
-def evolving_tables(results: Sequence[StudyResult]) -> EvolvingTables:
-    """Return the tables that these studies ask for; empty frames if none does."""
+def evolving_tables(wanted: Sequence[tuple[StudyResult, EvolvingRequest]]) -> EvolvingTables:
+    """Return the tables that studies ask for, from pairs of a study and an entry of its tables."""
     import pandas as pd
 
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
     points: list[pd.DataFrame] = []
     missing: list[str] = []
-    for study in results:
-        for reader in rows_of(study):
+    by_study: dict[str, list[BlockReader]] = {}
+    for study, asked in wanted:
+        by_study.setdefault(study.name, []).append(BlockReader(study, asked))
+    for readers in by_study.values():
+        for reader in readers:
             table, lost = scores.scores(reader)
             found["scores"] += table
             missing += lost
@@ -66,7 +70,8 @@ def evolving_tables(results: Sequence[StudyResult]) -> EvolvingTables:
             found["gradients"] += table
             points += held
             missing += lost if table else []
-            missing += _without(reader.asked.name, reader.asked, found, study.name)
+            missing += _without(reader.asked.name, reader.asked, found, reader.study.name)
+        study = readers[0].study
         found["sizes"] += construction.sizes(study.name, study.built_sets)
         found["steps"] += construction.steps(study.name, study.built_sets)
         found["counts"] += construction.counts(study.name, study.built_sets)

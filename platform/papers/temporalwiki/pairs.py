@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.metrics import is_loss
 from ticlm.platform.analysis.month_rows import MonthReader, TableRow
-from ticlm.platform.results.study_result import StudyResult, TaskMetric
-from ticlm.platform.study.tables.temporalwiki import FactPairs
+from ticlm.platform.papers.temporalwiki.settings import PairsRequest
+from ticlm.platform.results.study_result import TaskMetric
 from ticlm.platform.tasks.base import whole_task
 
 UNCHANGED, CHANGED, AVERAGE = "Un.", "C.", "Avg."
@@ -47,9 +47,9 @@ class BySeed(NamedTuple):
 
 @dataclass(frozen=True)
 class PairReader(MonthReader):
-    """The rows, months and scores of one block `temporalwiki` of a study."""
+    """The rows, months and scores of one entry `kind: temporalwiki` of a study's tables."""
 
-    asked: FactPairs
+    asked: PairsRequest
 
     @property
     def dated(self) -> tuple[str, ...]:
@@ -87,12 +87,6 @@ class PairReader(MonthReader):
         if is_loss(metric):
             values, errors = np.exp(values), np.exp(values) * errors
         return BySeed(values, errors, int(mine["n"].max()))
-
-
-def readers(study: StudyResult) -> Iterator[PairReader]:
-    """Yield the reader of each block `temporalwiki` of a study."""
-    for asked in study.temporalwiki:
-        yield PairReader(study, asked)
 
 
 def pairs(reader: PairReader) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:

@@ -1,36 +1,26 @@
-"""The sentence of the answer about TemporalWiki: which row knows most of facts that changed, and of those that did
-not."""
+"""What the answer says of TemporalWiki: which row knows most of the facts that changed, and of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import is_loss
-from ticlm.platform.display.answer import Answer
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.papers.temporalwiki.pairs import CHANGED, UNCHANGED
 from ticlm.platform.papers.temporalwiki.pairs_shown import measure, number
 
 if TYPE_CHECKING:
-    from ticlm.platform.papers.together.tables import BenchmarkTables
+    import pandas as pd
 
 
-def with_pairs(answers: Sequence[Answer], found: BenchmarkTables) -> list[Answer]:
-    """Return the answers with a sentence for each block `temporalwiki`, about the means over months, after the answer
-    about its study if there is one."""
-    made = {answer.study: answer for answer in answers}
-    means = found.pair_means
+def sentences(means: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield (study, sentence) for each block, about its means over months (pairs.MEAN_COLUMNS)."""
     for (study, name), held in means.groupby(["study", "temporalwiki"], sort=False):
         main = held[(held["metric"] == held["metric"].iloc[0]) & held["complete"].astype(bool)]
         named = f" ({name})" if means.loc[means["study"] == study, "temporalwiki"].nunique() > 1 else ""
-        sentence = _sentence(records(main), named)
-        if sentence:
-            old = made.get(str(study), Answer("", "", str(study)))
-            more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
-            made[str(study)] = replace(old, **more)
-    return list(made.values())
+        if told := _sentence(records(main), named):
+            yield str(study), told
 
 
 def _sentence(rows: Sequence[dict[str, Any]], named: str) -> str:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from ticlm.core.errors import InputError
 from ticlm.platform.results.of_published import LAST, NO_LAST, ORACLE, SEED
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
-from ticlm.platform.study.tables import evolving, temporalwiki
-from ticlm.platform.study.tables.fuar import with_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,14 +152,10 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         cells=cells,
         metrics={**study.metrics, new: study.metric(task)},
         evaluated_by_task=_copied(study.evaluated_by_task, task, new),
-        fuar=study.fuar if source else tuple(with_task(one, task, new) for one in study.fuar),
         predictions=study.predictions if source else _with_task(study.predictions, task, new),
         questions=study.questions if source else _with_task(study.questions, task, new),
         facts=study.facts if source else _with_task(study.facts, task, new),
-        evolving=study.evolving if source else tuple(evolving.with_task(one, task, new) for one in study.evolving),
-        temporalwiki=study.temporalwiki
-        if source
-        else tuple(temporalwiki.with_task(one, task, new) for one in study.temporalwiki),
+        tables=study.tables if source else tuple(one.with_task(task, new) for one in study.tables),
         splits=study.splits if source else _copied(study.splits, task, new),  # a split is of all sources
     )
 

@@ -108,20 +108,20 @@ def describe(found: pd.DataFrame) -> list[str]:
     if not len(found):
         budgets = ", ".join(dict.fromkeys(f"{one.model} with {count(one.tokens)} tokens" for one in printed().tables))
         return [
-            f"paper: no number here can be compared with a printed one; those are regret relative to Oracle {LAST} and "
-            f"CORE of the last checkpoint, of {budgets}"
+            f"TiC-LM: no number here can be compared with a printed one; the paper prints regret relative to Oracle "
+            f"{LAST} and CORE of the last checkpoint, of {budgets}"
         ]
     rows = [dict(zip(COLUMNS, row)) for row in found.itertuples(index=False, name=None)]
-    lines = [f"paper: {len(rows)} numbers compared"]
+    lines = [f"TiC-LM: {len(rows)} numbers compared"]
     if regret := [row for row in rows if row["task"] != CORE]:
         far = max(regret, key=lambda row: abs(row["difference"]))
         lines[0] += f"; of regret, {_where(far)} is farthest off, by {far['difference']:+.4f}"
     for row in rows:
         if row["task"] == CORE:
-            lines.append(f"paper: {_where(row)}: {row['ours']:.1f} here, {row['paper']:.1f} in Table {row['table']}")
+            lines.append(f"TiC-LM: {_where(row)}: {row['ours']:.1f} here, {row['paper']:.1f} in Table {row['table']}")
     for row in rows:
         if row["other_tables"]:
-            lines.append(f"paper: {_where(row)}: Table {row['table']} prints {row['paper']:g}, {row['other_tables']}")
+            lines.append(f"TiC-LM: {_where(row)}: Table {row['table']} prints {row['paper']:g}, {row['other_tables']}")
     return lines
 
 

@@ -2,13 +2,15 @@
 
 import pandas as pd
 import pytest
+from parts import wanted
 from probesets import one_phase
 
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.platform.analysis.answers import changes, gained, gap, overlapping
 from ticlm.platform.papers.ckl.learning_rates import trade_off
-from ticlm.platform.papers.ckl.page import fuar_page_tables
+from ticlm.platform.papers.ckl.part import Fuar
+from ticlm.platform.papers.ckl.shown import tables as fuar_page_tables
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 from ticlm.platform.results.answer_types import answer_type, composition, statistics
 from ticlm.platform.results.kept_answers import prediction_frame
@@ -125,7 +127,7 @@ def test_the_trade_off_of_rates_is_in_their_order_and_on_the_page() -> None:
         "high": {"invariant": 130, "updated": 24, "new": 4},
         "low": {"invariant": 200, "updated": 10, "new": 4},
     }
-    tables = fuar_tables([one_phase(right, rates={"high": 1e-3, "low": 1e-5})])
+    tables = fuar_tables(wanted(Fuar, one_phase(right, rates={"high": 1e-3, "low": 1e-5})))
     found = trade_off(tables)
     assert found["method"].tolist() == ["low", "high"] and found["rate"].tolist() == [1e-5, 1e-3]
     assert found["lama@1/invariant"].tolist() == [0.2, 0.13]

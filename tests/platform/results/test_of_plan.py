@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from parts import wanted
 
 from ticlm.core.accounting import Lineage
 from ticlm.core.examples import Example, ExamplesInfo, PeriodExamples, publish
@@ -11,7 +12,9 @@ from ticlm.core.periods import Calendar
 from ticlm.core.store import Store
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.papers.ckl.part import Fuar
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.results.study_result import StudyResult
@@ -19,8 +22,6 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tables.evolving import Evolving
-from ticlm.platform.study.tables.fuar import Fuar
 from ticlm.platform.tasks.base import NOT_A_NUMBER
 from ticlm.platform.tasks.cell import Cell
 from ticlm.platform.tasks.cell_store import read_cells, write_cells
@@ -87,22 +88,22 @@ def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: 
 
 def test_a_study_hands_on_the_fuars_that_it_asks_for(made: Plan) -> None:
     asked = Fuar(invariant=("pages/202301",), new=("pages/202302",), metric="exact-match")
-    made.study = made.study.model_copy(update={"fuar": (asked,)})
-    (row,) = fuar_tables([scored(made, pages={"nll": 2.0, "exact-match": 0.5})]).rows.to_dict("records")
+    made.study = made.study.model_copy(update={"tables": (asked,)})
+    (row,) = fuar_tables(wanted(Fuar, scored(made, pages={"nll": 2.0, "exact-match": 0.5}))).rows.to_dict("records")
     assert (row["fuar"], row["base"], row["trained"], row["numerator"]) == ("fuar", *MONTHS, 0.0)
     assert row["reason"] == "no gain"
 
 
 def test_a_study_hands_on_the_questions_and_the_sets_that_its_tables_of_evolvingqa_are_about(made: Plan) -> None:
     asked = Evolving(new="tic-math", edited="tic-math", sets=("toy@1",))
-    made.study = made.study.model_copy(update={"evolving": (asked,)})
+    made.study = made.study.model_copy(update={"tables": (asked,)})
     found = scored(made, tic_math={"exact-match": 0.5}, tic_math_202302_202302={"exact-match": 1.0})
     assert found.questions is not None and [one.id for one in found.built_sets] == ["toy@1"]
     columns = ("task", "label", "question", "answer", "category")
     assert list(zip(*(found.questions[name] for name in columns))) == [
         ("tic-math@1", label, f"w1 {label}", "w3", "Numerical") for label in MONTHS
     ]
-    rows = evolving_tables([found]).scores.query("set == 'NEW'")
+    rows = evolving_tables(wanted(Evolving, found)).scores.query("set == 'NEW'")
     assert [f"{row} {month}: {value}" for row, month, value in zip(rows["row"], rows["month"], rows["value"])] == [
         *("INITIAL 202301: 0.5", "INITIAL 202302: 0.5", "cyclic-cosine 202301: 0.5", "cyclic-cosine 202302: 1.0")
     ]

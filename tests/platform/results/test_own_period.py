@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from finished import run
+from parts import wanted
 from sets import kept_subsets
 
 from ticlm.core.errors import InputError
@@ -27,6 +28,7 @@ from ticlm.platform.eval.cells import units
 from ticlm.platform.eval.counts import count
 from ticlm.platform.models import build, folders
 from ticlm.platform.models.settings import PresetModel
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
 from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 from ticlm.platform.report.page_data import payload
@@ -34,7 +36,6 @@ from ticlm.platform.report.report import Report
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.plan import make
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.tables.evolving import Evolving
 from ticlm.platform.tasks.gradients import GradientNorms
 
 MONTHS = ("202301", "202302", "202303")
@@ -60,7 +61,8 @@ def studied(toy_study: Callable[..., Study], evaluated: str, **more: Any) -> Stu
     return toy_study(methods=[METHOD], periods=periods, evaluations=tasks, **more)
 
 
-BLOCK = {"edited": "qa", "preferred": "ranked", "gradients": {"new": "gradients", "edited": "gradients"}}
+GRADIENTS = {"new": "gradients", "edited": "gradients"}
+BLOCK = {"kind": "evolving", "edited": "qa", "preferred": "ranked", "gradients": GRADIENTS}
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ def test_a_start_from_outside_is_asked_all_and_no_other_checkpoint_is(
     folders.publish(build.scratch(config, Causal(), 0).state_dict(), config, Causal(), [], tmp_path / "model")
     model = {"kind": "folder", "path": str(tmp_path / "model"), "as_of": "202212"}
     initial = {"budget": 0, "schedule": METHOD["schedule"]}
-    result = study_result(run(studied(toy_study, "own", model=model, initial=initial, evolving=[BLOCK]), root))
+    result = study_result(run(studied(toy_study, "own", model=model, initial=initial, tables=[BLOCK]), root))
     asked = {("202212", label) for label in MONTHS} | {(label, label) for label in MONTHS}
     mine = result.cells[result.cells["task"] == "qa@1"]
     assert {*zip(mine["trained"], mine["evaluated"])} == asked and result.missing == ()
@@ -122,7 +124,7 @@ def test_a_start_from_outside_is_asked_all_and_no_other_checkpoint_is(
     ]
     (curve,) = view["curves"]
     assert curve["labels"] == MONTHS and curve["missing"] == [0, 0, 0]
-    found = evolving_tables([result])
+    found = evolving_tables(wanted(Evolving, result))
     assert found.missing == ("evolving, cyclic-cosine: no gradients before 202302, 202303",)
     for table in (found.scores, found.preferred):
         assert {*zip(table["row"], table["trained"], table["month"])} == {
@@ -132,8 +134,9 @@ def test_a_start_from_outside_is_asked_all_and_no_other_checkpoint_is(
     assert {*zip(found.gradients["row"], found.gradients["trained"], found.gradients["month"])} == {
         ("INITIAL", "202212", MONTHS[0])
     }
-    alone = dataclasses.replace(result, evolving=(Evolving(unchanged="qa"),))
-    assert BlockReader(alone, alone.evolving[0]).months == MONTHS
+    alone = dataclasses.replace(result, tables=(Evolving(unchanged="qa"),))
+    ((_, only),) = wanted(Evolving, alone)
+    assert BlockReader(alone, only).months == MONTHS
 
 
 def test_the_cells_of_all_periods_are_those_of_own_ones_and_more(root: Path, toy_study: Callable[..., Study]) -> None:

@@ -7,8 +7,8 @@ import json
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from parts import part_of, tables_asked, tables_of
 from probesets import CKL, RIGHT, months, one_phase
 from reports import page, tic_lm
 from rich.console import Console
@@ -16,12 +16,11 @@ from rich.console import Console
 from ticlm.core.store import Store
 from ticlm.platform.cli.report import publish
 from ticlm.platform.display.text_tables import terminal
-from ticlm.platform.papers.ckl.page import fuar_page_tables
+from ticlm.platform.papers.ckl.part import Fuar
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.report.write import as_json, write
 from ticlm.platform.results.study_result import StudyResult
-from ticlm.platform.study.tables.fuar import Fuar
 
 
 def without_base(study: StudyResult) -> StudyResult:
@@ -35,7 +34,7 @@ def text_of(html: str) -> str:
 
 
 def test_the_table_has_the_scores_the_ratio_and_its_base() -> None:
-    (table,) = fuar_page_tables(Report([one_phase()]).fuar)
+    (table,) = tables_of(Report([one_phase()]), "fuar")
     assert table.title == "ckl: exact-match, %"
     assert table.columns == (
         *("forgotten: lama/invariant", "updated: lama/updated", "new: lama/new"),
@@ -50,7 +49,7 @@ def test_the_table_has_the_scores_the_ratio_and_its_base() -> None:
 
 def test_what_is_missing_is_a_dash_and_said_once_with_its_reason() -> None:
     report = Report([without_base(one_phase())])
-    (table,) = fuar_page_tables(report.fuar)
+    (table,) = tables_of(report, "fuar")
     assert [cell.text for cell in table.lines[0].cells][2:6] == ["– → 4.00", "–", "–", "–"]
     assert table.notes[-1] == "vanilla at 2021-04: missing: lama@1/new at outside."
     assert report.missing == ["FUAR ckl, vanilla at 2021-04: lama@1/new at outside"]
@@ -61,7 +60,7 @@ def test_the_page_the_terminal_and_the_answer_say_the_same() -> None:
     shown, report = text_of(page(study)), Report([study])
     assert "24.00 → 13.00" in shown and "0.92" in shown and "no gain" in shown
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(terminal(fuar_page_tables(report.fuar)[0]))
+    console.print(terminal(tables_of(report, "fuar")[0]))
     printed = console.export_text()
     assert "24.00 → 13.00" in printed and "0.92" in printed and "no gain" in printed
     (answer,) = report.answers
@@ -72,7 +71,7 @@ def test_the_page_the_terminal_and_the_answer_say_the_same() -> None:
 def test_the_command_prints_the_table_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publish(Report([without_base(one_phase())], request=ReportRequest()), Store(tmp_path))
     printed = capsys.readouterr().out
-    assert "kept has the lowest FUAR (ckl), 0.00" in printed and "FUAR ckl: exact-match, %" in printed
+    assert "kept has the lowest FUAR (ckl), 0.00" in printed and "FUAR: ckl: exact-match, %" in printed
     assert "missing: FUAR ckl, vanilla at 2021-04: lama@1/new at outside" in printed
 
 
@@ -109,7 +108,7 @@ def test_a_chain_has_a_column_for_each_checkpoint() -> None:
     }
     asked = Fuar(name="months", invariant=("facts/invariant",), new=("facts/new",), chain="so-far")
     study = months(shares | learned, [asked])
-    (table,) = fuar_page_tables(Report([study]).fuar)
+    (table,) = tables_asked(Fuar, study)
     assert table.columns == ("2023-02", "2023-03")
     assert [cell.text for cell in table.lines[0].cells] == ["0.33", "0.17"]
 
@@ -118,7 +117,7 @@ def test_two_studies_are_told_apart() -> None:
     first = one_phase({"lora": RIGHT["lora"]}, fuar=[CKL, CKL.model_copy(update={"name": "micro", "average": "micro"})])
     second = dataclasses.replace(first, name="again")
     report = Report([first, second])
-    titles = [table.title.partition(":")[0] for table in fuar_page_tables(report.fuar)]
+    titles = [table.title.partition(":")[0] for table in tables_of(report, "fuar")]
     assert titles == ["ckl (ckl)", "micro (ckl)", "ckl (again)", "micro (again)"]
     assert len(report.answers) == 2 and "FUAR (micro)" in report.answers[0].more
-    assert isinstance(report.fuar.rows, pd.DataFrame) and len(report.fuar.rows) == 4
+    assert len(part_of(report, "FUAR").frames["fuar"]) == 4

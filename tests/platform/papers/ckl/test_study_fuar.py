@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from parts import wanted
 from probesets import CKL, FIRST, RIGHT, SIZES, TASK, frame, months, one_phase, static_row
 
+from ticlm.platform.papers.ckl.part import Fuar
+from ticlm.platform.papers.ckl.settings import LearnedIn
 from ticlm.platform.papers.ckl.study_fuar import COLUMNS, SCORE_COLUMNS, fuar_tables
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import StudyResult
-from ticlm.platform.study.tables.fuar import Fuar, LearnedIn
 
 
 def rows(study: StudyResult) -> dict[str, dict[str, Any]]:
     """The rows by method and trained period."""
-    found = [dict(zip(COLUMNS, row)) for row in fuar_tables([study]).rows.itertuples(index=False, name=None)]
+    every = fuar_tables(wanted(Fuar, study)).rows.itertuples(index=False, name=None)
+    found = [dict(zip(COLUMNS, row)) for row in every]
     return {f"{row['method']}@{row['trained']}": row for row in found}
 
 
@@ -35,7 +38,7 @@ def test_the_ratio_of_each_method_against_its_first_checkpoint() -> None:
 
 
 def test_the_scores_stand_beside_it() -> None:
-    found = fuar_tables([one_phase()])
+    found = fuar_tables(wanted(Fuar, one_phase()))
     assert tuple(found.rows.columns) == COLUMNS and tuple(found.scores.columns) == SCORE_COLUMNS
     own = found.scores[found.scores["method"] == "vanilla"]
     assert list(zip(own["role"], own["score"], own["before"], own["score_before"], own["score_after"], own["n"])) == [
@@ -46,7 +49,7 @@ def test_the_scores_stand_beside_it() -> None:
 
 
 def test_a_study_that_asks_for_none_has_none() -> None:
-    found = fuar_tables([one_phase(fuar=())])
+    found = fuar_tables(wanted(Fuar, one_phase(fuar=())))
     assert not len(found.rows) and tuple(found.rows.columns) == COLUMNS
 
 
@@ -193,10 +196,10 @@ def test_a_period_is_read_as_a_whole_and_not_by_its_relations() -> None:
     }
     kept = {(trained, "202301", "invariant"): 0.5 for trained in ("202301", "202302")}
     study = months(kept | relations, [Fuar(invariant=("facts/invariant",), new=("facts/202302",))])
-    found = fuar_tables([study])
+    found = fuar_tables(wanted(Fuar, study))
     assert found.scores["score"].tolist() == ["facts@1/invariant/202301", "facts@1/202302"]
     assert found.rows["denominator"].tolist() == pytest.approx([0.2])
-    assert rows(dataclasses.replace(study, fuar=(Fuar(invariant=("facts/invariant",), new=("facts/P19",)),)))[
+    assert rows(dataclasses.replace(study, tables=(Fuar(invariant=("facts/invariant",), new=("facts/P19",)),)))[
         "vanilla@202302"
     ]["denominator"] == pytest.approx(0.2)
 
@@ -228,9 +231,10 @@ def test_a_task_that_a_report_renames_keeps_its_fuar() -> None:
     learned = (LearnedIn(period="202302", scores=("facts/202302",)),)
     asked = asked.model_copy(update={"phases": learned})
     (study,) = renamed([months(SHARES, [asked])], ["facts@1:new=added"])
-    assert study.fuar == (asked,)  # a source alone is no task
+    assert study.tables == (asked,)  # a source alone is no task
     whole = {(trained, evaluated, ""): value for (trained, evaluated, _), value in SHARES.items()}
     (study,) = renamed([months(whole, [asked])], ["facts@1=facts-of-wikipedia"])
-    assert study.fuar[0].invariant == ("facts-of-wikipedia/invariant",)
-    assert study.fuar[0].new == ("facts-of-wikipedia/new/202303", "other/new")
-    assert study.fuar[0].phases[0].scores == ("facts-of-wikipedia/202302",)
+    ((_, named),) = wanted(Fuar, study)
+    assert named.invariant == ("facts-of-wikipedia/invariant",)
+    assert named.new == ("facts-of-wikipedia/new/202303", "other/new")
+    assert named.phases[0].scores == ("facts-of-wikipedia/202302",)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from finished import run
+from parts import wanted
 
 from ticlm.core.accounting import Step
 from ticlm.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
 from ticlm.core.periods import Calendar
 from ticlm.core.store import Store
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.settings import Study
@@ -20,6 +22,7 @@ MONTHS = ("202302", "202303")
 METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}
 ASKS = {"kind": "generated-answers", "examples": "toy@1", "form": "question", "tokens": 1}
 BLOCK = {
+    "kind": "evolving",
     **{name: name for name in ("unchanged", "new", "edited", "preferred")},
     "time_prompt": {"new": "dated-new", "edited": "dated-edited"},
     "gradients": {"new": "gradients-new", "edited": "gradients-edited"},
@@ -49,11 +52,11 @@ def test_every_table_has_the_scores_of_a_finished_study(toy_root: Path, toy_stud
         tasks.append({"kind": "gradient-norms", "name": f"gradients-{name}", "examples": "toy@1", "split": name})
     tasks.append({"kind": "preferred-answers", "name": "preferred", "examples": "toy@1", "split": "edited"})
     periods = {"initial": "202301", "last": MONTHS[-1]}
-    made = run(toy_study(methods=[METHOD], periods=periods, evaluations=tasks, evolving=[BLOCK]), toy_root)
-    found = evolving_tables([study_result(made)])
+    made = run(toy_study(methods=[METHOD], periods=periods, evaluations=tasks, tables=[BLOCK]), toy_root)
+    found = evolving_tables(wanted(Evolving, study_result(made)))
     assert found.missing == ()
-    wanted = {"scores", "differences", "preferred", "time_prompt", "categories", "leakage", "overlaps", "gradients"}
-    assert wanted | {"points", "sizes", "steps", "counts"} <= found.files().keys()
+    expected = {"scores", "differences", "preferred", "time_prompt", "categories", "leakage", "overlaps", "gradients"}
+    assert expected | {"points", "sizes", "steps", "counts"} <= found.files().keys()
     rows = found.scores[found.scores["metric"] == "exact-match"]
     assert len(rows) == 2 * 2 * 4 and set(zip(rows["row"], rows["trained"])) == {
         *(("INITIAL", "202301"), ("cyclic-cosine", "202302"), ("cyclic-cosine", "202303"))

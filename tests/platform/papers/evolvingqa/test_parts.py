@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 from evolvingsets import ASKED, INITIAL, MONTHS, RIGHT, cell, normed, questions, reader, study
+from parts import wanted
 
 from ticlm.platform.papers.evolvingqa.categories import by_category
 from ticlm.platform.papers.evolvingqa.gradients import compared, gradients, van_elteren
 from ticlm.platform.papers.evolvingqa.leakage import leakage, overlaps
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.preferred import preferred
+from ticlm.platform.papers.evolvingqa.settings import GradientTasks, QuestionTasks, Reader
 from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 from ticlm.platform.papers.evolvingqa.time_prompt import time_prompt
 from ticlm.platform.results.answer_categories import BY_LABEL, CATEGORIES, category
-from ticlm.platform.study.tables.evolving import GradientTasks, QuestionTasks, Reader
 
 ONTONOTES = (
     *("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", "DATE"),
@@ -187,9 +189,10 @@ def test_gradients_of_a_month_are_those_of_the_checkpoint_before_it() -> None:
 
 
 def test_a_study_without_the_block_has_no_tables_and_missing_ones_are_named() -> None:
-    assert evolving_tables([study(asked=[])]).files() == {}
+    assert evolving_tables([]).files() == {}
     asked = ASKED.model_copy(update={"preferred": "choose", "gradients": GradientTasks(new="g", edited="h")})
-    found = evolving_tables([study({key: x for key, x in RIGHT.items() if key[0] == "new"}, asked=[asked])])
+    of = study({key: x for key, x in RIGHT.items() if key[0] == "new"}, asked=[asked])
+    found = evolving_tables(wanted(Evolving, of))
     assert found.files().keys() == {"scores"}
     assert found.missing == (
         "evolving, INITIAL: no UNCHANGED (unchanged) at 202303, 202304",

@@ -12,10 +12,11 @@ from ticlm.core.examples import INFO, Example, Examples, ExamplesInfo, PeriodExa
 from ticlm.core.periods import Calendar
 from ticlm.core.store import Store
 from ticlm.platform.papers.evolvingqa.construction import counts, sizes, steps
+from ticlm.platform.papers.evolvingqa.part import Evolving
+from ticlm.platform.papers.evolvingqa.settings import Reader
 from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.questions import known, question_frame
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.study.tables.evolving import Evolving, Reader
 from ticlm.platform.tasks.generated import GeneratedAnswers
 
 
@@ -51,7 +52,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
         GeneratedAnswers.model_validate({"name": name, **common, **more})
         for name, more in {**named, "other": {"split": "edited"}}.items()
     ]
-    study = SimpleNamespace(evolving=(asked,), evaluations=tasks, last_visible_period=None)
+    study = SimpleNamespace(tables=(asked,), evaluations=tasks, last_visible_period=None)
     labels = {task.name: ("new",) if task.sets else tuple(examples["questions"].periods) for task in tasks}
     found = SimpleNamespace(
         study=study,

@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from evolvingsets import ASKED, INITIAL, MONTHS, RIGHT, cell, place, reader, study
+from parts import wanted
 
 from ticlm.platform.analysis.paired_bootstrap import mean_interval, paired
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.scores import differences, scores
+from ticlm.platform.papers.evolvingqa.settings import Reader
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import MethodResult, StudyResult
-from ticlm.platform.study.tables.evolving import Evolving, Reader
 from ticlm.platform.tasks.base import Prediction
 
 
@@ -116,5 +118,5 @@ def test_predictions_inside_rounds_are_no_rows() -> None:
 
 def test_a_task_that_is_shown_under_another_name_gives_the_same_tables() -> None:
     (named,) = renamed([study()], ["edited@1=theirs"])
-    assert named.evolving[0].edited == "theirs" and "edited@1" not in set(named.cells["task"])
+    assert wanted(Evolving, named)[0][1].edited == "theirs" and "edited@1" not in set(named.cells["task"])
     assert scores(reader(named)) == scores(reader(study())) and len(differences(reader(named))) == 2 * 2 * 2

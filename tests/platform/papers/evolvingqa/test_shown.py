@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from evolvingsets import ASKED, RIGHT, study, whole
+from parts import part_of, section_of, tables_asked, tables_of, terminal_tables
 from quickjs import Context
 from reports import page, tic_lm
 
@@ -16,8 +17,8 @@ from ticlm.core.store import Store
 from ticlm.platform.cli.report import publish
 from ticlm.platform.display.templates import asset
 from ticlm.platform.display.text_tables import TextCell, TextTable
+from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.writing import BOUND, uncertain
-from ticlm.platform.report.evolving.page import FILES, files, sections, terminal_tables
 from ticlm.platform.report.figures import CHARTS
 from ticlm.platform.report.page_data import payload
 from ticlm.platform.report.report import Report
@@ -33,7 +34,7 @@ def report() -> Report:
 
 @pytest.fixture(scope="module")
 def tables(report: Report) -> dict[str, TextTable]:
-    return {table.title: table for one in sections(report.evolving) for table in one.tables}
+    return {table.title: table for table in tables_of(report, "evolving")}
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +47,17 @@ def cells(table: TextTable) -> dict[tuple[str, ...], list[str]]:
 
 
 def test_every_table_of_a_block_is_there_and_those_of_the_sets_come_last(report: Report) -> None:
-    block, built = sections(report.evolving)
-    assert (block.title, built.title) == ("evolving", "How the sets were built")
-    assert [table.title for table in block.tables if table.main] == [
+    (name, block), (built_name, built) = section_of(report, "evolving").by_heading
+    assert (name, built_name) == ("evolving", "How the sets were built")
+    assert [table.title for table in block if table.main] == [
         *("Exact match, %", "OUTDATED − UPDATED, exact match", "Preferred answers, %", "Time prompt: exact match, %")
     ]
-    assert [table.title for table in block.tables if not table.main] == [
+    assert [table.title for table in block if not table.main] == [
         *("F1, %", "OUTDATED − UPDATED, F1", "Exact match by category of the answer, %"),
         *("Answers that stand in their questions", "Some that INITIAL answers"),
         *("Words that questions share with their contexts, %", "Gradient norms"),
     ]
-    assert [table.title for table in built.tables] == ["Examples", "Left out", "Counts"]
+    assert [table.title for table in built] == ["Examples", "Left out", "Counts"]
 
 
 def test_scores_stand_as_in_the_paper_with_errors_arrows_and_counts(tables: dict[str, TextTable]) -> None:
@@ -80,11 +81,11 @@ def test_where_all_answers_are_alike_a_bound_stands_in_the_place_of_an_error() -
     assert uncertain(0.0, math.nan, 1) == "≤ 95.00" and uncertain(0.25, 0.1, 10) == "± 10.00"
     assert uncertain(0.25, math.nan, 1) == ""
     right = {**RIGHT, ("new", "202303", "202303"): [0] * 10}
-    (block,) = sections(Report([study(right)], request=ReportRequest()).evolving)
-    shown = {table.title: {line.names: line.cells for line in table.lines} for table in block.tables}
+    tables = tables_asked(Evolving, study(right))
+    shown = {table.title: {line.names: line.cells for line in table.lines} for table in tables}
     assert shown["Exact match, %"]["full", "NEW ↑"][0] == TextCell("0.00", "≤ 25.89")
     assert shown["F1, %"]["full", "NEW ↑"][0] == TextCell("0.00", "± 0.00"), "an F1 is no count"
-    assert BOUND in block.tables[0].notes
+    assert BOUND in tables[0].notes
 
 
 def test_the_other_tables_hold_their_numbers(tables: dict[str, TextTable]) -> None:
@@ -110,20 +111,20 @@ def test_the_page_shows_main_tables_at_once_and_others_on_demand(html: str) -> N
     assert "Exact match, %" in told and "30.00 (± 14.49)" in told and "+70.00 (+30.00 to +100.00)" in told
     assert [html.count(f"<summary>{name}") for name in ("F1, %", "Exact match, %", "Gradient norms")] == [1, 0, 1]
     assert '<td class="prose">q0 &lt;b&gt;' in html and "q0 <b>" not in html
-    assert 'class="num first best">40.00' in html and 'id="evolving-bars"' in html
+    assert 'class="num first best">40.00' in html and 'id="evolving-charts"' in html
 
 
 def test_the_charts_have_f1_by_set_and_the_gradients_of_both_sets(report: Report) -> None:
-    (held,) = (one["evolving"] for one in payload(report)["studies"])
-    assert [one["name"].split(",")[0] for one in held["bars"]] == [
+    bars, gradients = (one["charts"] for one in payload(report)["sections"])
+    assert [one["title"].split(",")[0] for one in bars] == [
         f"F1 on {name}" for name in ("UNCHANGED", "NEW", "OUTDATED", "UPDATED")
     ]
-    assert {one["name"]: one["values"] for one in held["bars"][1]["series"]} == {
+    assert {one["name"]: one["y"] for one in bars[1]["series"]} == {
         **{"INITIAL": [20, 20], "full": [30, 40], "DPR": [40, None]}
     }
-    assert len({one["color"] for one in held["bars"][1]["series"]}) == 3
-    (scatter,) = held["gradients"]
-    assert [(one["name"], one["x"], one["y"]) for one in scatter["series"]] == [
+    assert len({one["color"] for one in bars[1]["series"]}) == 3
+    (scatter,) = gradients
+    assert [(one["name"], list(map(round, one["x"])), one["y"]) for one in scatter["series"]] == [
         ("NEW", [1, 1, 5], [2, 4, 9]),
         ("EDITED", [1, 5], [1, 6]),
     ]
@@ -138,12 +139,12 @@ def js(expression: str, data: dict[str, Any]) -> Any:
 
 
 def test_bars_beside_each_other_are_as_high_as_their_values(report: Report) -> None:
-    body = js("barChart(evolvingBars(report.studies[0])[1], 500).body", payload(report))
+    body = js("barChart(specOf(report.sections[0].charts[1]), 500).body", payload(report))
     bars = [(float(x), float(h)) for x, h in re.findall(r'<rect x="([\d.]+)"[^>]* height="([\d.]+)"', body)]
     assert len(bars) == 5  # DPR was not asked in April
     assert [round(h / bars[0][1], 2) for _, h in bars] == [1, 1, 1.5, 2, 2]
     assert len({x for x, _ in bars}) == 5
-    charts = js("gradientCharts(report.studies[0]).map((spec) => lineChart(spec, 500).body)", payload(report))
+    charts = js("report.sections[1].charts.map((one) => lineChart(specOf(one), 500).body)", payload(report))
     assert len(charts) == 1 and charts[0].count("<circle") == 5 and 'class="line"' not in charts[0]
     new, edited = (
         [float(x) for x in re.findall(r'cx="([\d.]+)"', part)] for part in charts[0].split('class="series"')[1:]
@@ -177,16 +178,16 @@ def test_without_any_right_answer_no_row_is_called_best_nor_as_outdated_as_updat
     metrics = {"new@1": TaskMetric("exact-match", True)}
     none = Report([study(wrong, {key: [0] * 10 for key in RIGHT if key[0] == "edited"}, metrics=metrics)])
     assert "edited questions" not in " ".join(f"{one.sentence} {one.more}" for one in none.answers)
-    (block,) = sections(none.evolving)
-    assert not any(cell.stands_out for table in block.tables for line in table.lines for cell in line.cells)
-    (apart,) = (one for one in block.tables if one.title == "OUTDATED − UPDATED, exact match")
+    tables = tables_of(none, "evolving")
+    assert not any(cell.stands_out for table in tables for line in table.lines for cell in line.cells)
+    (apart,) = (one for one in tables if one.title == "OUTDATED − UPDATED, exact match")
     assert {cell for line in apart.lines for cell in line.cells} == {TextCell("0.00")}
 
 
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:
     write(report, tmp_path)
     found = {path.name for path in tmp_path.glob("evolving_*.csv")}
-    assert found == set(FILES) == set(files(report.evolving, ".csv"))
+    assert found == {f"{name}.csv" for name in part_of(report, "EvolvingQA").files()} and len(found) == 12
     rows = list(csv.DictReader((tmp_path / "evolving_scores.csv").open()))
     assert {row["set"] for row in rows} == {"UNCHANGED", "NEW", "OUTDATED", "UPDATED"} and rows[0]["n"] == "10"
     told = json.loads(as_json(report))
@@ -202,12 +203,12 @@ def test_the_command_prints_the_main_tables_and_what_is_missing(
     plain = study(asked=[asked], metrics={"new@1": TaskMetric("exact-match", True)})
     publish(Report([plain], request=ReportRequest()), Store(tmp_path))
     printed = capsys.readouterr().out
-    assert "evolving: Exact match, %" in printed and "evolving: OUTDATED − UPDATED" in printed
+    assert "EvolvingQA, evolving: Exact match, %" in printed and "evolving: OUTDATED − UPDATED" in printed
     assert "missing: evolving: preferred has no scores yet" in printed and "F1, %" not in printed
 
 
 def test_a_report_without_the_block_is_as_before() -> None:
     plain = Report([tic_lm(1, ["wiki-qa@1"])])
-    assert sections(plain.evolving) == [] and terminal_tables(plain.evolving) == []
+    assert tables_of(plain, "evolving") == [] and terminal_tables(plain) == []
     assert 'id="evolving"' not in page(*plain.results)
     assert not any(name.startswith("evolving") for name in json.loads(as_json(plain)))

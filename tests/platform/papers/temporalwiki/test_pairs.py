@@ -8,21 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from factsets import INITIAL, LOSSES, MONTHS, PAIRS, cell, joined, study
+from parts import wanted
 
 from ticlm.platform.analysis.paired_bootstrap import paired
 from ticlm.platform.papers.temporalwiki.pair_differences import DRAWN, pair_differences, ratio_interval
 from ticlm.platform.papers.temporalwiki.pairs import AVERAGE, CHANGED, UNCHANGED, PairReader, pairs
+from ticlm.platform.papers.temporalwiki.part import FactPairs
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 
 def table(of: StudyResult, metric: str = "nll") -> dict[tuple[str, str, str], dict[str, Any]]:
-    rows = pairs(PairReader(of, of.temporalwiki[0]))[0]
+    rows = pairs(*map(PairReader, *zip(*wanted(FactPairs, of))))[0]
     return {(r["row"], r["part"], r["month"]): r for r in rows if r["metric"] == metric}
 
 
 def means(of: StudyResult) -> dict[tuple[str, str], dict[str, Any]]:
-    found = pairs(PairReader(of, of.temporalwiki[0]))[1]
+    found = pairs(*map(PairReader, *zip(*wanted(FactPairs, of))))[1]
     return {(r["row"], r["part"]): r for r in found if r["metric"] == "nll"}
 
 
@@ -125,5 +127,6 @@ def test_the_normal_interval_of_many_facts_is_near_that_of_the_bootstrap() -> No
 
 def test_a_task_under_another_name_keeps_its_table() -> None:
     (of,) = renamed([study()], ["kept@1=facts-kept@1"])
-    assert of.temporalwiki[0].unchanged == "facts-kept@1"
+    ((_, asked),) = wanted(FactPairs, of)
+    assert asked.unchanged == "facts-kept@1"
     assert table(of)["a", UNCHANGED, "202304"]["value"] == pytest.approx(exp(2))

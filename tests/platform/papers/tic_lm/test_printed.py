@@ -130,7 +130,7 @@ def test_a_table_of_one_study_is_for_that_study_alone() -> None:
 def test_a_contradiction_is_said_where_it_applies() -> None:
     study = dataclasses.replace(tic_lm(7, ["stackexchange-math@1"]), target_tokens=223_674_572_800)
     lines = [line for line in describe(against(study)) if "prints" in line]
-    assert lines == ["paper: tic-lm-3b, replay-equal, tic-math, Fwd.: Table 9 prints 0.006, Table 11 -0.006"]
+    assert lines == ["TiC-LM: tic-lm-3b, replay-equal, tic-math, Fwd.: Table 9 prints 0.006, Table 11 -0.006"]
 
 
 def test_the_command_shows_them_on_demand(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_command_shows_them_on_demand(tmp_path: Path) -> None:
     command = ["report", "--import", str(tree), "--preset", "paper-1b", "--root", root]
     without = CliRunner().invoke(app, command)
     shown = CliRunner().invoke(app, [*command, "--paper"])
-    assert "paper:" not in without.output and "paper: 28 numbers compared" in shown.output, shown.output
+    assert "paper:" not in without.output and "paper: TiC-LM: 28 numbers compared" in shown.output, shown.output
     assert "core: 35.5 here, 46.7 in Table 11" in shown.output
     told = json.loads(CliRunner().invoke(app, [*command, "--paper", "--json"]).output)
     assert len(told["paper"]) == 28 and told["paper"][0]["paper"] == -0.003

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from factsets import MONTHS, every_benchmark, facts, study
+from parts import tables_of, terminal_tables
 from reports import page, tic_lm
 from rich.console import Console
 
 from ticlm.core.store import Store
 from ticlm.platform.cli.report import publish
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable, split, terminal
-from ticlm.platform.report.benchmarks.page import FILES, first_sections, later_sections, terminal_tables
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.report.write import as_json, write
@@ -71,7 +71,7 @@ class Tables(HTMLParser):
 
 
 def test_the_table_of_all_benchmarks_has_a_group_of_columns_for_each(report: Report) -> None:
-    ((table,),) = (one.tables for one in first_sections(report.benchmarks))
+    (table,) = tables_of(report, "benchmarks")
     assert table.groups == (
         ("TiC-LM: held-out text, log-perplexity, nats", 3),
         ("FUAR", 1),
@@ -90,8 +90,7 @@ def test_the_table_of_all_benchmarks_has_a_group_of_columns_for_each(report: Rep
 
 
 def test_the_pairs_of_a_block_stand_by_month_and_over_all_months(pair_report: Report) -> None:
-    (section,) = later_sections(pair_report.benchmarks)
-    table, apart = section.tables
+    table, apart = tables_of(pair_report, "temporalwiki")
     assert table.groups == (("2023-03", 3), ("2023-04", 3), ("all months", 3)) and table.title == "Perplexity"
     kept, moved = (exp(9 / 6), exp(12 / 6)), (exp(9 / 6), exp(6 / 6))
     by_month = [(a, b, (a + b) / 2) for a, b in zip(kept, moved)]
@@ -110,13 +109,13 @@ def test_a_cell_that_is_missing_is_a_dash_and_a_line(pair_report: Report) -> Non
     of = pair_report.results[0]
     gone = (of.cells["method"] == "b") & (of.cells["task"] == "moved@1") & (of.cells["trained"] == "202303")
     lost = Report([dataclasses.replace(of, cells=of.cells[~gone])])
-    table = later_sections(lost.benchmarks)[0].tables[0]
+    table = tables_of(lost, "temporalwiki")[0]
     assert cells(table)["b",][1:3] == ["–", "–"] and cells(table)["b",][7:] == [f"{exp(9 / 6):.2f}†", "–"]
     assert table.notes[-1].startswith("† a month is missing")
     assert "temporalwiki, b: no C. (moved) at 202303" in lost.missing
     other = of.cells[of.cells["task"] == "kept@1"].assign(task="perplexity@1")
     nothing = Report([dataclasses.replace(of, cells=other, predictions=None)])
-    assert "temporalwiki: has no scores yet" in nothing.missing and later_sections(nothing.benchmarks) == []
+    assert "temporalwiki: has no scores yet" in nothing.missing and tables_of(nothing, "temporalwiki") == []
 
 
 def test_the_page_has_all_benchmarks_before_the_charts_and_temporalwiki_behind_evolvingqa(html: str) -> None:
@@ -139,8 +138,7 @@ def test_every_row_of_a_table_is_as_wide_as_its_head_and_every_heading_has_a_sco
 
 
 def test_facts_that_two_benchmarks_ask_for_stand_with_their_agreement(report: Report) -> None:
-    section = later_sections(report.benchmarks)[-1]
-    (table,) = section.tables
+    (table,) = tables_of(report, "facts")
     assert table.names == ("Method", "First task", "Second task") and len(table.lines) == 9
     found = {line.names: line.cells for line in table.lines}["FULL", "kept, 2023-04", "new, 2023-04"]
     assert [cell.text for cell in found[:2]] == ["2023-04", "40"] and found[2].text.startswith("PPL ")
@@ -151,8 +149,8 @@ def test_facts_that_two_benchmarks_ask_for_stand_with_their_agreement(report: Re
 
 def test_wide_tables_are_split_on_the_page_and_their_notes_stand_once() -> None:
     of = every_benchmark()
-    twice = of.temporalwiki[0].model_copy(update={"name": "again"})
-    shown = page(dataclasses.replace(of, temporalwiki=(*of.temporalwiki, twice)))
+    twice = of.tables[-1].model_copy(update={"name": "again"})
+    shown = page(dataclasses.replace(of, tables=(*of.tables, twice)))
     own = shown.split('<section id="benchmarks">')[1].split("</section>")[0]
     assert [widths[0] for widths in Tables(own).tables] == [12, 4] and own.count('class="note"') == 1
 
@@ -161,19 +159,21 @@ def test_a_share_of_nothing_right_has_a_bound_or_no_error() -> None:
     of = every_benchmark()
     none = of.cells["task"].isin(["unchanged@1", "new@1"]) & (of.cells["method"] == "FULL")
     cells = of.cells.assign(value=of.cells["value"].where(~none, 0.0), stderr=of.cells["stderr"].where(~none, 0.0))
-    (section,) = first_sections(Report([dataclasses.replace(of, cells=cells)]).benchmarks)
-    below = {line.names: [cell.under for cell in line.cells] for line in section.tables[0].lines}["FULL",]
+    (table,) = tables_of(Report([dataclasses.replace(of, cells=cells)]), "benchmarks")
+    below = {line.names: [cell.under for cell in line.cells] for line in table.lines}["FULL",]
     bounds = [100 * (1 - 0.05 ** (1 / n)) for n in (40, 80)]
     assert below[4:6] == [f"≤ {bound:.2f}" for bound in bounds], "the questions of UNCHANGED are always the same"
     wrong = study().cells.assign(metric="exact-match", value=0.0, stderr=0.0)
     right = {f"{name}@1": TaskMetric("exact-match", True) for name in ("kept", "moved")}
-    table = later_sections(Report([study(cells=wrong, metrics=right)]).benchmarks)[0].tables[0]
+    table = tables_of(Report([study(cells=wrong, metrics=right)]), "temporalwiki")[0]
     assert {(cell.text, cell.under) for line in table.lines for cell in line.cells} == {("0.00", "")}
 
 
 def test_the_terminal_shows_the_overview_and_the_pairs_in_parts_that_fit(report: Report) -> None:
-    tables = terminal_tables(report.benchmarks)
-    assert [table.title for table in tables] == ["All benchmarks", "", "", "temporalwiki: Perplexity", ""]
+    tables = [table for table in terminal_tables(report) if table.groups]
+    assert [table.title for table in tables] == [
+        *("All benchmarks", "", "", "TemporalWiki: Perplexity", "", "TemporalWiki: Ratio to the perplexity of FULL")
+    ]
     assert all(len(table.columns) <= 6 for table in tables)
     out = io.StringIO()
     for table in tables:
@@ -197,15 +197,16 @@ def test_the_files_and_the_json_hold_every_frame_and_old_files_go(tmp_path: Path
     same = facts([(task, month, "f0", "Q1/P19") for task in ("kept", "moved") for month in MONTHS])
     report = Report([study(facts=same)], request=ReportRequest())
     write(report, tmp_path)
-    assert {path.name for path in tmp_path.glob("benchmarks_*")} == set(FILES)
+    files = {"overview", "pairs", "pair_means", "pair_differences", "facts"}
+    assert {path.stem for path in tmp_path.glob("benchmarks_*")} == {f"benchmarks_{name}" for name in files}
     rows = list(csv.DictReader((tmp_path / "benchmarks_pairs.csv").open()))
     assert {row["part"] for row in rows} == {"Un.", "C.", "Avg."} and float(rows[0]["value"]) > 1
     told = json.loads(as_json(report))
-    assert {name for name in told if name.startswith("benchmarks_")} == {name.removesuffix(".csv") for name in FILES}
+    assert {name for name in told if name.startswith("benchmarks_")} == {f"benchmarks_{name}" for name in files}
     own = {(row["benchmark"], row["part"], row["row"]): row for row in told["benchmarks_overview"]}
     assert own["TemporalWiki", "C.", "INITIAL"]["value"] == pytest.approx(exp(2))
     assert own["TiC-LM", "ID", "a"]["stderr"] is None
-    write(Report([study(temporalwiki=())], request=ReportRequest()), tmp_path)
+    write(Report([study(tables=())], request=ReportRequest()), tmp_path)
     assert list(tmp_path.glob("benchmarks_*")) == []
 
 
@@ -214,7 +215,7 @@ def test_the_command_prints_both_and_what_is_missing(tmp_path: Path, capsys: pyt
     gone = (of.cells["method"] == "b") & (of.cells["trained"] == "202304")
     publish(Report([dataclasses.replace(of, cells=of.cells[~gone])], request=ReportRequest()), Store(tmp_path))
     printed = capsys.readouterr().out
-    assert "All benchmarks" in printed and "temporalwiki: Perplexity" in printed
+    assert "All benchmarks" in printed and "TemporalWiki: Perplexity" in printed
     assert "missing: temporalwiki, b: no Un. (kept) at 202304" in printed
 
 
@@ -238,17 +239,16 @@ def test_the_answer_names_the_best_on_changed_and_on_unchanged_facts(pair_report
 
 def test_studies_stand_side_by_side_with_their_names(report: Report) -> None:
     both = Report([*report.results, every_benchmark("again", 1)])
-    (table,) = first_sections(both.benchmarks)[0].tables
+    (table,) = tables_of(both, "benchmarks")
     assert table.names == ("Method", "Study")
     assert [line.names for line in table.lines[:5:4]] == [("INITIAL", "all"), ("INITIAL", "again")]
-    titles = [one.title for one in later_sections(both.benchmarks)[0].tables if one.main]
-    assert titles[::2] == ["temporalwiki (all): Perplexity", "temporalwiki (again): Perplexity"]
+    titles = [(one.heading, one.title) for one in tables_of(both, "temporalwiki") if one.main]
+    assert titles[::2] == [("temporalwiki (all)", "Perplexity"), ("temporalwiki (again)", "Perplexity")]
 
 
 def test_a_report_of_one_benchmark_is_as_before() -> None:
     plain = Report([tic_lm(1, ["wiki-qa@1"])])
-    assert first_sections(plain.benchmarks) == later_sections(plain.benchmarks) == []
-    assert terminal_tables(plain.benchmarks) == []
+    assert plain.sections == [] and terminal_tables(plain) == []
     shown = page(*plain.results)
     assert 'id="benchmarks"' not in shown and 'id="temporalwiki"' not in shown
     assert not any(name.startswith("benchmarks") for name in json.loads(as_json(plain)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.display.answer import Answer
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.display.words import period
 from ticlm.platform.papers.evolvingqa.scores import EXACT
@@ -18,20 +16,14 @@ if TYPE_CHECKING:
 MORE, LESS, EVEN = "more often than", "less often than", "about as often as"
 
 
-def with_evolving(answers: Sequence[Answer], found: EvolvingTables) -> list[Answer]:
-    """Return the answers with a sentence for each block, about the exact match at the last month that a method was
-    trained on, after the answer about its study if there is one."""
-    made = {answer.study: answer for answer in answers}
+def sentences(found: EvolvingTables) -> Iterator[tuple[str, str]]:
+    """Yield (study, sentence) for each block, about the exact match at the last month that a method was trained on."""
     rows = found.differences[found.differences["metric"] == EXACT]
     for (study, _), held in rows.groupby(["study", "evolving"], sort=False):
         after = held.loc[held["trained"] == held["month"], "month"]  # INITIAL may be asked about later months too
         last = max(after if len(after) else held["month"])
-        sentence = _sentence(records(held[(held["month"] == last) & held["low"].notna()]))
-        if sentence:
-            old = made.get(str(study), Answer("", "", str(study)))
-            more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
-            made[str(study)] = replace(old, **more)
-    return list(made.values())
+        if told := _sentence(records(held[(held["month"] == last) & held["low"].notna()])):
+            yield str(study), told
 
 
 def _sentence(rows: Sequence[dict[str, Any]]) -> str:

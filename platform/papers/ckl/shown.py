@@ -1,15 +1,13 @@
-"""The tables of FUAR (CKL, equation 1) for the page and the terminal, and the sentence of the answer about it."""
+"""Tables of FUAR (CKL, equation 1), and what the answer at the top of a report says of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import signed
-from ticlm.platform.display.answer import Answer
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.display.words import period
 from ticlm.platform.papers.ckl.study_fuar import MISSING, NO_GAIN, FuarTables
@@ -33,7 +31,7 @@ INTERVALS = {
 }
 
 
-def fuar_page_tables(found: FuarTables) -> list[TextTable]:
+def tables(found: FuarTables) -> list[TextTable]:
     """Return a table for each FUAR of each study."""
     made = []
     for (study, name), rows in found.rows.groupby(["study", "fuar"], sort=False):
@@ -45,7 +43,7 @@ def fuar_page_tables(found: FuarTables) -> list[TextTable]:
         columns, lines = _over_time(listed) if is_chain else _at_the_end(listed, scores)
         metric = quantity(TaskMetric(str(rows["metric"].iloc[0]))).titled
         notes = tuple(_notes(listed))
-        made.append(TextTable(f"{title}: {metric}", ("Method",), columns, tuple(lines), notes, study=str(study)))
+        made.append(TextTable(f"{title}: {metric}", ("Method",), columns, tuple(lines), notes, main=True))
     return made
 
 
@@ -61,16 +59,11 @@ def missing_lines(found: FuarTables) -> list[str]:
     ]
 
 
-def with_fuar(answers: Sequence[Answer], found: FuarTables) -> list[Answer]:
-    """Return the answers with a sentence for each FUAR, after the answer about its study if there is one."""
-    made = {answer.study: answer for answer in answers}
+def sentences(found: FuarTables) -> Iterator[tuple[str, str]]:
+    """Yield (study, sentence) for each FUAR that has a value."""
     for (study, name), rows in found.rows.groupby(["study", "fuar"], sort=False):
-        sentence = _sentence(str(name), rows.drop_duplicates("method", keep="last"))
-        if sentence:
-            old = made.get(str(study), Answer("", "", str(study)))
-            more = {"more": f"{old.more} {sentence}".strip()} if old.sentence else {"sentence": sentence}
-            made[str(study)] = replace(old, **more)
-    return list(made.values())
+        if told := _sentence(str(name), rows.drop_duplicates("method", keep="last")):
+            yield str(study), told
 
 
 def _sentence(name: str, rows: pd.DataFrame) -> str:

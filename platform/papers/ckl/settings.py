@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
-from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.study.tables import TableRequest
 from ticlm.platform.tasks.base import Task
 
 Scores = tuple[str, ...]
@@ -35,7 +35,7 @@ class LearnedIn(Settings):
         return _checked(names)
 
 
-class Fuar(Settings):
+class FuarRequest(TableRequest):
     """One FUAR: Forgotten / (Updated + Acquired) Ratio of every continual method (CKL, equation 1).
 
     A score is named `TASK`, `TASK/SET` or, for a task on periods, `TASK/PERIOD` or `TASK/SET/PERIOD`. TASK is a name in
@@ -44,6 +44,8 @@ class Fuar(Settings):
     of them. The scores of one list make one task of the equation: their gaps are averaged, and then clipped at 0.
     """
 
+    not_tasks = frozenset({"kind", "name", "period", "base", "chain", "metric", "average"})
+    kind: Literal["fuar"] = "fuar"
     name: str = "fuar"
     """Name of this FUAR in reports."""
     invariant: Scores = Field(min_length=1)
@@ -77,46 +79,27 @@ class Fuar(Settings):
         return _checked(names)
 
     @model_validator(mode="after")
-    def _whole(self) -> Fuar:
+    def _whole(self) -> FuarRequest:
         if not self.updated and not self.new:
             raise ValueError(f"{self.name}: name the scores of what is gained, in updated, new or both")
         if self.phases and self.chain != "end":
             raise ValueError(f"{self.name}: chain: {self.chain} makes phases of all periods; leave phases out")
         return self
 
-    @property
-    def tasks(self) -> list[str]:
-        """The tasks that it names, each once."""
+    def named(self) -> Iterator[tuple[str, str]]:
         lists = (self.invariant, self.updated, self.new, *(phase.scores for phase in self.phases))
-        return list(dict.fromkeys(name.partition("/")[0] for names in lists for name in names))
+        yield from (("", name) for name in dict.fromkeys(name for names in lists for name in names))
 
-
-def with_task(asked: Fuar, task: str, new: str) -> Fuar:
-    """Return a FUAR that names a task (`name@version`) by its new name."""
-
-    def named(names: Scores) -> Scores:
-        parts = [name.partition("/") for name in names]
-        return tuple(
-            "".join((new if part in (task, task.rpartition("@")[0]) else part, *rest)) for part, *rest in parts
-        )
-
-    phases = tuple(one.model_copy(update={"scores": named(one.scores)}) for one in asked.phases)
-    lists = {key: named(names) for key in ("invariant", "updated", "new") for names in [getattr(asked, key)]}
-    return asked.model_copy(update={**lists, "phases": phases})
-
-
-def check_fuar(wanted: Sequence[Fuar], tasks: Sequence[Task], labels: Sequence[str]) -> None:
-    """Raise ValueError if two have one name, or if one names a task or a period that is not there, or a loss."""
-    check_names("fuar", [one.name for one in wanted])
-    for one in wanted:
-        for named in one.tasks:
-            first = named_task(f"fuar.{one.name}", named, tasks)
-            if one.metric == first.metric and not first.higher_is_better:
-                raise ValueError(f"fuar.{one.name}: of {one.metric} ({first.id}) less is better; name another")
-        if one.base != "first" and one.base not in labels:
-            raise ValueError(f"fuar.{one.name}.base: {one.base} is not a period ({labels[0]} … {labels[-1]})")
-        if late := next((phase.period for phase in one.phases if phase.period not in labels), None):
-            raise ValueError(f"fuar.{one.name}.phases: {late} is not a period ({labels[0]} … {labels[-1]})")
+    def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
+        """Raise ValueError also if scores are losses, or if a period is not one of the study's."""
+        for setting, name in self.named():
+            found = self.task(setting, name, tasks)
+            if self.metric == found.metric and not found.higher_is_better:
+                raise ValueError(f"{self.at('')}: of {self.metric} ({found.id}) less is better; name another")
+        if self.base != "first" and self.base not in labels:
+            raise ValueError(f"{self.at('base')}: {self.base} is not a period ({labels[0]} … {labels[-1]})")
+        if late := next((phase.period for phase in self.phases if phase.period not in labels), None):
+            raise ValueError(f"{self.at('phases')}: {late} is not a period ({labels[0]} … {labels[-1]})")
 
 
 def _checked(names: Scores) -> Scores:

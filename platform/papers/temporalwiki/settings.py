@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from ticlm.core.settings import Settings
-from ticlm.platform.study.tables.fuar import FORM
-from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.study.tables import TableRequest
 from ticlm.platform.tasks.base import Task
 
+FORM = re.compile(r"[^/\s]+")
 
-class FactPairs(Settings):
+
+class PairsRequest(TableRequest):
     """A table of TemporalWiki: what each checkpoint knows of the facts of its month, those that changed and the others.
 
     INITIAL is the first checkpoint, asked at every month. A task is named as in `evaluations`, with or without its
@@ -20,6 +22,7 @@ class FactPairs(Settings):
     round or a cell.
     """
 
+    kind: Literal["temporalwiki"] = "temporalwiki"
     name: str = "temporalwiki"
     """Name of this table in reports."""
     unchanged: str
@@ -30,40 +33,28 @@ class FactPairs(Settings):
     @field_validator("unchanged", "changed")
     @classmethod
     def _named(cls, name: str) -> str:
-        if not FORM.fullmatch(name) or "/" in name:
+        if not FORM.fullmatch(name):
             raise ValueError(f"a task is named TASK, got {name!r}")
         return name
 
     @model_validator(mode="after")
-    def _two(self) -> FactPairs:
+    def _differ(self) -> PairsRequest:
         if self.unchanged == self.changed:
             raise ValueError(f"{self.name}: unchanged and changed are the same task, {self.changed}")
         return self
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Yield (setting, task) of every task that it names."""
         yield "unchanged", self.unchanged
         yield "changed", self.changed
 
-
-def with_task(asked: FactPairs, task: str, new: str) -> FactPairs:
-    """Return this table with a task (`name@version`) under its new name."""
-    known = (task, task.rpartition("@")[0])
-    return asked.model_copy(update={field: new for field, name in asked.named() if name in known})
-
-
-def check_pairs(wanted: Sequence[FactPairs], tasks: Sequence[Task]) -> None:
-    """Raise ValueError if two have one name, or if one names a task that is not there, is ambiguous or has no months,
-    or two tasks with different metrics."""
-    check_names("temporalwiki", [one.name for one in wanted])
-    for one in wanted:
+    def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
+        """Raise ValueError also if a task has no months, or if the two have different metrics."""
         metrics: dict[str, str] = {}
-        for field, named in one.named():
-            where = f"temporalwiki.{one.name}.{field}"
-            found = named_task(where, named, tasks)
+        for setting, name in self.named():
+            found = self.task(setting, name, tasks)
             if found.axis != "period":
-                raise ValueError(f"{where}: {found.id} has no months; leave out its sets")
+                raise ValueError(f"{self.at(setting)}: {found.id} has no months; leave out its sets")
             metrics[found.metric] = found.id
         if len(metrics) > 1:
             told = " and ".join(f"{task} by {metric}" for metric, task in metrics.items())
-            raise ValueError(f"temporalwiki.{one.name}: {told}; both need the same metric")
+            raise ValueError(f"{self.at('')}: {told}; both need the same metric")

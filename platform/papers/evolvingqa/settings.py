@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from pydantic import field_validator, model_validator
 
 from ticlm.core.settings import Settings
-from ticlm.platform.study.tables.fuar import FORM
-from ticlm.platform.study.tables.named_tasks import check_names, named_task
+from ticlm.platform.study.tables import TableRequest, check_names
 from ticlm.platform.tasks.base import Task
 
+FORM = re.compile(r"[^/\s]+(/[^/\s]+)?")
+"""A task, or one of its sets."""
 EXACT, PREFERRED, NORM = "exact-match", "updated", "gradient-norm"
 """Metrics by which tasks are compared: those that answer, choose between two answers, and measure gradients."""
 
@@ -32,7 +35,7 @@ class QuestionTasks(Settings):
     @field_validator("unchanged", "new", "edited")
     @classmethod
     def _named(cls, name: str | None) -> str | None:
-        if name is not None and (not FORM.fullmatch(name) or name.count("/") > 1):
+        if name is not None and not FORM.fullmatch(name):
             raise ValueError(f"a task is named TASK or TASK/SET, got {name!r}")
         return name
 
@@ -65,13 +68,16 @@ class GradientTasks(Settings):
     """The task on texts that a month replaced."""
 
 
-class Evolving(QuestionTasks):
+class EvolvingRequest(QuestionTasks, TableRequest):
     """Tables of EvolvingQA: scores by method, set and month, with differences, categories, and what else was asked.
 
     A method's row shows at each month the checkpoint that was trained on it. INITIAL is the first checkpoint, asked at
     every month. Nothing here reaches a round or a cell: it names what is in `evaluations`.
     """
 
+    not_tasks = frozenset({"kind", "name", "sets"})
+    shows_construction = True
+    kind: Literal["evolving"] = "evolving"
     name: str = "evolving"
     """Name of these tables in reports."""
     preferred: str | None = None
@@ -86,7 +92,7 @@ class Evolving(QuestionTasks):
     """Sets of examples whose construction is reported beside that of the sets asked, such as one of `wiki-revisions`:
     names, paths or URIs."""
 
-    def named(self) -> Iterator[tuple[str, str, str]]:
+    def wanted(self) -> Iterator[tuple[str, str, str]]:
         """Yield (setting, task, metric by which that task must be compared) of every task that it names."""
         for field, task in self.tasks.items():
             yield field, task, EXACT
@@ -99,31 +105,22 @@ class Evolving(QuestionTasks):
         for reader in self.readers:
             yield from ((f"readers.{reader.name}.{field}", task, EXACT) for field, task in reader.tasks.items())
 
+    def named(self) -> Iterator[tuple[str, str]]:
+        yield from ((setting, task) for setting, task, _ in self.wanted())
 
-def with_task(asked: Evolving, task: str, new: str) -> Evolving:
-    """Return these tables with a task (`name@version`) under its new name."""
+    def asked_questions(self) -> Iterator[str]:
+        yield from (task for _, task, metric in self.wanted() if metric == EXACT)
 
-    def renamed(value: object) -> object:
-        if isinstance(value, (list, tuple)):
-            return [renamed(one) for one in value]
-        if isinstance(value, dict):
-            return {key: renamed(one) if key not in ("name", "sets") else one for key, one in value.items()}
-        if not isinstance(value, str):
-            return value
-        name, slash, rest = value.partition("/")
-        return f"{new}{slash}{rest}" if name in (task, task.rpartition("@")[0]) else value
+    def further_sets(self) -> Sequence[str]:
+        return self.sets
 
-    return Evolving.model_validate(renamed(asked.model_dump()))
-
-
-def check_evolving(wanted: Sequence[Evolving], tasks: Sequence[Task]) -> None:
-    """Raise ValueError if two have one name, or if one names a task that is not there, is ambiguous, or has not the
-    metric of its table."""
-    check_names("evolving", [one.name for one in wanted])
-    for one in wanted:
-        check_names(f"evolving.{one.name}.readers", [reader.name for reader in one.readers])
-        for field, named, metric in one.named():
-            where = f"evolving.{one.name}.{field}"
-            found = named_task(where, named.partition("/")[0], tasks)
+    def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
+        """Raise ValueError also if two readers have one name, or if a task is not compared by the metric of its
+        table."""
+        check_names(self.at("readers"), [reader.name for reader in self.readers])
+        for setting, name, metric in self.wanted():
+            found = self.task(setting, name, tasks)
             if found.metric != metric:
-                raise ValueError(f"{where}: {found.id} is compared by {found.metric}, this table needs {metric}")
+                raise ValueError(
+                    f"{self.at(setting)}: {found.id} is compared by {found.metric}, this table needs {metric}"
+                )
