@@ -35,7 +35,7 @@ def arguments() -> dict[str, Any]:
     """
     from ray.job_config import JobConfig
 
-    class Job(JobConfig):  # type: ignore[misc]
+    class WithoutFolder(JobConfig):  # type: ignore[misc]
         def _runtime_env_has_working_dir(self) -> bool:
             return True  # Ray adds no folder to the path of a job that brings its own
 
@@ -47,7 +47,10 @@ def arguments() -> dict[str, Any]:
             os.environ.setdefault(VARIABLE, patience)
 
     needed = folders or patience is not None
-    return {"job_config": Job(), **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {})}
+    return {
+        "job_config": WithoutFolder(),
+        **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {}),
+    }
 
 
 def connect() -> bool:
@@ -118,11 +121,11 @@ def check_owner(address: str) -> None:
     """
     import ray
 
-    class Silent:  # in a function, so that it travels whole: nodes need not have this module
+    class Idle:  # in a function, so that it travels whole: nodes need not have this module
         def answer(self) -> None:
             pass
 
-    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Silent).remote()
+    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Idle).remote()
     try:
         ray.get(actor.answer.remote(), timeout=PATIENCE_S)
     except ray.exceptions.GetTimeoutError:

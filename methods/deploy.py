@@ -63,7 +63,7 @@ class ExponentialAverage(Averaging):
         return ((previous, self.beta), (trunk[-1], 1 - self.beta))
 
 
-class Window(Averaging):
+class WindowAveraging(Averaging):
     """Base of averages over the last checkpoints; over those that there are, while these are fewer."""
 
     last: int = Field(4, gt=1)
@@ -84,7 +84,7 @@ class Window(Averaging):
             raise ValueError(f"last is {self.last} checkpoints, and a run of this study has only {rounds}")
 
 
-class MeanOfLast(Window):
+class MeanOfLast(WindowAveraging):
     """The plain mean of the last checkpoints."""
 
     kind: Literal["mean"] = "mean"
@@ -97,7 +97,7 @@ class MeanOfLast(Window):
         return tuple((key, 1 / len(keys)) for key in keys)
 
 
-class DecayShaped(Window):
+class DecayShaped(WindowAveraging):
     """An average that gives the updates between the last checkpoints the weights which a decaying rate would have given
     them (WSM, arXiv 2507.17634). With n checkpoints and a decay D from D(0) = 1 to D(1) = 0, checkpoint i = 0 … n − 1
     has the weight D(i / n) − D((i + 1) / n). A linear decay is the plain mean."""

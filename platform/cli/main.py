@@ -16,7 +16,7 @@ from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
 from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.exit import ended
-from ticlm.platform.cli.prediction.command import predict
+from ticlm.platform.cli.forecast.command import predict
 from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
 from ticlm.platform.cli.submit import submit

@@ -103,24 +103,24 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
                         yield run, trained, task
 
 
-def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
+def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
     """Yield every (run, trained period, task, step) of a model saved in the middle of a round, to be scored.
 
     Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
     """
     for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
         if task.prepare is None and task.chosen_checkpoints != "last":
-            for step in plan.inside(run.rounds[trained]):
+            for step in plan.mid_round_steps(run.rounds[trained]):
                 yield run, trained, task, step
 
 
-def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
     """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a model that
     was published inside a round."""
     wanted: dict[str, dict[str, str]] = {}
     found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
-    for run, trained, task, step in scored_inside(plan):
-        record = plan.inside_records.get((run.rounds[trained], step))
+    for run, trained, task, step in scored_mid_round(plan):
+        record = plan.mid_round_records.get((run.rounds[trained], step))
         if record is not None:
             weights = weights_of(record)
             hashes = wanted.setdefault(task.id, data_hashes(plan, task))
@@ -150,9 +150,9 @@ def units(plan: Plan) -> list[CheckpointWork]:
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
-    for (key, step, task_id, label), (weights, cell) in keys_inside(plan).items():
-        folder = paths.inside(paths.round_folder(plan.ids[key]), step)
-        folders[weights] = paths.model(folder, plan.inside_records[key, step].attempt)
+    for (key, step, task_id, label), (weights, cell) in mid_round_keys(plan).items():
+        folder = paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
+        folders[weights] = paths.model(folder, plan.mid_round_records[key, step].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         source = plan.tree.scored(key, task_id)  # the round whose weights the task scores

@@ -45,7 +45,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
 
     share = share_of_gpu(gpus, units, ray.cluster_resources().get("GPU", 0.0))
     kind = ray.remote(num_cpus=1, num_gpus=share, max_restarts=0, max_task_retries=0)(_Evaluator)
-    pool = _Pool(kind.remote, min(evaluators, len(units)), deque(map(_Asked, units)), through)
+    pool = _EvaluatorPool(kind.remote, min(evaluators, len(units)), deque(map(_UnitProgress, units)), through)
     try:
         pool.run()
     except ray.exceptions.RayTaskError as error:
@@ -57,7 +57,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
 
 
 @dataclass(eq=False)
-class _Asked:
+class _UnitProgress:
     """A unit, how many of its cells were told, and how many evaluators were lost since the last of them."""
 
     unit: CheckpointWork
@@ -75,7 +75,7 @@ class _Seat:
 
     actor: Any = None
     node: str = ""
-    asked: _Asked | None = None
+    asked: _UnitProgress | None = None
     yielded: int = 0
     deaths: int = 0
     """Actors that were lost here in a row before they had started."""
@@ -83,11 +83,11 @@ class _Seat:
     """When, by the monotonic clock, the next actor may start here."""
 
 
-class _Pool:
+class _EvaluatorPool:
     """Evaluators and the units that they share."""
 
     def __init__(
-        self, start: Callable[[], Any], size: int, waiting: deque[_Asked], through: Callable[[], None]
+        self, start: Callable[[], Any], size: int, waiting: deque[_UnitProgress], through: Callable[[], None]
     ) -> None:
         self.start, self.waiting, self.through = start, waiting, through
         self.empty = [_Seat() for _ in range(size)]
@@ -125,7 +125,7 @@ class _Pool:
             seat.actor = self.start()
             self._ask(seat, None)  # so none gets work before there is room for it
 
-    def _ask(self, seat: _Seat, asked: _Asked | None) -> None:
+    def _ask(self, seat: _Seat, asked: _UnitProgress | None) -> None:
         seat.asked, seat.yielded = asked, 0
         self.busy[seat.actor.score.remote(asked and asked.unit)] = seat
 

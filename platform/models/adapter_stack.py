@@ -81,7 +81,7 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
         return []
     from safetensors.torch import load_file
 
-    expected = _about(folder).get("base")
+    expected = _read_description(folder).get("base")
     if expected is not None and expected != digest(module.state_dict()):
         raise InputError(f"{folder}/{ADAPTERS}: these adapters were trained on other weights than those beside them")
     for depth, adapter in enumerate(stack):
@@ -101,7 +101,7 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
 def renew(folder: Path, module: nn.Module) -> None:
     """Write the digest of a folder's weights, as they are in `module`, into its description of
     adapters."""
-    about = _about(folder) | {"base": digest(module.state_dict())}
+    about = _read_description(folder) | {"base": digest(module.state_dict())}
     (folder / ADAPTERS).write_text(json.dumps(about, indent=1))
 
 
@@ -112,7 +112,7 @@ def read(folder: Path) -> list[Adapter]:
     """
     path = folder / ADAPTERS
     try:
-        entries = _about(folder)["stack"] if path.exists() else []
+        entries = _read_description(folder)["stack"] if path.exists() else []
         return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
     except (ValueError, TypeError, KeyError) as error:  # pydantic's error is a ValueError
         raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
@@ -148,7 +148,7 @@ def digest(weights: Mapping[str, Tensor]) -> str:
     return found.hexdigest()
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _read_description(folder: Path) -> dict[str, Any]:
     found = json_texts.read_object((folder / ADAPTERS).read_bytes())
     if "stack" not in found:
         raise ValueError("it must have base and stack, as ticlm writes it now")

@@ -103,7 +103,7 @@ def _rounds(store: Store) -> Iterator[str]:
     """Yield the folders of rounds, and of models inside rounds, that have no record."""
     for name in store.folders(paths.ROUNDS):
         folder = paths.round_at(name)
-        inside = [f"{paths.insides(folder)}/{step}" for step in store.folders(paths.insides(folder))]
+        inside = [f"{paths.mid_round_models(folder)}/{step}" for step in store.folders(paths.mid_round_models(folder))]
         for work in (folder, *inside):
             if not store.exists(paths.record(work)):
                 yield work

@@ -121,7 +121,7 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bo
     have those below them. `is_taken`: something else works in this process, in which the study is to train."""
     resources = plan.study.resources
     pools = {
-        is_side: _Pool(plan.study.resources.worker_range[1], slots)
+        is_side: _FreeWorkers(plan.study.resources.worker_range[1], slots)
         for is_side, slots in ((False, resources.chains), (True, resources.tuned_copies))
     }
     for chain in running:
@@ -141,7 +141,7 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bo
 
 
 @dataclass
-class _Pool:
+class _FreeWorkers:
     """The numbers of free workers and free slots."""
 
     workers: int

@@ -125,7 +125,7 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
     return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
 
 
-def inside_models(study: Study, rounds: Collection[Round]) -> int | None:
+def mid_round_models(study: Study, rounds: Collection[Round]) -> int | None:
     """Return how many models are published inside these rounds; None if only the corpus tells."""
     every = study.evaluate.inside
     if every is None:

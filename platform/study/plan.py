@@ -19,8 +19,8 @@ from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, cut, name, share, unfinished
 from ticlm.platform.study.identity import identities
-from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.measured import Records
+from ticlm.platform.study.mid_round import publishing_steps
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.tasks.base import Task
@@ -49,7 +49,7 @@ class Plan:
     """Key of a round -> its id, which names its folder in the root."""
     records: dict[str, Record] = field(default_factory=dict)
     """Key of a round -> its record. A round is done if it has a record."""
-    inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    mid_round_records: dict[tuple[str, int], Record] = field(default_factory=dict)
     """(key of a round, step) -> record of the model published after that step, inside the round."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
@@ -62,14 +62,14 @@ class Plan:
         """Return whether a round has a record."""
         return key in self.records
 
-    def inside(self, key: str) -> tuple[int, ...]:
+    def mid_round_steps(self, key: str) -> tuple[int, ...]:
         """Return the steps of a round, before its last one, after which its model is published and scored."""
         every = self.study.evaluate.inside
         if every is None or key not in self._scored:
             return ()
         spec = self.tree.rounds[key]
         own = Source(corpus=paths.corpus_id(self.study.corpus), period=spec.period)
-        return steps_inside(spec, every, own, self._rows(own))
+        return publishing_steps(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
         """Read the records that these rounds and the models published inside them have by now, and had not before."""
@@ -78,10 +78,12 @@ class Plan:
             folder = paths.round_folder(self.ids[key])
             if key not in self.records and (found := read_record(self.store, folder)) is not None:
                 self.records[key] = found
-            for step in self.inside(key):  # a round can be known without them: shares need only its losses
+            for step in self.mid_round_steps(key):  # a round can be known without them: shares need only its losses
                 place = key, step
-                if place not in self.inside_records and (model := read_record(self.store, paths.inside(folder, step))):
-                    self.inside_records[place] = model
+                if place not in self.mid_round_records and (
+                    model := read_record(self.store, paths.mid_round_model(folder, step))
+                ):
+                    self.mid_round_records[place] = model
 
     @cached_property
     def _scored(self) -> set[str]:

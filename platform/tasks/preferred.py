@@ -26,7 +26,7 @@ Scores = tuple[Continuation, Continuation]
 """Of the answer and of the outdated one."""
 
 
-class _Asked(NamedTuple):
+class _PairQuestion(NamedTuple):
     """An example with the text to ask, which may have been cut, and its two answers."""
 
     example: Example
@@ -38,7 +38,7 @@ class _Asked(NamedTuple):
 class _Pair(NamedTuple):
     """An example with the scores of its two answers behind its question and, as `priors`, behind nothing."""
 
-    asked: _Asked
+    asked: _PairQuestion
     scores: Scores
     priors: Scores
 
@@ -94,7 +94,7 @@ class PreferredAnswers(TimedProbeTask):
         yield from shortened(sum(pair.cut for pair in pairs))
 
 
-def _scored(answerer: Answerer, asked: Sequence[_Asked], reasons: Counter[str]) -> Iterator[_Pair]:
+def _scored(answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
     """Yield each example with its scores. Those of which an answer cannot be scored are counted in `reasons`."""
     texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
     results = iter(answerer.score(texts, end=True))
@@ -109,7 +109,7 @@ def _scored(answerer: Answerer, asked: Sequence[_Asked], reasons: Counter[str]) 
             reasons[f"an answer {reason}"] += 1
 
 
-def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_Asked]:
+def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_PairQuestion]:
     """Yield the examples that have an answer and an outdated one; the others are counted in `reasons`."""
     for example, text, cut in probes:
         new, old = example.answer, next((one for one in example.outdated if one.strip()), None)
@@ -118,7 +118,7 @@ def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str
         elif old is None:
             reasons["no outdated answer"] += 1
         else:
-            yield _Asked(example, text, cut, (new, old))
+            yield _PairQuestion(example, text, cut, (new, old))
 
 
 def _shares(pairs: Sequence[_Pair]) -> Iterator[Measurement]:

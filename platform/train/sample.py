@@ -54,7 +54,7 @@ def publish_sample(work: ChainWork) -> None:
     period.publish(manifest.model_dump(mode="json"))
     parent = read_record(store, paths.round_folder(work.parent))
     assert parent is not None
-    attempt.publish(_about(work, spec, parent.about, split, time.monotonic() - began))
+    attempt.publish(_sample_facts(work, spec, parent.about, split, time.monotonic() - began))
     tidy(store, folder)
 
 
@@ -88,7 +88,7 @@ def _shard(period: Attempt, number: int, rows: NDArray[np.int64], info: CorpusIn
     return ShardFile(path=path, rows=len(rows), bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
-def _about(
+def _sample_facts(
     work: ChainWork, spec: Round, parent: dict[str, object], split: SplitManifest, seconds: float
 ) -> dict[str, object]:
     """Return what the record says: where the rows are from, how they were sampled, and what it cost."""

@@ -24,8 +24,8 @@ from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
-from ticlm.platform.train.inside import publish_inside
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
+from ticlm.platform.train.mid_round import publish_mid_round
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import StepResult, is_finite, train_step
@@ -145,7 +145,7 @@ class _Chain:
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
         """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it."""
         spec, resources = running.round, self.work.resources
-        cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
+        cadence, to_publish = resources.cadence, self.work.mid_round_steps[number] if self.work.mid_round_steps else ()
         saved = reported = running.began = time.monotonic()
         first, was_urgent = running.step, False
         while running.step < spec.steps:
@@ -178,8 +178,8 @@ class _Chain:
             if now - reported > 0.5 or running.step == spec.steps:
                 reported = now
                 self.report(self._progress(running, number))
-            if running.step in inside:  # before the checkpoint: a restart from it does not come back to this step
-                publish_inside(running, self.work, attempt, self.workers)
+            if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
+                publish_mid_round(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
             if cadence.steps is not None:

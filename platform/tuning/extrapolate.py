@@ -60,7 +60,7 @@ def predicted(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict
     for run in found.runs:
         name = run.facts.method
         own, before = found.observed(run), _means(law, run, run.facts)
-        after = _means(law, _everywhere(whole, run), facts[name])
+        after = _means(law, _on_all_periods(whole, run), facts[name])
         scores[name] = PeriodScores(*(o + a - b for o, a, b in zip(own, after, before)))
     return scores
 
@@ -78,7 +78,7 @@ def _means(law: Law, run: TrainedRun, facts: features.RunFacts) -> tuple[float, 
     return found.backward, found.in_distribution, found.forward
 
 
-def _everywhere(study: Study, run: TrainedRun) -> TrainedRun:
+def _on_all_periods(study: Study, run: TrainedRun) -> TrainedRun:
     """Return the checkpoints, periods and kinds of cells of a study on all its periods, as those of a run."""
     labels = study.timeline.labels
     chosen = study.evaluate.checkpoints, study.evaluate.periods

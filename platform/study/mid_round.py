@@ -10,7 +10,7 @@ from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EveryEpochs, EverySteps
 
 
-def steps_inside(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows: int) -> tuple[int, ...]:
+def publishing_steps(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows: int) -> tuple[int, ...]:
     """Return the steps after which a round's model is published, in order; never its last step, which ends the round.
 
     `own` is the source of the round's own period, and `rows` the number of its rows: an epoch ends with the step after
