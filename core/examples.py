@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INFO = "examples.json"
+# A builder and a reader hold one row group in memory. Another size would give every set other bytes, and another hash.
 ROW_GROUP = 1024
 LATER = ("question", "outdated", "parts")
 """Columns that a file has only if one of its examples needs them."""
@@ -220,8 +221,8 @@ def write_parquet(file: IO[bytes], examples: Iterable[Example]) -> int:
 
 
 def _written(file: IO[bytes], examples: Iterable[Example], used: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """Write examples with the `used` columns of LATER, up to the first row group that needs another one; return how
-    many were written and the columns that are known to be needed."""
+    """Write examples with the `used` columns of LATER, up to the first row group that needs another column. Return how
+    many examples were written, and the columns that are known to be needed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -260,14 +261,14 @@ def _row(e: Example) -> dict[str, Any]:
 
 
 def _schema(used: Sequence[str]) -> pa.Schema:
-    """Return the columns of a subset's file; `used` are those of the later ones that its examples need, so that the
-    files of sets that need none stay as they were."""
+    """Return the columns of a subset's file; `used` are the columns of LATER that its examples need."""
     import pyarrow as pa
 
     span = pa.struct([("start", pa.int32()), ("end", pa.int32())])
     strings = pa.list_(pa.string())
     parts = pa.list_(pa.struct([("name", pa.string()), ("spans", pa.list_(span))]))
     kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span), "outdated": strings, "parts": parts}
+    # A column of LATER that no example needs is left out: files of sets from before there was one keep their bytes.
     names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about", *used)
     return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names], {b"format": b"1"})
 
@@ -277,7 +278,7 @@ def _spans(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
 
 
 def _pairs(spans: Sequence[Mapping[str, int]]) -> tuple[tuple[int, int], ...]:
-    """Return spans as they were before `_spans`."""
+    """Return the (start, end) pairs that `_spans` has turned into rows of a file."""
     return tuple((one["start"], one["end"]) for one in spans)
 
 

@@ -125,6 +125,7 @@ MID_ROUND_FILES = "files"
 
 def step_name(step: int) -> str:
     """Return how a number of steps is written in a folder's name."""
+    # With leading zeros, names sort as their numbers do: `cluster.restarts.progress` compares them as texts.
     return f"{step:08d}"
 
 

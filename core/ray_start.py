@@ -35,9 +35,10 @@ def arguments() -> dict[str, Any]:
     """
     from ray.job_config import JobConfig
 
+    # Ray adds the driver's folder to the path of a job, unless the job brings a folder of its own.
     class WithoutFolder(JobConfig):  # type: ignore[misc]
         def _runtime_env_has_working_dir(self) -> bool:
-            return True  # Ray adds no folder to the path of a job that brings its own
+            return True
 
     folders, patience = extensions.own_folders(), os.environ.get(VARIABLE)
 

@@ -47,6 +47,7 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], lease: int | None = None) -> None:
         self.root, self.lease = str(root).rstrip("/") or "/", lease
         try:
+            # Other processes write here too: a cached listing would hide their files.
             fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
         except (ImportError, ValueError) as error:
             raise InputError(f"root {self.root}: {error}") from None
@@ -126,10 +127,12 @@ class Store:
         with aside(self.path(path)) as (temporary, file):
             file.write(data)
         try:
+            # A link fails where a file is already; a rename would replace that file.
             os.link(temporary, self.path(path))
             return True
         except FileExistsError:
-            return os.stat(temporary).st_nlink == 2  # NFS: it was done
+            # NFS may do the link, lose the answer and try again: two links mean that it was done.
+            return os.stat(temporary).st_nlink == 2
         finally:
             os.unlink(temporary)
 
