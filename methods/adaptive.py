@@ -92,7 +92,8 @@ class AdaptiveReplay(Replay):
         return bool(self.rule(label, timeline)) and self._history(label, timeline) is None
 
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
-        history = self._history(label, timeline)  # asked in every round, as the next ones need what is recorded here
+        # Asked in every round, also where the answer decides nothing: later rounds need what is recorded at this one.
+        history = self._history(label, timeline)
 
         def share(seen: Sequence[Source], budget: int) -> Mixture:
             past = [old.period for old in seen[:-1]]
@@ -181,7 +182,7 @@ class SpacedReplay(AdaptiveReplay):
 
 
 def losses_of(period: Label, history: Sequence[Recorded]) -> list[Fraction]:
-    """Return the recorded losses on a period, oldest first."""
+    """Return the recorded losses on a period in nats per token, oldest first."""
     return [recorded.losses[period] for recorded in history if period in recorded.losses]
 
 
@@ -201,11 +202,13 @@ def _is_rehearsed(period: Label, recorded: Recorded) -> bool:
         return False
     *old, own = recorded.drawn
     rows = sum(recorded.drawn[one] for one in old)
+    # An even division in whole rows gives some periods one row less than others: the floor counts as even.
     return period == own or recorded.drawn[period] >= rows // len(old)
 
 
 def _fall(period: Label, history: Sequence[Recorded]) -> float | None:
-    """Return the predicted fall of loss per row; None before there are losses at two numbers of rows."""
+    """Return the fall of loss per row that a power law expects, α (L − ε) / n in nats; None before there are losses at
+    two numbers of rows (ADO, arXiv 2410.11820)."""
     rows = accumulate(recorded.drawn.get(period, 0) for recorded in history)
     points = {n: float(at.losses[period]) for n, at in zip(rows, history) if n and period in at.losses}
     if len(points) < 2:
@@ -221,6 +224,7 @@ def _power_law(points: Mapping[int, float], floor: float) -> tuple[float, float,
 
     It is the least-squares line of log(L − ε) over log n. Errors are rounded, so that ties go to the smaller α.
     """
+    # fsum rounds once, whatever the order of its terms. Logs are taken about their mean, so that no large sums cancel.
     x = [math.log(n) for n in points]
     y = [math.log(max(loss - floor, 1 / NATS)) for loss in points.values()]
     centre, height = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -35,9 +35,10 @@ class Averaging(Deploy):
 
     @abstractmethod
     def parts(self, trunk: Sequence[str], previous: str | None) -> Parts:
-        """Return what is averaged for the newest checkpoint of `trunk` (oldest first), and the weights, which sum to 1.
+        """Return the checkpoints to average for the newest one of `trunk` (oldest first), with weights that sum to 1.
 
-        `previous` is what was deployed for the period before; None: nothing was. One part is that checkpoint itself.
+        `previous` is the checkpoint that was deployed for the period before, or None. A single part is not averaged:
+        that checkpoint itself is deployed.
         """
         raise NotImplementedError
 
@@ -71,7 +72,7 @@ class WindowAveraging(Averaging):
 
     @abstractmethod
     def kept(self, progress: float) -> float:
-        """Return the share of an update that is left in the average, by how old it is: from 1 at 0 to 0 at 1."""
+        """Return the share of an update that is left in the average, from 1 at `progress` 0 to 0 at 1."""
         raise NotImplementedError
 
     def parts(self, trunk: Sequence[str], previous: str | None) -> Parts:

@@ -28,6 +28,8 @@ class MixReview(Rehearsal):
     """
 
     kind: Literal["mix-review"] = "mix-review"
+    # CKL's appendix D gives the two numbers the other way round. 0.7 is the decay: its code has it so, and a ratio of
+    # 0.7 that grows fourfold in each epoch would be no decay.
     ratio: float = Field(4.0, gt=0)
     """Old rows per new row in the first epoch."""
     decay: float = Field(0.7, gt=0, le=1)
@@ -61,7 +63,8 @@ class MixReview(Rehearsal):
         return tuple(Mixture.of({old: review, now: new}) for review, new in tokens)
 
     def _tokens(self, budget: int, rows: int, length: int) -> Iterator[tuple[int, int]]:
-        """Yield the old and the new tokens of each epoch; epochs that are mixed alike from here on come as one."""
+        """Yield (old, new) tokens of each epoch. Epochs from which on the mixture stays the same come as one."""
+        # In fractions: int(N · ratio · decay^e) must not depend on how a power of a float is rounded.
         ratio, decay, whole = Fraction(str(self.ratio)), Fraction(str(self.decay)), rows * length
         for epoch in count():
             sample = int(rows * ratio * decay**epoch)

@@ -95,7 +95,7 @@ class MethodTimeline:
         return tuple(self.sources)
 
     def seen(self, label: str) -> list[Source]:
-        """Return the sources up to and including `label`, the newest last."""
+        """Return the sources up to and including `label`, oldest first."""
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
 
