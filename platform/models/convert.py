@@ -130,7 +130,8 @@ def translated(checkpoint: Checkpoint) -> Iterator[tuple[str, Tensor]]:
 
 
 def _centred(weight: Tensor, dim: int) -> Tensor:
-    """Return a matrix without its mean over `dim`."""
+    """Return a matrix, float32 or wider, without its mean over `dim`."""
+    # In float32 at least, and the mean in float64: LayerNorm takes away what is left of the mean, RMSNorm does not.
     kept = weight.float() if weight.dtype in (torch.bfloat16, torch.float16) else weight
     return kept - kept.mean(dim, keepdim=True, dtype=torch.float64).to(kept.dtype)
 

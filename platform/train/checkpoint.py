@@ -48,8 +48,9 @@ class Writer:
         self.store, self.workers = store, workers
         self.seconds = 0.0
         """How long the last write took."""
-        # of its own, and on the CPU: the thread must not meet the collectives of the training
+        # A group of its own, and on the CPU: the thread must not meet the collectives of the training.
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
+        # No pinned and no shared memory, no thread and no copy that goes on: when `stage` returns, training may go on.
         self._stager = DefaultStager(StagingOptions(False, False, False, False))
         self._pool = Threads(1, "ticlm-checkpoint")
         self._writing: Future[None] | None = None

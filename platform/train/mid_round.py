@@ -1,4 +1,4 @@
-"""Publishing a model inside a round, and going on as if nothing had been published."""
+"""Publishing a model in the middle of a round, and going on as if nothing had been published."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def publish_mid_round(running: RunningRound, work: ChainWork, attempt: Attempt, 
         with unchanged(running):
             write_model(running, work, own, workers)
         if workers.rank == 0:
+            # the word of records since there are such models
             own.publish({"kind": "inside", "period": running.round.period, "step": running.step})
         workers.barrier()
     running.began += time.monotonic() - began  # the pace is that of training

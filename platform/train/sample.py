@@ -59,7 +59,7 @@ def publish_sample(work: ChainWork) -> None:
 
 
 def _write(work: ChainWork, spec: Round, round_id: str, info: CorpusInfo, period: Attempt) -> SplitManifest:
-    """Sample all rows of a sample and write their shards, a few of each at a time."""
+    """Sample all rows of a sample and write their shards, a few rows and one shard at a time."""
     assert spec.sample is not None and work.parent is not None
     torch.set_num_threads(work.resources.threads)
     wanted = work.resources.device

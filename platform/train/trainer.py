@@ -164,7 +164,7 @@ class _Chain:
                 batch.columns,
                 self.workers,
                 self.work.micro_rows,
-                votes=(clock and self.workers.rank == 0, self.urgent()),
+                votes=(clock and self.workers.rank == 0, self.urgent()),  # clocks differ: that of rank 0 decides
                 dropout_key=running.dropout_key,
             )
             if not is_finite(result):
@@ -175,7 +175,7 @@ class _Chain:
             running.history.append([result.loss, rate, result.gradient_norm])
             now = time.monotonic()
             running.trained_steps, running.seconds = running.step - first, now - running.began
-            if now - reported > 0.5 or running.step == spec.steps:
+            if now - reported > 0.5 or running.step == spec.steps:  # steps of a toy take milliseconds
                 reported = now
                 self.report(self._progress(running, number))
             if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
