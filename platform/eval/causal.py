@@ -39,7 +39,7 @@ class CausalCheckpoint(LoadedModel):
         return int(getattr(self.module.config, "max_position_embeddings", None) or 2048)
 
     def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Score packed rows, all tokens but the first given those before it; see `Answerer.rows`."""
+        """Score packed rows [rows, L + 1]: all tokens but the first, each given those before; see `Answerer.rows`."""
         if not isinstance(self.objective, Causal):
             return super().rows(rows)
         import torch
@@ -82,7 +82,7 @@ class CausalCheckpoint(LoadedModel):
         tokens = self.encoder.pairs(asked)
         same = [(before.tobytes(), after.tobytes()) for before, after in tokens]
         for i, (before, answer) in enumerate(tokens):
-            if first.setdefault(same[i], i) != i:  # the same twice would differ by rounding, and break a tie
+            if first.setdefault(same[i], i) != i:  # scored twice, equal answers differ by rounding, and break a tie
                 continue
             after = np.concatenate([answer, ending]) if len(answer) else answer
             if not len(after) or len(after) > self.window:
@@ -92,6 +92,7 @@ class CausalCheckpoint(LoadedModel):
             kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
             cut[i] = len(kept) < len(context)
             # What has the same context is read with it, but one token is not worth a row that only grows by it.
+            # A number is no key of tokens: those have eight bytes each, so sixteen at least.
             key = kept.tobytes() if len(kept) > 1 else b"%d" % i
             branches.setdefault(key, Branches(kept, [])).continuations.append(after)
             places.setdefault(key, []).append(i)

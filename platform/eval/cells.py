@@ -29,6 +29,7 @@ from ticlm.platform.tasks.cell_store import cell_key, read_cells, write_cells
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
 
+# What a lost evaluator costs; a file for each cell would be a request for each on a remote root.
 KEEP_S = 30.0
 """Seconds. After each cell, all unwritten cells are written to the store if the last write is longer ago than this. The
 rest is written at the end of each task."""
@@ -89,7 +90,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
 
 def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
-    """Return the labels at which a checkpoint is scored, of those that have something to score (`data_hashes`)."""
+    """Return the labels at which a checkpoint is scored. `hashes` has the labels with something to score."""
     return [label for label in hashes if task.asks(trained, label, tuple(run.rounds))]
 
 
@@ -104,7 +105,7 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
 
 
 def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
-    """Yield every (run, trained period, task, step) of a model saved in the middle of a round, to be scored.
+    """Yield the (run, trained period, task, step) of every mid-round model that is to be scored.
 
     Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
     """
@@ -115,8 +116,7 @@ def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
 
 
 def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
-    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a model that
-    was published inside a round."""
+    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a mid-round model."""
     wanted: dict[str, dict[str, str]] = {}
     found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
     for run, trained, task, step in scored_mid_round(plan):
@@ -145,7 +145,7 @@ def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
 
 
 def units(plan: Plan) -> list[CheckpointWork]:
-    """Return what is left to score, one unit per checkpoint."""
+    """Return the cells that are left to score, one unit of work per checkpoint."""
     assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
@@ -214,7 +214,8 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     """
     store = Store(unit.root, unit.lease)
     jobs = left(store, unit.weights, list(unit.jobs))
-    for _ in range(unit.cells - sum(len(job.cells) for job in jobs)):  # Ray calls `send`, which a list does not have
+    # Not `yield from` a list: Ray sends what it has measured of an item into this generator, and a list has no `send`.
+    for _ in range(unit.cells - sum(len(job.cells) for job in jobs)):
         yield
     if not jobs:
         return

@@ -123,7 +123,7 @@ class _EvaluatorPool:
         for seat in [seat for seat in self.empty if seat.due <= now and self.waiting]:
             self.empty.remove(seat)
             seat.actor = self.start()
-            self._ask(seat, None)  # so none gets work before there is room for it
+            self._ask(seat, None)  # an actor answers once there is room for it: none gets work before
 
     def _ask(self, seat: _Seat, asked: _UnitProgress | None) -> None:
         seat.asked, seat.yielded = asked, 0

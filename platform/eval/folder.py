@@ -151,7 +151,7 @@ def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObje
     extra = 1 if isinstance(objective, Causal) else 0  # the last token of a causal row is only a label
     length = next((column.length for column in columns if column.name in objective.columns), extra) - extra
     check_columns(corpus.info.id, columns, objective.columns, length)
-    window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
+    window = config.get("max_position_embeddings", config.get("n_positions"))  # the second is GPT-2's name
     longest = max(column.length for column in columns) - extra
     if window is not None and longest > window:
         raise InputError(

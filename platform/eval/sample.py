@@ -68,8 +68,8 @@ def _shown(model: Checkpoint, prompt: str, tokens: int) -> list[int]:
 
 
 def _ends(model: Checkpoint) -> list[int]:
-    """Return the tokens that end a text: the tokenizer's, and those that a folder names, as that of a chat model
-    does for the end of a turn."""
+    """Return the tokens that end a text: the tokenizer's, and those that the folder names, such as the end of a turn of
+    a chat model."""
     named = getattr(getattr(model.module, "generation_config", None), "eos_token_id", None)
     every = [model.tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
     return sorted({token for token in every if type(token) is int and 0 <= token < model.vocabulary})

@@ -141,14 +141,14 @@ def _read(store: Store, path: str) -> list[Cell]:
 
     data = io.BytesIO(store.read(path))  # a storage that fails is no damage
     try:
-        # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
+        # ParquetFile, not read_table: a dataset would take `=` in a path for a partition.
         # Without threads: a short command could end before they have started, and be aborted.
         table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
         if not table.schema.equals(_schema(), check_metadata=True):
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]
     except (OSError, ValueError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())  # of thrift it may have several lines
+        reason = " ".join(str(error).split())  # thrift's words end with a newline
         if isinstance(error, ValidationError):
             reason = f"{error.error_count()} values are not allowed"
         raise InputError(f"{store.uri(path)} is damaged ({reason}); {REMEDY}") from None

@@ -141,7 +141,8 @@ def _per_token(numbers: Mapping[str, float], end: str) -> float:
 def _ratios(
     wanted: Mapping[str, tuple[Sequence[Mapping[str, float]], str]], kept: tuple[Prediction, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield for each metric all losses over all counts; `kept` are the predictions of the first one."""
+    """Yield, for each metric, the sum of all losses (nats) over the sum of all counts, with its error; `kept` are the
+    predictions of the first metric."""
     import numpy as np
 
     from ticlm.platform.tasks.statistics import ratios

@@ -97,7 +97,7 @@ class GeneratedAnswers(TimedProbeTask, version=2):
                     wordless += 1
                 else:
                     found.append(self._judged(answerer, example, text.strip(), label))
-        if wordless:  # a model whose logits are no numbers is not one that answers wrongly
+        if wordless:  # logits that are no numbers are not wrong answers: the cell has no mean
             reasons[NOT_A_NUMBER] += len(found) + wordless
         else:
             yield from self._means(found, label)

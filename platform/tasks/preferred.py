@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 UPDATED, OUTDATED, TIED = "updated", "outdated", "tied"
 Scores = tuple[Continuation, Continuation]
-"""Of the answer and of the outdated one."""
+"""The scores of the answer and of the outdated answer."""
 
 
 class _PairQuestion(NamedTuple):
@@ -57,7 +57,8 @@ class _Pair(NamedTuple):
         return found
 
     def leads(self) -> dict[str, float]:
-        """Return by how much the answer beats the outdated one in each way to compare them; negative if it loses."""
+        """Return the lead of the answer over the outdated one in nats, by the way to compare them; negative if it is
+        behind."""
         (new, old), (prior, old_prior) = self.scores, self.priors
         return {
             "": new.logprob - old.logprob,
@@ -95,7 +96,7 @@ class PreferredAnswers(TimedProbeTask):
 
 
 def _scored(answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
-    """Yield each example with its scores. Those of which an answer cannot be scored are counted in `reasons`."""
+    """Yield each example with its scores. An example with an answer that cannot be scored is counted in `reasons`."""
     texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
     results = iter(answerer.score(texts, end=True))
     for one in asked:

@@ -80,6 +80,6 @@ class TimedProbeTask(ProbeTask):
 
 
 def _places(prompt: str) -> set[str]:
-    """Return what stands between braces. Raises ValueError if the braces do not match."""
+    """Return the names between braces. Raises ValueError if the braces do not match."""
     parts = [(name, how, conversion) for _, name, how, conversion in Formatter().parse(prompt) if name is not None]
     return {f"{name}:{how}" if how or conversion else name for name, how, conversion in parts}

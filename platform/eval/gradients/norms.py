@@ -12,8 +12,8 @@ from torch.distributed.tensor import DTensor, Replicate
 
 
 def global_norm(gradients: Sequence[Tensor]) -> float:
-    """Return the L2 norm of all gradients together. If some are spread over processes, each of these must call this
-    with its own parts, in the same order; they all get the same norm."""
+    """Return the L2 norm of all gradients together. If some are spread over processes, each process must call this with
+    its own parts, in the same order; all get the same norm."""
     return float(squared_norms(gradients).sum().sqrt())
 
 

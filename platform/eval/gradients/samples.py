@@ -36,6 +36,7 @@ def gradient_norm(module: nn.Module, sample: Sample) -> GradientNorm:
     of 0. Dropout is off.
     """
     with _differentiable(module) as parameters:
+        # No keys and values are kept for a next token: nothing is written.
         cache = {"use_cache": False} if hasattr(getattr(module, "config", None), "use_cache") else {}
         logits = module(**sample.arguments, **cache).logits[0, -len(sample.labels) :]
         loss = nn.functional.cross_entropy(logits.float(), sample.labels)
