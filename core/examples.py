@@ -182,7 +182,8 @@ def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Ite
 
 @contextmanager
 def _placing(store: Store, path: str) -> Iterator[IO[bytes]]:
-    """Open a file to write that can be begun anew; in a bucket it is a local one that is uploaded after the block."""
+    """Open a file that can be truncated while it is written. On a remote store it is a local file, which is uploaded
+    after the block."""
     if store.is_local:
         with store.writing(path) as file:
             yield file

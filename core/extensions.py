@@ -175,7 +175,7 @@ def own_classes(value: Settings) -> tuple[type[Settings], ...]:
 
 
 def load_entry_points(group: str) -> None:
-    """Import what installed packages offer as entry points of a group. One that cannot be imported is passed over."""
+    """Import the entry points of a group that installed packages offer; pass over those that cannot be imported."""
     from importlib import metadata
 
     for entry in metadata.entry_points(group=group):

@@ -98,7 +98,7 @@ class Lease:
         presence.forget(self.holder.token)
 
     def successor(self) -> list[TakenOver]:
-        """Return the error that names who holds the root now, if it is somebody else."""
+        """Return the error that names the writer that holds the root now; none if it is this one."""
         try:
             with patience(HEARTBEAT_S):
                 self._check()

@@ -115,10 +115,10 @@ def joined(address: str) -> Any:
 
 
 def check_owner(address: str) -> None:
-    """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
+    """Start an actor and wait for one answer: a Ray that lets this process join may still not reach it.
 
-    It starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An actor
-    that only does not begin says nothing.
+    The actor starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An
+    actor for which there is no room within PATIENCE_S says nothing.
     """
     import ray
 

@@ -35,8 +35,11 @@ class Settings(BaseModel):
         cls.identity_name = name if version == 1 else f"{name}@{version}"
 
     def without_meaning(self) -> frozenset[str]:
-        """Return the fields that identities leave out. A class that gets a field later names it here while it has the
-        value that means what was done before there was such a field, so that finished work keeps its id."""
+        """Return the fields that identities leave out.
+
+        A class to which a field is added later returns that field while its value means the behaviour from before. So
+        finished work keeps its id.
+        """
         return frozenset()
 
 

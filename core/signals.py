@@ -124,7 +124,7 @@ def _halt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def first_done(futures: Iterable[Future[T]], timeout_s: float = math.inf) -> set[Future[T]]:
-    """Wait until one of the futures is done, but at most `timeout_s`; return those that are done."""
+    """Wait until a future is done, but at most `timeout_s`. Return all futures that are done."""
     futures, deadline = list(futures), time.monotonic() + timeout_s
     while True:
         left = deadline - time.monotonic()

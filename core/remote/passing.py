@@ -52,7 +52,7 @@ def _deepest(error: BaseException) -> BaseException:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, or of the one that s3fs has put into words of the operating system."""
+    """Return the HTTP status of an error, or of its cause: s3fs raises errors of the operating system instead."""
     for value in (*(getattr(error, name, None) for name in ("status", "status_code", "code")), *_answers(error)):
         if isinstance(value, int) and 100 <= value < 600:
             return value

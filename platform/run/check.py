@@ -85,7 +85,7 @@ def _record(store: Store, folder: str) -> list[str]:
 
 
 def _period(store: Store, folder: str, record: Record) -> list[str]:
-    """Compare what the record of a period of a corpus says of its splits with the files that it names."""
+    """Compare the splits that a corpus's record of a period states with the files that it names."""
     manifest = parse(PeriodManifest, record.about, store.uri(paths.record(folder)))
     files = {file.path: (file.size, file.sha256) for file in record.files}
     named = [file for split in manifest.splits.values() for file in (*split.files, *split.spans)]

@@ -32,7 +32,8 @@ class OpenShares:
         return bool(self.measuring)
 
     def measure(self, busy: bool) -> None:
-        """Start to measure what is trained and not measured yet. `busy`: chains run; in a process they come first."""
+        """Start to measure the checkpoints that are trained and not measured. `busy` says that chains run: in one
+        process they come first."""
         plan = self.plan
         waits = busy and plan.study.resources.trainer == "process"
         if self.measuring or waits or len(plan.records) == self._seen or not plan.open_rounds:

@@ -107,7 +107,7 @@ def _identity(
 
 
 def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
-    """Return a recipe that names imported models by what their folders hold; `contents` remembers what was hashed."""
+    """Return a recipe that names imported models by the hash of their folders; `contents` keeps the hashes."""
     for path in imported(recipe):
         if path not in contents:
             contents[path] = content(path)

@@ -45,7 +45,7 @@ def rows_of(corpus: Corpus, label: str) -> int:
 
 @dataclass
 class Records:
-    """Looks up recorded losses while a tree is laid out; a value of `LossLookup`. What it finds it keeps.
+    """Looks up recorded losses while a tree is laid out (a `LossLookup`), and keeps those that it finds.
 
     `ids` and `records` are by key of a round, `losses` by what was measured.
     """

@@ -106,7 +106,7 @@ class Plan:
         return [key for key, spec in self.tree.rounds.items() if spec.open]
 
     def look_again(self) -> None:
-        """Lay the rounds out by what is recorded by now. Those that had an id keep it, and their key and record."""
+        """Lay the rounds out by the records of now. Rounds that had an id keep it, with their key and record."""
         assert self.recorded is not None and self._lay_out is not None and self.corpus is not None
         tree = self._lay_out(self.recorded.look())
         self.ids = identities(tree.rounds, self.corpus, self._splits, self.contents, self.ids)
@@ -147,7 +147,7 @@ class Plan:
         return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Return a name for a chain: who shares it, what it is, its periods."""
+        """Return a name for a chain: the methods that share it, the kind of its rounds, and its periods."""
         return name(self.tree, [chain])
 
     @cached_property

@@ -39,7 +39,7 @@ class Run:
 
     @property
     def work(self) -> dict[str, tuple[str, ...]]:
-        """The keys of all rounds that the run needs, by trained period: its sample, its trunk's, what is deployed."""
+        """The keys of all rounds that the run needs, by trained period: samples, the trunk's rounds, deployed ones."""
         beside = (self.samples, self.trunk)
         return {label: (*(of[label] for of in beside if label in of), key) for label, key in self.rounds.items()}
 
@@ -81,7 +81,7 @@ class Tree:
         return found
 
     def kind(self, key: str) -> Kind:
-        """Return what a round is in its run."""
+        """Return the kind of a round in its run."""
         if key in self.tuned_copies:
             return "tuned copy"
         if self.rounds[key].average:
@@ -92,8 +92,8 @@ class Tree:
 
     @cached_property
     def side_rounds(self) -> set[str]:
-        """Keys of the rounds that no other round of a run starts from, and that hang beside a chain: tuned copies, and
-        what is deployed beside a trunk."""
+        """The keys of the rounds beside a chain, from which no other round of a run starts: tuned copies, and
+        checkpoints that are deployed beside a trunk."""
         copies, deployed = self.tuned_copies, self.deployed
         started = {self.rounds[key].parent for run in self.runs for key in run.keys if key not in copies}
         return copies | (deployed - started)
@@ -213,7 +213,8 @@ def _with_records(
     tree: Tree,
     recorded: LossLookup,
 ) -> MethodTimeline:
-    """Return the timeline of one run, with what its rounds drew and recorded. What it is asked for, the tree keeps."""
+    """Return the timeline of one run, with the rows that its rounds drew and the losses that they recorded. The tree
+    keeps the losses that a method asks for."""
 
     def losses(label: str, periods: tuple[str, ...]) -> Mapping[str, float] | None:
         measured = Measured(starts[label][0], periods, rows)

@@ -10,7 +10,7 @@ from ticlm.platform.study.resources import Resources
 
 
 def part_of(resources: Resources, at_once: int) -> Resources:
-    """Split a study's resources evenly among `at_once` concurrent trials; returns those of one."""
+    """Return the resources of one of `at_once` concurrent trials, which share a study's evenly."""
     low, high = resources.worker_range
     part = (max(1, low // at_once), max(1, high // at_once))
     return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})

@@ -107,7 +107,7 @@ def worst(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
 
 
 def front(trials: Sequence[TrialScores], of: Of = on_tuning) -> tuple[TrialScores, ...]:
-    """Return the Pareto front in the order of the trials: those that no other trial dominates."""
+    """Return the Pareto front: the trials that no other trial dominates, in their order."""
     having = compared(trials, of)
     return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
 
