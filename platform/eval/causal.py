@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
 
 
 class CausalCheckpoint(LoadedModel):
@@ -146,7 +146,7 @@ class CausalCheckpoint(LoadedModel):
         import numpy as np
         import torch
 
-        from ticlm.platform.eval.gradients.samples import Sample, entities
+        from ticlm.platform.eval.gradients import Sample, entities
 
         labels, cut = self.ended(f" {target}" if target else target, targets)
         if not len(labels):

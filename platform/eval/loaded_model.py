@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
     from ticlm.platform.eval.tokenization import TextEncoder
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
@@ -122,7 +122,7 @@ class LoadedModel:
 
     def gradient_norms(self, pairs: Sequence[tuple[str, str]], inputs: int, targets: int) -> list[GradientNorm | str]:
         """Compute the gradient of each target given its input, one at a time; see `Answerer.gradient_norms`."""
-        from ticlm.platform.eval.gradients.samples import gradient_norm
+        from ticlm.platform.eval.gradients import gradient_norm
 
         samples = (self.sample(text, target, inputs, targets) for text, target in pairs)
         return [NO_TOKEN if one is None else gradient_norm(self.module, one) for one in samples]

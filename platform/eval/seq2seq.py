@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
 
 WINDOW = 512
 """Tokens that the encoder and the decoder each read at most, where neither the model nor its tokenizer says so: what T5
@@ -161,7 +161,7 @@ class Seq2SeqCheckpoint(LoadedModel):
         import numpy as np
         import torch
 
-        from ticlm.platform.eval.gradients.samples import Sample, entities
+        from ticlm.platform.eval.gradients import Sample, entities
 
         labels, cut = self.ended(target, targets)
         if not len(labels):
