@@ -93,8 +93,8 @@ class SubsetManifest(Settings):
 
 
 class PeriodExamples(Settings):
-    """What one period holds. `steps` count what was read and what every step left out. `statistics` are counts by name
-    and class, such as changed pages, questions per month, answers per question."""
+    """The content of one period. `steps` count the examples that were read, and those that each step left out.
+    `statistics` are counts by name and class, such as changed pages, questions per month, answers per question."""
 
     period: Period
     subsets: dict[Subset, SubsetManifest]

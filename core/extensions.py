@@ -133,7 +133,7 @@ def check_names(value: Settings) -> None:
 
 
 def object_at(path: str) -> Any:
-    """Return what an import path `package.module:NAME` names. Raises InputError in one line if it cannot be imported.
+    """Return the object at an import path `package.module:NAME`. Raises InputError in one line if that fails.
 
     The current folder is searched after everything that is installed.
     """

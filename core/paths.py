@@ -150,7 +150,7 @@ def cells_file(weights: str, which: str) -> str:
 
 
 def predictions(weights: str) -> str:
-    """Return the folder with what a checkpoint answered to single examples."""
+    """Return the folder with a checkpoint's answers to single examples."""
     return f"{PREDICTIONS}/{weights[:16]}"
 
 

@@ -82,7 +82,7 @@ class Store:
         return cast(bytes, self.fs.cat_file(self.path(path)))
 
     def read_json(self, path: str) -> dict[str, Any]:
-        """Return what a JSON file holds."""
+        """Return the object in a JSON file."""
         return cast(dict[str, Any], json.loads(self.read(path)))
 
     def write(self, path: str, data: bytes) -> None:
@@ -254,7 +254,7 @@ class Attempt:
         return paths.attempt(self.folder, self.name)
 
     def publish(self, about: Mapping[str, Any], names: list[str] | None = None) -> Record:
-        """Write the record, and return the one that now stands: this one, or that of a rival who was first.
+        """Write the record, and return the record that now stands: this one, or a rival's who was first.
 
         The record names every file of this attempt, or just those in `names`, relative to the attempt's folder.
         """

@@ -84,7 +84,8 @@ class AdaptiveReplay(Replay):
         return Mixture.of(allot(budget, shares | {now: 1 - rest}))
 
     def rule(self, label: str, timeline: MethodTimeline) -> str:
-        """Return what the round's shares follow from beside losses; empty if there are not two old periods to share."""
+        """Return the fingerprint of the rule that makes the round's shares from losses; empty if there are fewer than
+        two old periods to share."""
         past = self.kept(timeline.seen(label)[:-1])
         return fingerprint(self) if len(past) > 1 else ""
 
@@ -110,9 +111,9 @@ class AdaptiveReplay(Replay):
         return {period: found.get(period, mean) for period in past}
 
     def _history(self, label: str, timeline: MethodTimeline) -> list[Recorded] | None:
-        """Return what is recorded of the run's checkpoints before `label`, oldest first; None: something is missing.
+        """Return the records of the run's checkpoints before `label`, oldest first; None if one of them is missing.
 
-        Each one is measured on the periods that the round after it may replay.
+        A checkpoint is measured on the periods that the round after it may replay.
         """
         history: list[Recorded | None] = []
         for trained in timeline.trained_before(label):

@@ -65,7 +65,7 @@ class ExponentialAverage(Averaging):
 
 
 class WindowAveraging(Averaging):
-    """Base of averages over the last checkpoints; over those that there are, while these are fewer."""
+    """Base of averages over the last checkpoints, or over all as long as there are fewer."""
 
     last: int = Field(4, gt=1)
     """Checkpoints that are averaged, the newest included."""
@@ -146,7 +146,7 @@ class Leaf(Deploy):
         return self
 
     def parted(self, request: RoundRequest, batch_tokens: int) -> tuple[RoundRequest, RoundRequest]:
-        """Return what the trunk trains on of a round, and what its leaf does, which is in whole steps.
+        """Return the trunk's part of a round, and the leaf's part, which is in whole steps.
 
         Each mixture of the round is parted in the proportions of its sources. A leaf of no step draws nothing.
         """
@@ -194,6 +194,6 @@ def _without(mixture: Mixture, part: Mixture) -> Mixture:
 
 
 def _drawing(mixture: Mixture, tokens: Sequence[int]) -> Mixture:
-    """Return a mixture that draws so many tokens of its sources; those that give nothing are left out."""
+    """Return a mixture that draws `tokens` from its sources, in their order. Sources with 0 tokens are left out."""
     shares = zip(mixture.shares, tokens)
     return Mixture(shares=tuple(Share(source=s.source, tokens=n, kept=s.kept) for s, n in shares if n))

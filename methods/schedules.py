@@ -15,7 +15,7 @@ Decay = Literal["linear", "cosine", "sqrt"]
 
 
 def decayed(shape: Decay, progress: float) -> float:
-    """Return what is left at this progress of a decay: from 1 at 0 to 0 at 1."""
+    """Return the share that is left at this progress of a decay: 1 at progress 0, 0 at progress 1."""
     match shape:
         case "linear":
             return 1 - progress

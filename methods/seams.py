@@ -44,14 +44,14 @@ class Schedule(Settings):
 
 
 class Rehearsal(Settings):
-    """Base of what a round trains on: its own period, and old data beside it."""
+    """Base of settings that choose the data of a round: its own period, and old data beside it."""
 
     on_top: ClassVar[bool] = False
     """Whether old data come on top of a round's budget, which then counts its own period alone."""
 
     @abstractmethod
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
-        """Return what the round at period `label` draws: one mixture for each of its segments, in order."""
+        """Return the mixtures that the round at period `label` draws, one for each of its segments, in order."""
         raise NotImplementedError
 
     @property
@@ -115,7 +115,7 @@ class Replay(Rehearsal):
     def draw(
         self, seen: Sequence[Source], budget: int, share: Callable[[Sequence[Source], int], Mixture] | None = None
     ) -> Mixture:
-        """Return what a round draws: no expired period, and of each old period only its part of the buffer.
+        """Return the mixture that a round draws: no expired period, and of each old period only its part of the buffer.
 
         `share` makes the mixture of the sources that are left, by default `mixture`. Raises ValueError if it does not
         spend the budget on these sources.
@@ -151,7 +151,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What a part of a method may use when a round starts.
+    """The things that a part of a method may use when a round starts.
 
     `module` holds the round's starting weights, sharded if the round is. `teacher` makes a frozen copy of them, or of
     an imported model, sharded alike. `batches(n)` yields this rank's rows of the first n global batches that a round

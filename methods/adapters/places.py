@@ -106,7 +106,7 @@ def architecture(module: nn.Module) -> str:
 
 
 def place(depth: int) -> str:
-    """Return the name of what the adapter at this depth adds."""
+    """Return the name under which the adapter at this depth adds its modules."""
     return f"adapter_{depth}"
 
 

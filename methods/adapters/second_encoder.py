@@ -28,7 +28,7 @@ class SecondEncoder(nn.Module):
 
 
 def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float) -> None:
-    """Add a second encoder, of this shape (fields of a T5's configuration), beside that of a T5.
+    """Add a second encoder of this shape (fields of a T5's configuration) beside the encoder of a T5.
 
     Raises InputError for any other model.
     """

@@ -14,7 +14,7 @@ from ticlm.methods.steps.whole import gathered, put_back
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """The step of torch's Muon on whole matrices, and that of AdamW on all other weights.
+    """An optimizer that takes torch's Muon step on whole matrices, and AdamW's step on all other weights.
 
     The first parameter group holds the matrices. The update of a matrix is made of all its numbers, so a sharded one is
     gathered with its gradient and its momentum, one at a time; every rank takes torch's step and keeps its own shard of

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class CausalCheckpoint(LoadedModel):
-    """A causal model reads a text from left to right; end-of-text stands before the first token of a text, and is also
-    what an empty context or prompt becomes."""
+    """A causal model as an answerer: it reads a text from left to right. End-of-text stands before the first token of a
+    text, and in place of an empty context or prompt."""
 
     @cached_property
     def before_texts(self) -> int:
@@ -122,7 +122,7 @@ class CausalCheckpoint(LoadedModel):
         return self.generate([before_mask(cloze) for cloze in clozes], tokens, stop, beams)
 
     def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
-        """Return the beginning of each text, of a cloze that of the text before its mask; see `Answerer.beginning`."""
+        """Return the beginning of each text; of a cloze, the beginning of the text before its mask, and the mask."""
         if not cloze:
             return super().beginning(texts, tokens)
         before = [text.partition(MASK)[0] for text in texts]

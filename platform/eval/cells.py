@@ -131,7 +131,7 @@ def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str
 
 
 def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
-    """Return the hash of what a task reads at each label that has something to score."""
+    """Return the hash of a task's data at each label that has something to score."""
     labels = plan.labels(task)
     found = task.hashes(plan.data_of(task), labels)
     empty = next((label for label in labels if label not in found), None)
@@ -269,8 +269,8 @@ def _cells(
 
 
 def device(wanted: str) -> str:
-    """Return the device on which to run models, `cuda` or `cpu`. Raises InputError if this machine does not have the
-    one that is wanted."""
+    """Return the device on which to run models, `cuda` or `cpu`. Raises InputError if `cuda` is wanted and this machine
+    has no GPU."""
     import torch
 
     if wanted == "cuda" and not torch.cuda.is_available():

@@ -53,8 +53,8 @@ def written(
 def drawn(
     module: Any, prompt: Sequence[int], tokens: int, temperature: float, ends: Sequence[int], start: int | None = None
 ) -> list[int]:
-    """Return a prompt's tokens with at most `tokens` more, each drawn from all of the vocabulary at a temperature; at 0
-    the likeliest one. Of an encoder–decoder, whose decoder begins with `start`, return what it writes.
+    """Return a prompt's tokens and at most `tokens` more, each drawn from all of the vocabulary at a temperature; at 0,
+    the likeliest one. For an encoder–decoder, whose decoder begins with `start`, return the written tokens alone.
 
     How the folder would have its model sample or penalise does not count. Raises RunError if logits are not numbers.
     """

@@ -71,7 +71,7 @@ class _UnitProgress:
 
 @dataclass(eq=False)
 class _Seat:
-    """A place for an evaluator: the actor there, what it was asked for, and how many of its cells it has yielded."""
+    """A place for an evaluator: the actor there, the unit that it scores, and how many cells of it were yielded."""
 
     actor: Any = None
     node: str = ""

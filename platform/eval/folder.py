@@ -111,7 +111,7 @@ def scores(asked: CheckpointWork) -> list[FolderScore]:
 
 
 def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tuple[dict[str, str], str]:
-    """Return the hashes of what a task reads, by label, and the place of its data.
+    """Return the hashes of a task's data, by label, and the place of these data.
 
     Raises InputError if the task needs a study, or if it has no data.
     """
@@ -172,7 +172,7 @@ def table(rows: list[FolderScore]) -> Table:
 
 
 def table_of_cells(*numbers: str) -> Table:
-    """Return an empty table for the terminal, with a row for each cell: what it is, then these numbers of it."""
+    """Return an empty table for the terminal: columns that name a cell, then columns for these numbers of it."""
     from rich.table import Table
 
     made = Table(box=None, header_style="bold")
@@ -198,7 +198,7 @@ UNITS = {
 
 
 def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[str]:
-    """Return lines below the table: what the metrics are, what n counts, and where the scores are kept."""
+    """Return the lines below the table: the meaning of the metrics and of n, and the place of the scores."""
     metrics = dict.fromkeys(row.found.title for row in rows)
     better = {task.task.name: "higher" if task.task.higher_is_better else "lower" for task in asked.jobs}
     return [

@@ -27,9 +27,9 @@ SENTINEL = re.compile(r"<extra_id_\d+>")
 
 
 class Sample(NamedTuple):
-    """An example as a model learns from it: `arguments` are those of its module, `labels` [n] the tokens that the last
-    n positions predict. `entities` is the number of sentinels among what is read; `cut` says whether something was not
-    read, or not predicted."""
+    """An example as a model learns from it: the `arguments` of its module, and the `labels` int64[n] of the last n
+    positions. `entities` is the number of sentinels in the input; `cut` says whether the input or the target lost its
+    end."""
 
     arguments: Mapping[str, Tensor]
     labels: Tensor
@@ -113,7 +113,7 @@ def squared_norms(gradients: Sequence[Tensor]) -> Tensor:
 
 
 def _local(gradient: Tensor) -> tuple[Tensor, tuple[ProcessGroup, ...]]:
-    """Return what this process holds of a gradient, and the groups of processes over which its rows are spread."""
+    """Return this process's part of a gradient, and the groups of processes over which its rows are spread."""
     if not isinstance(gradient, DTensor):
         return gradient, ()
     if any(place.is_partial() for place in gradient.placements):  # its squares would be those of summands

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
-    """Return the prompt with what a model adds to it, up to its end of text or `tokens` tokens; of an encoder–decoder,
-    which reads the prompt and writes apart from it, what it writes.
+    """Return the prompt and a model's continuation, up to its end of text or `tokens` tokens. For an encoder–decoder,
+    which reads the prompt and writes apart from it, return the written text alone.
 
     `checkpoint` names a model as `model_folder.find` reads it. A temperature of 0 takes the likeliest token each time;
     how the folder would have its model sample or penalise does not count. Raises InputError if the prompt is empty, is

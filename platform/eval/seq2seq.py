@@ -145,8 +145,8 @@ class Seq2SeqCheckpoint(LoadedModel):
         return self.decoded([one and [token for token in one if token not in self.sentinels] for one in said], "")
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
-        """Rank the first token of each answer behind the mask, with which the decoder begins. The tokens of an answer
-        are those that it has in the place of the mask, as in the spans that the model has learned."""
+        """Rank the first token of each answer behind the mask, with which the decoder begins. An answer is cut into
+        tokens as it stands in the place of the mask, like the spans that the model has learned."""
         from ticlm.platform.eval.likelihood import ranked
 
         answers = [ids for _, ids in self.encoder.pairs([_in_span(cloze, answer) for cloze, answer in pairs])]
@@ -197,7 +197,7 @@ class Seq2SeqCheckpoint(LoadedModel):
         return written(self.module, contexts, start, tokens, self.tokenizer.eos_token_id, stops, beams)
 
     def context(self, text: str) -> list[int]:
-        """Return what the encoder reads of a text, cut to its window on the left."""
+        """Return the tokens that the encoder reads of a text, cut to its window on the left."""
         return [int(token) for token in self._context(self.encoder.encode([text])[0].ids)]
 
     @cached_property

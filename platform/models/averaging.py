@@ -54,7 +54,7 @@ Key = tuple[str, str]
 
 
 def average(store: Store, parts: Sequence[tuple[str, float]], target: Path) -> None:
-    """Write the model folder `target`: that of the last of `parts`, with the weighted mean of the weights of all.
+    """Write the model folder `target`: the files of the last of `parts`, with the weighted mean of all weights.
 
     `parts` are (model folder on the store, weight). Whatever is no floating-point number is the last folder's. Raises
     InputError if the folders do not hold the same tensors.

@@ -199,7 +199,7 @@ def _tokenizer_files(tokenizer: Path, vocabulary: int) -> dict[str, Path]:
 
 
 def _end_of_text(files: dict[str, Path]) -> int:
-    """Return the token between documents; without a tokenizer it is that of GPT-NeoX-20B, 0."""
+    """Return the token between documents; without a tokenizer 0, as in GPT-NeoX-20B."""
     from tokenizers import Tokenizer
 
     if not files:

@@ -59,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights by OpenLM's names, on the disk, and what the file says of itself: epoch, step, samples_seen, name."""
+    """Weights by OpenLM's names, on the disk, and facts `about` the file: epoch, step, samples_seen, name."""
 
     path: Path
     shape: Shape

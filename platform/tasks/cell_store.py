@@ -45,7 +45,7 @@ class CellKey(Settings):
 
 
 def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
-    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
+    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of the task's data."""
     reduced = task.identity_at(label)
     if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
         reduced = reduced.model_copy(update={"prepare": None})
@@ -63,7 +63,7 @@ def write_cells(store: Store, cells: Sequence[Cell]) -> None:
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
-    """Return all cells of a checkpoint, ordered by what they measure; empty if it was never scored.
+    """Return all cells of a checkpoint in the order of their places; empty if it was never scored.
 
     If a cell stands in two files (two writers whose work overlapped), the one in the file that sorts first counts, for
     every reader. Raises InputError, naming the file, if one is damaged.
@@ -80,7 +80,7 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
 
 
 def read_by_key(store: Store, weights: str) -> dict[str, list[Cell]]:
-    """Return all cells of a checkpoint by key, ordered by what they measure."""
+    """Return all cells of a checkpoint by key, in the order of their places."""
     found: dict[str, list[Cell]] = {}
     for cell in read_cells(store, weights):
         found.setdefault(cell.key, []).append(cell)

@@ -26,8 +26,8 @@ ends tell the numbers of a prediction apart, and those of its tokens."""
 
 
 class _FactQuestion(NamedTuple):
-    """A fact as it is asked: the name of its example, subject and relation, and its object, behind which stands the
-    first one that it replaced, if it replaced any."""
+    """A fact as it is asked: the name of its example; subject and relation; and its object, followed by the first
+    object that it replaced, if there is one."""
 
     id: str
     prompt: str
@@ -35,7 +35,7 @@ class _FactQuestion(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """A scored fact: the name of its example, what is kept of it, and whether its subject lost its beginning."""
+    """A scored fact: the name of its example, the numbers to keep, and whether its subject lost its beginning."""
 
     id: str
     numbers: Mapping[str, float]

@@ -32,7 +32,7 @@ TEMPORAL = ("DATE", "TIME")
 
 
 class _Answered(NamedTuple):
-    """An example with what the model wrote: `score` is its metric."""
+    """An example with the model's answer; `score` is its value of the task's metric."""
 
     example: Example
     prediction: Prediction

@@ -78,7 +78,7 @@ class GradientNorms(SubsetsTask):
 
 
 def _usable(block: Sequence[Example], reasons: Counter[str]) -> Iterator[tuple[Example, tuple[str, str]]]:
-    """Yield examples with their inputs and targets; those that lack one are counted in `reasons`."""
+    """Yield examples with their inputs and targets; examples that lack one are counted in `reasons`."""
     for example in block:
         pair = example.about.get(INPUT, ""), example.about.get(TARGET, "")
         missing = next((name for name, text in zip((INPUT, TARGET), pair) if not text.strip()), None)

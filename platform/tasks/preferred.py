@@ -49,7 +49,7 @@ class _Pair(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What is kept of an example, by name."""
+        """The numbers to keep of an example, by name: ln P in nats, and tokens."""
         found: dict[str, float] = {}
         for which, score, prior in zip(("", f"-{OUTDATED}"), self.scores, self.priors):
             found[f"logp{which}"], found[f"tokens{which}"] = score.logprob, float(score.tokens)

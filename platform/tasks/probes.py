@@ -26,7 +26,7 @@ MACRO = "-macro"
 
 
 class ProbeTask(SubsetsTask):
-    """Base of tasks on probes, of which any of the right answers counts."""
+    """Base of tasks on probes. Any of the right answers of a probe counts."""
 
     form: Literal["cloze", "question", "text"] = "cloze"
     """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
@@ -52,8 +52,8 @@ class ProbeTask(SubsetsTask):
     def probes(
         self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
     ) -> Iterator[list[tuple[Example, str, bool]]]:
-        """Yield lists of probes, each with the text to ask and whether it was cut. Those that cannot be asked are
-        counted in `reasons`."""
+        """Yield lists of (probe, text to ask, whether it was cut). Probes that cannot be asked are counted in
+        `reasons`."""
         from ticlm.core.examples import MASK
 
         longest = self.longest(label)

@@ -67,7 +67,7 @@ class SubsetsTask(ExamplesTask):
         return tuple(one.subset for one in self.sets) or super().labels(data, periods)
 
     def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
-        """Return the hash of what is read at each label. Raises InputError if no period has a subset."""
+        """Return the hash of the data at each label. Raises InputError if no period has a subset."""
         if not self.sets:
             return super().hashes(data, labels)
         assert data is not None

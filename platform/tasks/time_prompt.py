@@ -32,7 +32,7 @@ class Month(NamedTuple):
 
 
 class TimedProbeTask(ProbeTask):
-    """Base of tasks on probes that can put a date before what they ask."""
+    """Base of tasks on probes that can put a date before the question."""
 
     time_prompt: str = ""
     """Text before every question, with the label's `{month}` and `{year}` in it: "As of {month} {year}, ". Of a period

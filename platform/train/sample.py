@@ -91,7 +91,7 @@ def _shard(period: Attempt, number: int, rows: NDArray[np.int64], info: CorpusIn
 def _sample_facts(
     work: ChainWork, spec: Round, parent: dict[str, object], split: SplitManifest, seconds: float
 ) -> dict[str, object]:
-    """Return what the record says: where the rows are from, how they were sampled, and what it cost."""
+    """Return the facts for the record: where the rows are from, how they were sampled, and the cost."""
     assert spec.sample is not None
     parameters = int(str(parent["parameters"]))
     return {

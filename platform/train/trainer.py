@@ -62,7 +62,7 @@ def run_chain(
 
 
 def _check_imported(work: ChainWork) -> None:
-    """Raise InputError if the folder of an imported model is not the one that is part of the rounds' ids."""
+    """Raise InputError if an imported model's folder has another hash than the rounds' ids were made with."""
     for path, planned in work.imported.items():
         if content(path) != planned:
             raise InputError(f"model folder {path} was changed since the run began; a new run trains with it as it is")
