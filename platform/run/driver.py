@@ -48,6 +48,7 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
         left, running = plan.pending(), dict[Future[None], Chain]()
         failed: list[Exception] = []
         resources = plan.study.resources
+        # one more thread for what `OpenShares` measures
         with Threads(resources.chains + resources.tuned_copies + 1) as pool, _set_on_error(stop):
             shares = OpenShares(plan, pool, show, stop)
             while left or running or shares.measuring:
@@ -117,8 +118,8 @@ def _read_needed(plan: Plan, side: list[Chain], running: list[Chain]) -> None:
 
 def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bool = False) -> list[Chain]:
     """Return the chains that can start now: their parent is done, and enough workers are free. Chains that others wait
-    for come first. Side chains come last; they have a pool of workers of their own. Open rounds have no id yet, nor
-    have those below them. `is_taken`: something else works in this process, in which the study is to train."""
+    for come first. Side chains come last; they have a pool of workers of their own. Chains with open rounds, or below
+    some, are left out. `is_taken` says that something else works in the process in which the study is to train."""
     resources = plan.study.resources
     pools = {
         is_side: _FreeWorkers(plan.study.resources.worker_range[1], slots)
@@ -126,7 +127,7 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bo
     }
     for chain in running:
         pools[chain.is_side].take(plan.share(chain)[1])
-    # in one process there is one stream of random numbers: chains side by side would take each other's
+    # In one process there is one stream of random numbers: chains side by side would take each other's.
     together = 1 - len(running) - is_taken if resources.trainer == "process" else len(left)
     left = [chain for chain in left if all(key in plan.ids for key in chain.keys)]
     busy = {plan.ids[key] for c in running for key in c.keys}  # rounds with different keys may be the same work
@@ -233,7 +234,7 @@ def _beside(plan: Plan, work: ChainWork, stop: Event) -> None:
 
 
 def require(plan: Plan) -> None:
-    """Raise InputError if anything that the rounds which are left need is not there. Needs no Ray."""
+    """Raise InputError if the rounds that are left lack any data or model. Needs no Ray."""
     if plan.pending():
         _require_data(plan)
         _require_models(plan)

@@ -113,7 +113,7 @@ def _others(study: Study, own: Corpus, store: Store) -> Iterator[tuple[str, str,
 
 
 def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source, int]:
-    """Return the rows of all that tuned copies with a budget in epochs may train on, as far as it is there."""
+    """Return the rows of each source that tuned copies with a budget in epochs may train on, as far as it exists."""
     found: dict[Source, int] = {}
     for prepare in (task.prepare for task in study.evaluations):
         if prepare is not None and prepare.epochs is not None:
@@ -125,7 +125,7 @@ def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source
 
 
 def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
-    """Return the manifests of everything that these corpora hold."""
+    """Return the manifests of all splits of these corpora, by source."""
     return {
         Source(corpus=name, period=label, split=split): manifest
         for name, corpus in corpora.items()

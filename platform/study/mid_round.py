@@ -1,4 +1,4 @@
-"""Models published inside a round: after which of its steps."""
+"""Mid-round models: the steps of a round after which its model is published before the end."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def publishing_steps(spec: Round, every: EverySteps | EveryEpochs, own: Source, 
     """
     if isinstance(every, EverySteps):
         return tuple(range(every.every_steps, spec.steps, every.every_steps))
+    # In fractions: a rounding could publish a step early or late.
     epoch = Fraction(str(every.every_epochs)) * rows
     if not epoch:
         return ()

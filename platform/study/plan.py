@@ -50,7 +50,7 @@ class Plan:
     records: dict[str, Record] = field(default_factory=dict)
     """Key of a round -> its record. A round is done if it has a record."""
     mid_round_records: dict[tuple[str, int], Record] = field(default_factory=dict)
-    """(key of a round, step) -> record of the model published after that step, inside the round."""
+    """(key of a round, step) -> record of the mid-round model of that step."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
     recorded: Records | None = None
@@ -72,7 +72,7 @@ class Plan:
         return publishing_steps(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
-        """Read the records that these rounds and the models published inside them have by now, and had not before."""
+        """Read the records of these rounds and of their mid-round models, as far as they are not known yet."""
         assert self.store is not None
         for key in keys:
             folder = paths.round_folder(self.ids[key])
@@ -111,7 +111,7 @@ class Plan:
         tree = self._lay_out(self.recorded.look())
         self.ids = identities(tree.rounds, self.corpus, self._splits, self.contents, self.ids)
         self.tree = tree
-        for stale in ("chains", "_scored", "_whole", "_awaited"):
+        for stale in ("chains", "_scored", "_whole", "_awaited"):  # cached of the tree before
             vars(self).pop(stale, None)
         self.recorded.ids = self.ids
         self.read_records(self.ids)
@@ -128,8 +128,8 @@ class Plan:
                 )
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain, or of the whole chain that it is a part of. They do not depend on
-        what is done already."""
+        """Return the workers (min, max) of a chain, or of the whole chain that it is a part of."""
+        # Of the whole chain: a run that goes on has the shares, and so the micro-batches, of one that was not stopped.
         return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
@@ -239,6 +239,7 @@ class Plan:
                 have = self._rows(source)
                 if have:
                     kept = min(have, windows[source][1]) if source in windows else have
+                    # In fractions: three thirds are one epoch, and no more than `max_epochs: 1` allows.
                     seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
                     yield key, source, float(seen[key][source])
 

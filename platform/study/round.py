@@ -87,7 +87,7 @@ class RoundRecipe(Settings):
         part = "schedule"
         try:
             self.schedule.check(position)
-            if extensions.is_own(self.schedule):  # those of the package give no such rate, as a test shows
+            if extensions.is_own(self.schedule):  # the package's own give no such rate, as a test shows
                 rates.check(self.schedule, position)
             part = "optimizer"
             self.optimizer.check(self.schedule, position)

@@ -33,7 +33,7 @@ class Run:
     seed: int
     rounds: Mapping[str, str]
     trunk: Mapping[str, str] = field(default_factory=dict)
-    """Trained period -> key of the round that was trained there, where another one is deployed in its place."""
+    """Trained period -> key of the trunk's round there, where another round is deployed in its place."""
     samples: Mapping[str, str] = field(default_factory=dict)
     """Trained period -> key of the sample whose rows were drawn there."""
 
@@ -59,7 +59,7 @@ class Tree:
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
     measured: dict[Measured, None] = field(default_factory=dict)
-    """What later shares follow from: checkpoints, with the periods on whose tune rows their losses are recorded."""
+    """The measurements that later shares follow from: checkpoints, with the periods of the tune rows."""
 
     @cached_property
     def tuned_copies(self) -> set[str]:
@@ -115,7 +115,7 @@ def rounds(
     new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
     Shares of adaptive replay follow from what is `recorded`; rounds whose shares are not known yet are open.
     """
-    sizes = {**expected_sizes(study), **(sizes or {})} or sizes
+    sizes = {**expected_sizes(study), **(sizes or {})} or sizes  # None stays None: not known is not empty
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
