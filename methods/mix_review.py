@@ -57,6 +57,7 @@ class MixReview(Rehearsal):
         return OldCorpus(self.corpus, self.period, self.as_of)
 
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
+        # A sample for each epoch, as the text says. CKL's code keeps one sample, of the first size, in all epochs.
         old, now = self._old(label, timeline), timeline.sources[label]
         rows = rows_of(label, timeline.sizes, "replay mix-review samples old rows by the rows")
         tokens = self._tokens(timeline.budget(label), rows, timeline.length)

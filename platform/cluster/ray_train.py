@@ -104,7 +104,7 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
     try:
         trainer.fit()
     finally:
-        if Store(work.root).is_local:
+        if Store(work.root).is_local:  # in a bucket, `ticlm clean` removes it
             shutil.rmtree(Path(storage) / name, ignore_errors=True)
 
 

@@ -44,6 +44,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
     import ray
 
     share = share_of_gpu(gpus, units, ray.cluster_resources().get("GPU", 0.0))
+    # Ray tries nothing again: `_lost` counts the deaths over a unit, names the cause and starts the next actor.
     kind = ray.remote(num_cpus=1, num_gpus=share, max_restarts=0, max_task_retries=0)(_Evaluator)
     pool = _EvaluatorPool(kind.remote, min(evaluators, len(units)), deque(map(_UnitProgress, units)), through)
     try:

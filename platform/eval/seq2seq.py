@@ -139,7 +139,7 @@ class Seq2SeqCheckpoint(LoadedModel):
     ) -> list[str | None]:
         """Let the encoder read each cloze and the decoder write what its mask stands for; see `Answerer.fill`."""
         if plain:
-            said = self._written(clozes, max(1, tokens - 1), beams, [self.start], ())
+            said = self._written(clozes, max(1, tokens - 1), beams, [self.start], ())  # one of them is the start
         else:
             said = self._written(clozes, tokens, beams, [self.start, self.mask], self.sentinels)
         return self.decoded([one and [token for token in one if token not in self.sentinels] for one in said], "")

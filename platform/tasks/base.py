@@ -270,4 +270,4 @@ class Task(Settings):
 
 def whole_task(task: str) -> str:
     """Return the name or the id (`name@version`) of a task without the seed of its tuned copy."""
-    return re.sub(rf"{OF_SEED}-?\d+(?=@|$)", "", task)
+    return re.sub(rf"{OF_SEED}-?\d+(?=@|$)", "", task)  # a seed may be negative

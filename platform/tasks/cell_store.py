@@ -49,6 +49,7 @@ def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObje
     reduced = task.identity_at(label)
     if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
         reduced = reduced.model_copy(update={"prepare": None})
+    # All models are scored in float32, whatever a study trains in.
     return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 

@@ -132,7 +132,7 @@ class GeneratedAnswers(TimedProbeTask, version=2):
 
     def _judged(self, answerer: Answerer, example: Example, text: str, label: str) -> _Answered:
         lengths, answers = self.lengths(label), right(example)
-        if lengths.cut_answers:
+        if lengths.cut_answers:  # CKL's code compares InvariantLAMA with answers that it has cut to four tokens
             answers = tuple(answerer.beginning(answers, lengths.tokens or self.tokens))
         old = example.outdated
         stale = {OUTDATED_EXACT: exact_match(text, old), OUTDATED_F1: f1(text, old)} if old else NO_NUMBERS

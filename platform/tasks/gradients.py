@@ -36,6 +36,7 @@ class GradientNorms(SubsetsTask):
     """
 
     kind: Literal["gradient-norms"] = "gradient-norms"
+    # The lengths that EvolvingQA trains with; its code for gradients cuts them at 50 and 25 tokens.
     inputs: int = Field(512, gt=0)
     """The largest number of tokens of an input, the tokenizer's special ones among them. What is cut is counted."""
     targets: int = Field(400, gt=0)

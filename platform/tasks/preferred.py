@@ -97,6 +97,7 @@ class PreferredAnswers(TimedProbeTask):
 
 def _scored(answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
     """Yield each example with its scores. An example with an answer that cannot be scored is counted in `reasons`."""
+    # Four scores for each example: both answers behind the question, then both behind nothing.
     texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
     results = iter(answerer.score(texts, end=True))
     for one in asked:

@@ -45,6 +45,7 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
         store = attempt.store
         store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
         steps = f"{paths.STEPS}/"
+        # No record may name mid-round checkpoints: they are removed next.
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
         attempt.publish(_round_facts(running, work, number), names)
         tidy(store, attempt.folder)
