@@ -126,13 +126,13 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
     if not isinstance(other, str):
         raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
     try:
-        whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
+        whole, _ = _read(_resolved_name(name, other, folder), folder, (*above, where))
     except InputError as error:
         raise InputError(f"{where}: extends: {error}") from None
     return merged(whole, data), where
 
 
-def _beside(file: str, other: str, folder: str) -> str:
+def _resolved_name(file: str, other: str, folder: str) -> str:
     """Return the name of the file that `file` calls `other`."""
     if "://" in other or other in packaged(folder):
         return other

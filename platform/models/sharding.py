@@ -65,7 +65,7 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
     for block in _blocks(module):
-        block.register_forward_pre_hook(_apart, with_kwargs=True)
+        block.register_forward_pre_hook(_through_identities, with_kwargs=True)
     placed = _shard(module, precision, workers)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
 
@@ -105,7 +105,9 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
     return module
 
 
-def _apart(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _through_identities(
+    _: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the inputs of a block, each through an identity of its own.
 
     So the gradients that a block sends back to one of its inputs are added up inside the block, before they are added
@@ -114,10 +116,10 @@ def _apart(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> t
     # FSDP2 does so for its own ends. Without it on one worker too, the gradients that two layers of a T5's decoder send
     # back to the encoder's output would be added up in another order, and rounded differently.
 
-    def apart(value: Any) -> Any:
+    def identity(value: Any) -> Any:
         return value.view_as(value) if isinstance(value, torch.Tensor) and value.requires_grad else value
 
-    return tuple(map(apart, arguments)), {name: apart(value) for name, value in named.items()}
+    return tuple(map(identity, arguments)), {name: identity(value) for name, value in named.items()}
 
 
 def cut_axis(shape: Sequence[int], world: int) -> int:

@@ -202,7 +202,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     if all(read_record(work.store, paths.round_folder(round_id)) is not None for round_id in work.ids):
         return show.say(f"{name}: found done")
     if not work.rounds[0].is_trained:
-        return _beside(plan, work, stop)
+        return _make_untrained(plan, work, stop)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
     workers = plan.share(chain)[1]
     if plan.study.resources.trainer == "ray":
@@ -219,7 +219,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     show.end(name)
 
 
-def _beside(plan: Plan, work: ChainWork, stop: Event) -> None:
+def _make_untrained(plan: Plan, work: ChainWork, stop: Event) -> None:
     """Make a round that no group of workers trains: in a task on Ray, or in this process."""
     from ticlm.platform.train.average import publish_average
     from ticlm.platform.train.sample import publish_sample

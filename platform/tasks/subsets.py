@@ -50,7 +50,7 @@ class SubsetsTask(ExamplesTask):
         return super().without_meaning() | ({"evaluated"} if self.evaluated == "all" else frozenset())
 
     @model_validator(mode="after")
-    def _apart(self) -> SubsetsTask:
+    def _checked_sets(self) -> SubsetsTask:
         if self.sets and self.evaluated == "own":
             raise ValueError("evaluated: own needs periods as labels; leave out sets")
         names = [one.subset for one in self.sets]
