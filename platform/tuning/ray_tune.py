@@ -191,6 +191,7 @@ def _tune_config(tuning: Tuning, rounds: int) -> Any:
         num_samples=1 if tuning.space.points else tuning.trials,
         search_alg=_algorithm(tuning),
         scheduler=_scheduler(tuning.search, rounds),
+        # the other algorithms get their limit in `_algorithm`
         max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
         trial_name_creator=label,
         trial_dirname_creator=folder,

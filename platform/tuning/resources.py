@@ -35,10 +35,11 @@ def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dic
     left = (have["GPU"] - each * count) / count if kind == "GPU" else 0.0
     share = resources.evaluator_gpus
     if share is None:
-        share = math.floor(100 * min(1.0, left)) / 100
+        share = math.floor(100 * min(1.0, left)) / 100  # rounded down: together they must fit
     elif kind == "GPU" and share > left:
         raise InputError(
             f"resources.evaluator_gpus: {share:g} for the scoring of each of {count} trials, beside their workers, but "
             f"{left:g} are left of this Ray's {have['GPU']:g} GPUs; 0 scores on the CPU"
         )
+    # Tune refuses 0 CPUs; a hundredth takes no worker's place.
     return {"CPU": 0.01, **({"GPU": share} if share and kind == "GPU" else {})}

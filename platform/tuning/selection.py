@@ -96,7 +96,7 @@ def choose(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
     if not having:
         why = "; ".join(f"{trial.setting}: {_missing(trial, of)}" for trial in trials) or "there are no trials"
         raise RunError(f"no trial has scores to choose by ({why})")
-    return min(having, key=lambda pair: pair[1].total)[0]
+    return min(having, key=lambda pair: pair[1].total)[0]  # min() takes the first of equals, as RULE says
 
 
 def worst(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
