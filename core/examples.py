@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INFO = "examples.json"
-# A builder and a reader hold one row group in memory. Another size would give every set other bytes, and another hash.
-ROW_GROUP = 1024
+ROW_GROUP = 1024  # examples held in memory; another size would give every set another hash
 LATER = ("question", "outdated", "parts")
 """Columns that a file has only if one of its examples needs them."""
 MASK = "<extra_id_0>"
@@ -182,8 +181,7 @@ def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Ite
 
 @contextmanager
 def _placing(store: Store, path: str) -> Iterator[IO[bytes]]:
-    """Open a file that can be truncated while it is written. On a remote store it is a local file, which is uploaded
-    after the block."""
+    """Open a file that can be truncated while it is written; for a remote store a local one, uploaded at the end."""
     if store.is_local:
         with store.writing(path) as file:
             yield file
@@ -222,8 +220,8 @@ def write_parquet(file: IO[bytes], examples: Iterable[Example]) -> int:
 
 
 def _written(file: IO[bytes], examples: Iterable[Example], used: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """Write examples with the `used` columns of LATER, up to the first row group that needs another column. Return how
-    many examples were written, and the columns that are known to be needed."""
+    """Write examples with the `used` columns of LATER, up to the first row group that needs another one; return their
+    number and the columns that are known to be needed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

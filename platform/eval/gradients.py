@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from torch.distributed import ProcessGroup
 from torch.distributed.tensor import DTensor, Replicate
 
-from ticlm.methods.adapters.places import is_adapter
+from ticlm.platform.models.parameter_groups import parameter_groups
 from ticlm.platform.tasks.answerer import GradientNorm
 
-EMBEDDINGS, ADAPTERS = "embeddings", "adapters"
 SENTINEL = re.compile(r"<extra_id_\d+>")
 
 
@@ -123,20 +122,3 @@ def _local(gradient: Tensor) -> tuple[Tensor, tuple[ProcessGroup, ...]]:
         gradient.device_mesh.get_group(axis) for axis, place in enumerate(gradient.placements) if place.is_shard()
     )
     return gradient.to_local(), groups
-
-
-def parameter_groups(module: nn.Module) -> dict[str, str]:
-    """Return the group of every parameter by its name: `embeddings` for those of the input tokens, `adapters` for
-    adapters, and else the first part of its name below the model itself, such as `encoder`, `layers` or `lm_head`.
-
-    Weights that two layers share stand under the first of them, as in `named_parameters`: an output layer that is tied
-    to the embeddings is in their group.
-    """
-    find = getattr(module, "get_input_embeddings", None)
-    embeddings = {id(one) for one in find().parameters()} if find is not None else set()
-    prefix = f"{getattr(module, 'base_model_prefix', '')}."
-    found = {}
-    for name, parameter in module.named_parameters():
-        part = name.removeprefix(prefix).partition(".")[0]
-        found[name] = ADAPTERS if is_adapter(name) else EMBEDDINGS if id(parameter) in embeddings else part
-    return found

@@ -128,8 +128,7 @@ class Plan:
                 )
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain, or of the whole chain that it is a part of."""
-        # Of the whole chain: a run that goes on has the shares, and so the micro-batches, of one that was not stopped.
+        """Return the workers (min, max) of the whole chain that a chain is, or is a part of, whatever is done."""
         return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:

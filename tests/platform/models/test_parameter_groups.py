@@ -16,8 +16,8 @@ from transformers import (
 )
 
 from ticlm.methods.adapters.lora import LoRA
-from ticlm.platform.eval.gradients import parameter_groups
 from ticlm.platform.models.adapter_stack import extend
+from ticlm.platform.models.parameter_groups import parameter_groups
 
 LLAMA = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
 T5 = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1, "num_heads": 2}
