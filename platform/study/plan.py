@@ -79,10 +79,8 @@ class Plan:
             if key not in self.records and (found := read_record(self.store, folder)) is not None:
                 self.records[key] = found
             for step in self.mid_round_steps(key):  # a round can be known without them: shares need only its losses
-                place = key, step
-                if place not in self.mid_round_records and (
-                    model := read_record(self.store, paths.mid_round_model(folder, step))
-                ):
+                place, at = (key, step), paths.mid_round_model(folder, step)
+                if place not in self.mid_round_records and (model := read_record(self.store, at)):
                     self.mid_round_records[place] = model
 
     @cached_property
@@ -128,7 +126,7 @@ class Plan:
                 )
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of the whole chain that a chain is, or is a part of, whatever is done."""
+        """Return the workers (min, max) of a chain. A part of a chain has the workers of the whole, whatever is done."""
         return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
