@@ -126,7 +126,7 @@ class Plan:
                 )
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain. A part of a chain has the workers of the whole, whatever is done."""
+        """Return the workers (min, max) of a chain. A part of a chain has those of the whole, whatever is done."""
         return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
